@@ -114,6 +114,8 @@ class AssignmentEdits:
             window = (new.valid_from, new.valid_until) != (before.valid_from, before.valid_until)
             if window or "valid_until" in given:
                 _require_order(new, given, edited.now)
+            if window:
+                _require_approved(before, new)
             if window or new.reason != before.reason:
                 require_demands(role, new, _since(before, edited.now), window=window)
                 await _require_new(edited.unit.connection, edited.target, new, but=before.id)
@@ -138,7 +140,7 @@ class AssignmentEdits:
             user = await user_list.read(unit.connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             target = await unit.check.target(unit.connection, user_id, "set-roles")
-            unit.check.require_act(target, "edit")
+            await unit.check.require_act(unit.connection, target, "edit")
             yield _Edited(unit, target, user, self.now())
 
     async def _stored(self, edited: _Edited, assignment_id: int, match: Match) -> tuple[Assignment, Role]:
@@ -208,6 +210,16 @@ def _moved(before: Assignment, given: datetime | None, now: datetime) -> datetim
     if later is not None:
         raise ValidationFailed(("from", "The assignment has begun: end it, and assign the role anew"))
     return before.valid_from
+
+
+def _require_approved(before: Assignment, new: Given) -> None:
+    """Return when an assignment is not to last longer than was approved; ValidationFailed else."""
+    if before.source != "request" or before.valid_until is None:
+        return
+    if new.valid_from != before.valid_from:
+        raise ValidationFailed(("from", "It begins as it was approved"))
+    if new.valid_until is None or new.valid_until > before.valid_until:
+        raise ValidationFailed(("until", "It may end earlier than it was approved, and not later"))
 
 
 def _require_order(new: Given, given: Mapping[str, Any], now: datetime) -> None:

@@ -135,6 +135,6 @@ class BulkActs:
                     raise NotFound("There is no such user")
                 target = await unit.check.target(unit.connection, user_id, acts[0])
                 for act in acts[1:]:
-                    unit.check.require_act(target, act)
+                    await unit.check.require_act(unit.connection, target, act)
                 targets.append((target, stored[user_id]))
         return targets

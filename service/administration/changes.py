@@ -7,7 +7,13 @@ from typing import Any, Final, TypeVar
 
 from service.administration import menu_edits, resource_edits, role_edits, service_edits
 from service.administration.table_import import BulkDone, RowFaults, once_each
-from service.administration.unit_of_work import OF_ROLES_WITHIN, Saved, UnitOfWork, UnitsOfWork
+from service.administration.unit_of_work import (
+    OF_ROLES_WITHIN,
+    PublishingRequiredError,
+    Saved,
+    UnitOfWork,
+    UnitsOfWork,
+)
 from service.kernel.services import with_end
 from service.kernel.write import Write
 
@@ -22,8 +28,9 @@ class RecordEdits:
     """The edits of one kind of records, named as in the paths of the API; they raise what they refuse.
 
     ``create`` takes the fields of a new record and returns it, ``update`` those that change, ``delete`` none.
-    ``created`` is what the list of revisions tells of a new record; without it nothing is published, since
-    such records have no policy lines (decision 0009). ``called`` is what it calls a stored one.
+    ``created`` is what the list of revisions tells of a new record; without it only those edits publish that
+    require it, since such records mostly have no policy lines (decisions 0009 and 0096). ``called`` is what
+    it calls a stored one.
     """
 
     noun: str
@@ -112,22 +119,23 @@ class Changes:
         """
         update = self._edits.update
         assert update is not None  # noqa: S101 - such records have no endpoint that edits them
-        faults = RowFaults()
-        once_each(faults, "ids", enumerate(map(str, record_ids), 1))
-        changed = 0
 
         def match(stored: Any) -> None:
             if all(getattr(stored, name) == value for name, value in given.items()):
                 raise _UnchangedError
 
-        async with self._begin(write, f"{len(record_ids)} {self._edits.noun}s edited") as unit:
+        async def edit(unit: UnitOfWork) -> BulkDone:
+            faults = RowFaults()
+            once_each(faults, "ids", enumerate(map(str, record_ids), 1))
+            changed = 0
             for place, record_id in enumerate(record_ids):
                 with suppress(_UnchangedError), faults.of(place + 1, f"ids[{place}]"):
                     await update(unit, record_id, given, match)
                     changed += 1
             faults.require_none()
-        done = BulkDone(changed, len(record_ids) - changed)
-        return Saved(done, None if unit.change is None else unit.policy)
+            return BulkDone(changed, len(record_ids) - changed)
+
+        return await self.make(write, f"{len(record_ids)} {self._edits.noun}s edited", edit)
 
     async def delete(self, write: Write, record_id: int, match: Match) -> Saved[None]:
         """Delete a record."""
@@ -135,15 +143,22 @@ class Changes:
         return await self.make(write, cause, lambda unit: self._edits.delete(unit, record_id, match))
 
     async def make(self, write: Write, cause: str, edit: Callable[[UnitOfWork], Awaitable[R]]) -> Saved[R]:
-        """Make another ``edit`` of a record; ``cause`` is for the list of revisions."""
-        async with self._begin(write, cause) as unit:
-            record = await edit(unit)
-        return Saved(record, None if unit.change is None else unit.policy)
+        """Make another ``edit`` of a record; ``cause`` is for the list of revisions.
+
+        An edit that requires to publish is begun anew, in a unit that does.
+        """
+        if self._edits.created is None:
+            with suppress(PublishingRequiredError):
+                return await _made(self._units.of_rights(write, within=OF_ROLES_WITHIN), edit)
+        return await _made(self._units.publishing(write, cause), edit)
 
     def _called(self, record_id: int) -> str:
         return self._edits.called.format(noun=self._edits.noun, id=record_id)
 
-    def _begin(self, write: Write, cause: str) -> AbstractAsyncContextManager[UnitOfWork]:
-        if self._edits.created is None:
-            return self._units.of_rights(write, within=OF_ROLES_WITHIN)
-        return self._units.publishing(write, cause)
+
+async def _made(
+    begun: AbstractAsyncContextManager[UnitOfWork], edit: Callable[[UnitOfWork], Awaitable[R]]
+) -> Saved[R]:
+    async with begun as unit:
+        record = await edit(unit)
+    return Saved(record, None if unit.change is None else unit.policy)

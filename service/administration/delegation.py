@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, Final
 
+from service.administration.access_requests.exclusions import Circle, circle_of
 from service.authz.engine.policy import Decision, Policy, tell_span
 from service.authz.engine.rules import (
     ACCOUNT,
@@ -35,7 +36,7 @@ from service.errors import (
     ValidationFailed,
     too_weak,
 )
-from service.kernel.account_acts import CLOSED_TO_ALL, DEMANDED, Act, Whom, refusal_of
+from service.kernel.account_acts import CLOSED_TO_ALL, DEMANDED, Act, Partaking, Whom, refusal_of
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, NewAccount, Target, codes_asked
 from service.kernel.origin import ORIGIN, Delegated, EditRequest, GrantQuestion, Needed, ObjectQuestion
@@ -53,12 +54,19 @@ class DelegationCheck:
 
     A code that no Button carried before the change has no line in the policy in force. It is asked of the
     candidate, which has one, before the change is published; in a change that publishes nothing it is denied.
+    ``circle`` are the requests for access that the caller may not have approved by a detour.
     """
 
     def __init__(
-        self, policy: Policy, caller: Caller, stored: HeldCodes, change: Change | None = None
+        self,
+        policy: Policy,
+        caller: Caller,
+        stored: HeldCodes,
+        change: Change | None = None,
+        circle: Circle | None = None,
     ) -> None:
         self.bound_to = caller.service
+        self.circle = circle or Circle()
         self._caller = caller
         self._policy = policy
         self._held = (codes_asked(caller), stored)
@@ -166,17 +174,21 @@ class DelegationCheck:
         that user, and who ends the sessions of a user again and again keeps that user out.
         """
         target = Target(user_id, await self._whose(connection, user_id))
-        self.require_act(target, act)
+        await self.require_act(connection, target, act)
         if target.whom != "self":
             reach = await role_rights.reach_of_users(connection, [user_id])
             await self.require(reach, "The user holds permissions that you do not hold")
         return target
 
-    def require_act(self, target: Target, act: Act, field: str | None = None) -> None:
+    async def require_act(
+        self, connection: Connection, target: Target, act: Act, field: str | None = None
+    ) -> None:
         """Return when the caller may do ``act`` too to a target; PermissionDenied else, about ``field``."""
         self._require_account(f"{act} {target.whom}", field)
+        if target.whom != "self":
+            await self.circle.acts_on(connection, target.user_id, act)
 
-    def require_session(self, act: Act) -> None:
+    def require_session(self, act: Act | Partaking) -> None:
         """Return when the caller may do ``act`` with what the request came with; PermissionDenied else."""
         self._require_account(f"{act} {'by-session' if self._caller.key_id is None else 'by-key'}")
 
@@ -192,7 +204,7 @@ class DelegationCheck:
             alike = values.get("kind") == "service" and values.get("service") == self.bound_to
             whom = "same-service" if alike else "other-service"
         self._require_account(f"create {whom}", "service")
-        return NewAccount(values)
+        return NewAccount(values, None if self._caller.is_operator else self._caller.user_id)
 
     async def _whose(self, connection: Connection, user_id: int) -> Whom:
         if user_id == self._caller.user_id:
@@ -205,10 +217,8 @@ class DelegationCheck:
     def _require_account(self, name: str, field: str | None = None) -> None:
         denied = ActOnOneself if name in CLOSED_TO_ALL else PermissionDenied
         self.require_object(self._policy, ACCOUNT, name, refusal_of(name), field, denied=denied)
-        if name in DEMANDED and self._origin is not None:
-            demand = assured(ACCOUNT, name)
-            self._asked.objects[ObjectQuestion(ASSURANCE, demand)] = None
-            _require_assurance(self._policy.judge(ASSURANCE, demand, self._origin.satisfied))
+        if name in DEMANDED:
+            self.require_demand(ACCOUNT, name)
 
     def require_object(
         self,
@@ -227,6 +237,32 @@ class DelegationCheck:
             self._asked.objects[ObjectQuestion(layer, name)] = None
         if denial is not None:
             raise denied(why, denial, field=field)
+
+    def ask(self, layer: str, name: str) -> Decision:
+        """Return the decision about the caller: the denial, if the token or the database gives one."""
+        self._asked.objects[ObjectQuestion(layer, name)] = None
+        by_token, by_database = (self._policy.judge(layer, name, held) for held in self._held)
+        return by_database if by_token.allowed else by_token
+
+    def ask_of(self, layer: str, name: str, held: HeldCodes) -> Decision:
+        """Return the decision of the same policy about somebody else, who holds ``held``."""
+        return self._policy.judge(layer, name, held)
+
+    async def grants_roles(self, connection: Connection, role_ids: Iterable[int], held: HeldCodes) -> bool:
+        """Tell whether somebody else, who holds ``held``, may grant all that these roles can give."""
+        reach = await role_rights.reach_of_roles(connection, role_ids)
+        return all(self._policy.judge(GRANT, code, held).allowed for code in reach)
+
+    @staticmethod
+    def author(user_id: int) -> Target:
+        """Return the author of a request that others have approved, as who is given its role."""
+        return Target(user_id, "others")
+
+    def require_demand(self, layer: str, name: str) -> None:
+        """Return when the caller has proved what is demanded for an object; the refusal else."""
+        if self._origin is not None:
+            self._asked.objects[ObjectQuestion(ASSURANCE, assured(layer, name))] = None
+            _require_assurance(self._policy.judge(ASSURANCE, assured(layer, name), self._origin.satisfied))
 
     def _new(self, codes: Iterable[str]) -> list[str]:
         """Return those of ``codes``, sorted, that can only be asked of the candidate."""
@@ -342,4 +378,5 @@ class Delegation:
         latest = await policy_revisions.latest(connection)
         newest = 0 if latest is None else latest.revision
         policy = await self._live.at_least(newest, within=PATIENCE)
-        return DelegationCheck(policy, caller, HeldCodes(held.permissions), change)
+        circle = await circle_of(connection, caller, policy)
+        return DelegationCheck(policy, caller, HeldCodes(held.permissions), change, circle)

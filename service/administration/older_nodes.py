@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from service.authz.engine.rules import ASSURANCE
+from service.authz.engine.rules import ASSURANCE, REQUEST
 from service.errors import Conflict
 from service.records import policy_workers
 from service.records.database.transactions import Connection
@@ -13,6 +13,7 @@ Knows = Callable[[PolicyWorker], bool]
 
 _WITHOUT: Final[dict[str, tuple[Knows, str]]] = {
     ASSURANCE: (lambda worker: ASSURANCE in worker.layers, "that asks for no demand on authentication"),
+    REQUEST: (lambda worker: REQUEST in worker.layers, "that knows no requests for access"),
     WINDOWS: (
         lambda worker: WINDOWS in worker.knows,
         "that knows no assignments with a beginning or an end",
@@ -23,7 +24,7 @@ _WITHOUT: Final[dict[str, tuple[Knows, str]]] = {
 
 
 async def require_known(connection: Connection, form: str) -> None:
-    """Check that every worker that reports knows ``form``: ``ASSURANCE``, ``WINDOWS`` or ``LINE_ENDS``.
+    """Check that every worker that reports knows ``form``, such as ``ASSURANCE`` or ``WINDOWS``.
 
     Conflict else: that worker would let pass what the others refuse.
     """

@@ -16,6 +16,7 @@ from service.authn.factors.sealing import FactorKeys
 from service.authn.login_log import LoginLog
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.about import NAME
+from service.kernel.account_acts import Act
 from service.kernel.identity import Caller, oneself
 from service.kernel.origin import field_changes
 from service.kernel.text import text_fault
@@ -188,7 +189,8 @@ class OwnFactors:
             check = await self._delegation.check(connection, caller)
             await factors.lock(connection, caller.user_id)
             has_one = await factors.has_any(connection, caller.user_id)
-            check.require_act(oneself(caller), "change-factors" if has_one else "enrol-first-factor")
+            act: Act = "change-factors" if has_one else "enrol-first-factor"
+            await check.require_act(connection, oneself(caller), act)
             change_log.concerns(change_log.user_target(caller.user_name))
             async with self._delegation.keeping_an_administrator(connection):
                 yield connection

@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from service.administration import restore_steps
 from service.administration.menu_edits import place_fault
+from service.administration.restored_rules import is_of_rule, plan_rules
 from service.administration.restored_services import plan_services
 from service.administration.steps import Step
 from service.authz.engine import rules
@@ -71,7 +72,7 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
     names = {
         (rules.RESOURCE, line.object.removeprefix(_DEMANDED)) if line.layer == rules.ASSURANCE else line[:2]
         for line in (*changes.added, *changes.removed)
-        if demands or line.layer != rules.ASSURANCE
+        if (demands or line.layer != rules.ASSURANCE) and not is_of_rule(line)
     }
     if len(names) > MOST:
         raise Conflict(
@@ -90,6 +91,9 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
         )
     await planner.buttons([line.object for line in changes.added if line.layer == rules.GRANT], leaving)
     await plan_services(connection, planner.rows, changes, planner.steps)
+    differing = (*changes.added, *changes.removed)
+    lost = await plan_rules(connection, revision, planner.rows, differing, planner.steps)
+    planner.obstacles += [Obstacle(*reason) for reason in lost]
     changed = {name for layer, name in names if layer == rules.RESOURCE}
     await planner.rests({name for name in changed if name.endswith(rules.UNREGISTERED)})
     await planner.resources({name for name in changed if not name.endswith(rules.UNREGISTERED)})

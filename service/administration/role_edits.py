@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from service.administration import change_log
+from service.administration.access_requests.rules import end_requests
 from service.administration.change_log import check_record, check_values
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.errors import Conflict, ValidationFailed
 from service.kernel.origin import FieldChange, field_changes, values_change
-from service.records import assignments, role_rights, roles
+from service.records import assignments, request_rules, role_rights, roles
 from service.records.database.transactions import Connection
 from service.records.roles import GivenMenu, MenuTree, Role, RoleValues
 
@@ -110,6 +111,8 @@ async def update(
     before, _ = await _for_change(unit, role_id, match)
     if role_code not in (None, before.role_code):
         raise ValidationFailed(("roleCode", "The code of a role can't be changed"))
+    if values.get("enabled", before.enabled) != before.enabled:
+        await _require_lines(unit, role_id)
     saved = await roles.update(unit.connection, role_id, values)
     fields = (change_log.role_fields(role) for role in (before, saved))
     unit.changes += field_changes(change_log.role_target(saved.role_code), *fields)
@@ -125,6 +128,7 @@ async def delete(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) 
     """Delete a role; raises ``NotFound``, and ``Conflict`` with the names of users who have it."""
     before, permissions = await _for_change(unit, role_id, match)
     await require_unused(unit.connection, role_id)
+    await _require_lines(unit, role_id)
     await assignments.forget_ended_of_role(unit.connection, role_id)
     await roles.delete(unit.connection, role_id)
     fields = change_log.role_fields(before, permissions)
@@ -136,6 +140,16 @@ async def require_unused(connection: Connection, role_id: int) -> None:
     names, number = await roles.users_of(connection, role_id, NAMED)
     if number:
         raise Conflict("Users have the role", rule="in_use", users=names, userCount=number)
+
+
+async def _require_lines(unit: UnitOfWork, role_id: int) -> None:
+    """Have the unit publish if the role can be asked for: then it has lines that come or go with it.
+
+    Requests that wait for approvals end.
+    """
+    if await request_rules.of_role(unit.connection, role_id) is not None:
+        unit.require_publishing()
+        await end_requests(unit, role_id, "The role was disabled, enabled or deleted")
 
 
 async def set_menus(

@@ -7,9 +7,10 @@ from service.administration import change_log
 from service.administration.change_log import check_record, check_values
 from service.administration.role_edits import NO_BUTTON, unknown, with_buttons
 from service.administration.table_import import RowFaults, TableImport, TableRow, Work, once_each
+from service.errors import ValidationFailed
 from service.kernel.identity import Caller
 from service.kernel.origin import field_changes
-from service.records import role_rights, roles
+from service.records import request_rules, role_rights, roles
 from service.records.database.transactions import Connection
 from service.records.roles import CodedRole, MenuTree, RoleValues
 
@@ -70,6 +71,8 @@ async def _update(under_way: _Roles, before: CodedRole, table_row: TableRow) -> 
         return
     await work.check.require_roles(work.connection, [before.id])
     check_values(RoleValues, values)
+    if "enabled" in values and await request_rules.of_role(work.connection, before.id) is not None:
+        raise ValidationFailed(("enabled", "The role can be asked for: enable or disable it by itself"))
     if values:
         await roles.update(work.connection, before.id, values)
     if gives:

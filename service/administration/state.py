@@ -3,14 +3,18 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import unquote
+
+import msgspec
 
 from service.authz.engine.paths import shape
 from service.kernel.assurance import Demand
 from service.kernel.fields import fields_of
+from service.kernel.request_objects import MOST_APPROVALS, MOST_STAGES
 from service.kernel.services import PORTCULLIS, split_object
 from service.records.menus import MenuValues
+from service.records.request_rules import RuleValues
 from service.records.resources import ResourceValues
 from service.records.roles import RoleValues
 from service.records.services import ServiceValues
@@ -78,12 +82,49 @@ class ServiceState(ServiceValues):
     opened: str | None = None
 
 
+class StageState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A stage of a rule: so many different people who hold ``code`` must approve."""
+
+    code: str
+    approvals: Annotated[int, msgspec.Meta(ge=1, le=MOST_APPROVALS)]
+
+
+class RuleState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """How a role is asked for; times are in seconds."""
+
+    requestable_by: str
+    stages: Annotated[tuple[StageState, ...], msgspec.Meta(min_length=1, max_length=MOST_STAGES)]
+    max_duration: Annotated[int, msgspec.Meta(gt=0)]
+    pending_timeout: Annotated[int, msgspec.Meta(gt=0)]
+    reason_required: bool
+    grant_needed: bool = True
+    assurance: Demand | None = None
+    emergency: bool = False
+
+    @classmethod
+    def of(cls, rule: RuleValues) -> Self:
+        """Return a stored rule as a state file has it."""
+        values = {name: getattr(rule, name) for name in cls.__struct_fields__ if name != "stages"}
+        return cls(**values, stages=tuple(StageState(stage.code, stage.approvals) for stage in rule.stages))
+
+    def values(self) -> RuleValues:
+        """Return what is stored of it."""
+        values = {name: value for name, value in msgspec.structs.asdict(self).items() if name != "stages"}
+        codes = tuple(stage.code for stage in self.stages)
+        approvals = tuple(stage.approvals for stage in self.stages)
+        return RuleValues(**values, stage_codes=codes, stage_approvals=approvals)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleState(RoleValues):
-    """A role, whose key is its code; it gives the Menus with the keys ``menus`` and the codes ``buttons``."""
+    """A role, whose key is its code; it gives the Menus with the keys ``menus`` and the codes ``buttons``.
+
+    ``request_rule`` is how it is asked for, None if nobody can.
+    """
 
     menus: tuple[str, ...] = ()
     buttons: tuple[str, ...] = ()
+    request_rule: RuleState | None = None
 
 
 Item = MenuState | ButtonState | ServiceState | ResourceState | RoleState

@@ -22,7 +22,7 @@ WITHIN: Final = 600.0
 """Seconds that the transaction may take: a thousand new resources take up to a minute on a busy machine."""
 
 _NAMED: Final[tuple[states.Kind, ...]] = ("resource", "role")  # with a unique field beside the key
-_PARTS: Final = {"opened", "buttons", "menus"}  # fields that have steps of their own
+_PARTS: Final = {"opened", "buttons", "menus", "request_rule"}  # fields that have steps of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,12 @@ def _steps(stored: Stored, edit: state_edits.Edit) -> Iterator[Step]:
         yield Step(noun, "create", record, None, partial(_created, edit.kind, edit.key, item))
     elif edit.key != edit.old_key or differing - _PARTS:
         yield Step(noun, "update", record, record_id, partial(_given, edit.kind, edit.key, item))
-    if isinstance(item, states.RoleState) and differing & _PARTS:
+    if isinstance(item, states.RoleState) and differing & {"buttons", "menus"}:
         yield Step("role", "give", record, record_id, partial(_menu_ids, item))
+    if isinstance(item, states.RoleState) and "request_rule" in differing:
+        rule = item.request_rule
+        values = None if rule is None else rule.values()
+        yield Step("role", "unrule" if rule is None else "rule", record, record_id, values)
     if isinstance(item, states.ResourceState) and "buttons" in differing:
         yield Step("resource", "bind", record, record_id, item.buttons)
     if isinstance(item, states.ResourceState) and "opened" in differing:

@@ -9,10 +9,10 @@ from service.administration import role_edits, state_edits, stored_state
 from service.administration.delegation import require_foreign
 from service.administration.dry_runs import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
 from service.administration.older_nodes import require_known
-from service.administration.state import ResourceState, State
+from service.administration.state import ResourceState, RoleState, State
 from service.administration.stored_state import Stored
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ASSURANCE, UNREGISTERED, PolicyError
+from service.authz.engine.rules import ASSURANCE, REQUEST, UNREGISTERED, PolicyError
 from service.authz.invariants.checking import Holders, Situation, newly_broken
 from service.authz.publishing.changes import not_buildable
 from service.authz.publishing.derive import derive
@@ -25,6 +25,7 @@ from service.kernel.assurance import words_of
 from service.kernel.services import BoundResource, PublishedOpening, object_of, split_object
 from service.records import role_holdings
 from service.records.database.transactions import Connection, Database
+from service.records.request_rules import published_rule
 from service.records.services import router_of
 
 _DEMAND: Final = {"assurance", "services"}
@@ -116,9 +117,13 @@ async def _unasked(
 ) -> AsyncIterator[state_edits.EditRefusedError]:
     """Yield the refusals of demands on authentication that some workers would not ask for."""
     for edit in edits.edits:
-        if isinstance(edit.after, ResourceState) and edit.after.assurance and _DEMAND & edit.changes.keys():
+        demanding = isinstance(edit.after, ResourceState) and edit.after.assurance and _DEMAND
+        asked = isinstance(edit.after, RoleState) and edit.after.request_rule and {"request_rule"}
+        if changed := demanding or asked:
+            if not changed & edit.changes.keys():
+                continue
             try:
-                await require_known(connection, ASSURANCE)
+                await require_known(connection, ASSURANCE if demanding else REQUEST)
             except Conflict as refusal:
                 yield state_edits.EditRefusedError(edit, refusal)
 
@@ -164,5 +169,16 @@ def policy_of(state: State, shipped: Shipped) -> Policy:
     # Bit positions only matter for tokens.
     disabled = {code for code, button in state.buttons.items() if not button.enabled}
     services = [router_of(name, values) for name, values in state.services.items()]
-    shared = derive(registered, state.buttons, disabled=disabled, services=services, openings=openings)
+    shared = derive(
+        registered,
+        state.buttons,
+        disabled=disabled,
+        services=services,
+        openings=openings,
+        requestable=[
+            published_rule(key, role.request_rule.values())
+            for key, role in state.roles.items()
+            if role.enabled and role.request_rule is not None
+        ],
+    )
     return shipped.policy(shared, {}, 1)

@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from service.administration import resource_edits, role_edits
+from service.administration.access_requests import rules
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES
 from service.administration.role_edits import Given
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.records import menus
 
 Noun = Literal["menu", "service", "resource", "opening", "role"]
-Action = Literal["create", "update", "delete", "bind", "give"]
+Action = Literal["create", "update", "delete", "bind", "give", "rule", "unrule"]
+"""Also of roles: `rule` says how one is asked for, `unrule` that it no longer is."""
 
 Record = tuple[str, str]
 """The kind and the name by which steps know a record: several steps may be about one that they create."""
@@ -26,6 +28,7 @@ Ids = dict[Record, int]
 """The ids of records; steps add those that they create."""
 
 _ORDER: Final[tuple[tuple[tuple[Noun, Action], ...], ...]] = (
+    (("role", "unrule"),),
     (("role", "delete"),),
     (("menu", "create"), ("menu", "update"), ("service", "create")),
     (("opening", "delete"),),
@@ -35,6 +38,7 @@ _ORDER: Final[tuple[tuple[tuple[Noun, Action], ...], ...]] = (
     (("resource", "bind"),),
     (("opening", "create"),),
     (("role", "create"), ("role", "update"), ("role", "give")),
+    (("role", "rule"),),
     (("menu", "delete"), ("service", "delete")),
 )
 """All steps. What others need is free or there when their turn comes: names, codes, requests, Buttons."""
@@ -47,6 +51,8 @@ _PATHS: Final[Mapping[Action, str]] = {
     "delete": "/{id}",
     "bind": "/{id}/buttons",
     "give": "/{id}/permissions",
+    "rule": "/{id}/request-rule",
+    "unrule": "/{id}/request-rule",
 }
 
 
@@ -88,7 +94,7 @@ class Step:
     @property
     def method(self) -> str:
         """The method of its request."""
-        return {"create": "POST", "delete": "DELETE"}.get(self.action, "PUT")
+        return {"create": "POST", "delete": "DELETE", "unrule": "DELETE"}.get(self.action, "PUT")
 
     @property
     def template(self) -> str:
@@ -127,6 +133,10 @@ class Step:
                 await resource_edits.bind_buttons(unit, record_id, button_ids, unconditionally)
             case "give":
                 await role_edits.set_menus(unit, record_id, Given(given), unconditionally)
+            case "rule":
+                await rules.put(unit, record_id, given, unconditionally)
+            case "unrule":
+                await rules.delete(unit, record_id, unconditionally)
             case "delete":
                 await edits.delete(unit, record_id, unconditionally)
             case _:

@@ -9,7 +9,7 @@ from service.administration import state as states
 from service.authz.engine.rules import UNREGISTERED
 from service.errors import Conflict
 from service.kernel.services import has_ended, object_of
-from service.records import bindings, menus, openings, resources, roles, services
+from service.records import bindings, menus, openings, request_rules, resources, roles, services
 from service.records.database.transactions import Connection
 from service.records.menus import Menu
 from service.records.resources import Resource
@@ -37,6 +37,7 @@ async def read(connection: Connection) -> Stored:
     bound = await bindings.every(connection)
     known = await roles.every(connection)
     given = await roles.every_menu(connection)
+    rules = {rule.role_code: states.RuleState.of(rule) for rule in await request_rules.every(connection)}
     keys = _keys(tree)
     state = states.state_of(
         {
@@ -50,7 +51,7 @@ async def read(connection: Connection) -> Stored:
                 for other in others
             },
             "resource": _resources(registered, bound, keys, opened),
-            "role": _roles(known, given, keys),
+            "role": _roles(known, given, keys, rules),
         }
     )
     ids: dict[tuple[str, str], int] = {(kind, key): menu_id for menu_id, (kind, key) in keys.items()}
@@ -133,7 +134,9 @@ def _resources(
     }
 
 
-def _roles(known: Sequence[Role], given: Pairs, keys: Keys) -> dict[str, states.RoleState]:
+def _roles(
+    known: Sequence[Role], given: Pairs, keys: Keys, rules: Mapping[str, states.RuleState]
+) -> dict[str, states.RoleState]:
     gives: dict[int, list[tuple[states.Kind, str]]] = {role.id: [] for role in known}
     for role_id, menu_id in given:
         gives[role_id].append(keys[menu_id])
@@ -142,6 +145,7 @@ def _roles(known: Sequence[Role], given: Pairs, keys: Keys) -> dict[str, states.
             **states.values_of("role", role),
             menus=tuple(states.ordered("menu", (key for kind, key in gives[role.id] if kind == "menu"))),
             buttons=tuple(sorted(key for kind, key in gives[role.id] if kind == "button")),
+            request_rule=rules.get(role.role_code),
         )
         for role in known
     }

@@ -164,7 +164,8 @@ class TableImport(ABC, Generic[Prepared, Changed]):
             async with self._database.transaction(within=WITHIN) as connection:
                 async with self._delegation.changing(connection):
                     work = Work(connection, await self._delegation.check(connection, caller))
-                    changed = await self._save(work, rows, prepared)
+                    async with work.check.circle.watching(connection):
+                        changed = await self._save(work, rows, prepared)
                     work.faults.require_none()
                     work.done.sort(key=attrgetter("row"))
                 _undo_if(dry_run=dry_run)

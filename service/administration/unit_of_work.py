@@ -35,6 +35,10 @@ class Saved(Generic[R]):
     policy: Policy | None = None
 
 
+class PublishingRequiredError(Exception):
+    """An edit changes lines of the policy in a unit that publishes nothing: it needs one that does."""
+
+
 @dataclass(slots=True)
 class UnitOfWork:
     """A transaction under way, for ``write``: the edits of users, menus, resources and roles are made in it.
@@ -83,6 +87,11 @@ class UnitOfWork:
             return
         change.before_commit(lambda: idempotent.made(Saved(record, change.policy)))
 
+    def require_publishing(self) -> None:
+        """Return in a unit that publishes the policy; PublishingRequiredError in another one."""
+        if self.change is None:
+            raise PublishingRequiredError
+
     def require_request(self, method: str, template: str, record_id: int | None = None) -> None:
         """Return when the caller may send the request that makes an edit by itself; PermissionDenied else."""
         path = template if record_id is None else template.replace("{id}", str(record_id))
@@ -110,8 +119,10 @@ class RightsUnits:
         """
         async with self._database.transaction(write, within=within) as connection:
             async with self._delegation.changing(connection, write.dry_run):
-                unit = UnitOfWork(write, connection, await self._delegation.check(connection, write.caller))
-                yield unit
+                check = await self._delegation.check(connection, write.caller)
+                unit = UnitOfWork(write, connection, check)
+                async with check.circle.watching(connection):
+                    yield unit
             await self._mark_first(unit)
         await self._finish(unit)
 
@@ -168,7 +179,8 @@ class UnitsOfWork(RightsUnits):
             async with self._delegation.keeping_an_administrator(change.connection):
                 check = await self._delegation.check(change.connection, caller, change)
                 unit = UnitOfWork(write, change.connection, check, change)
-                yield unit
+                async with check.circle.watching(change.connection):
+                    yield unit
             # Nobody has to refresh for a change that the policy it would publish forbids.
             change.before_commit(partial(self._mark_first, unit))
         unit.policy = change.policy

@@ -96,6 +96,7 @@ async def add(unit: UnitOfWork, new: NewUser, password_hash: str | None) -> User
     unit.authorized()
     role_ids = sorted(set(new.role_ids))
     user_id = await accounts.create(unit.connection, password_hash, account, role_ids)
+    await unit.check.circle.has_made(unit.connection, [user_id])
     return await user_list.read(unit.connection, user_id)
 
 
@@ -121,11 +122,12 @@ async def edit(
     require_kind(before.kind, values)
     for name, act in _ACTS.items():
         if values.get(name, getattr(before, name)) != getattr(before, name):
-            check.require_act(target, act, name)
+            await check.require_act(connection, target, act, name)
     if (service := values.get("service")) not in (None, before.service):
         check.require_foreign("service", service)
     if (status := values.get("status", before.status)) != before.status:
-        check.require_act(target, "enable" if status == "enabled" else "disable", "status")
+        act = "enable" if status == "enabled" else "disable"
+        await check.require_act(connection, target, act, "status")
     if role_ids is not None:
         await _set_roles(connection, check, target, before, role_ids)
     user_id, by = target.user_id, acted_by(target)
@@ -153,7 +155,7 @@ async def _set_roles(
     had, requested = {role.id for role in before.roles}, set(role_ids)
     if had == requested:
         return
-    check.require_act(target, "set-roles", "roles")
+    await check.require_act(connection, target, "set-roles", "roles")
     await _require_assignable(connection, role_ids, had)
     await check.require_roles(connection, had ^ requested)
     await assignments.revoke_roles(connection, target, sorted(had - requested))

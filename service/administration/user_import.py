@@ -128,6 +128,7 @@ async def _create(work: Work, users: Sequence[Wanted], hashes: Hashes | None) ->
             for user in alike:
                 work.faults.note(user.given.row, "roles", refusal)
     written = await accounts.create_all(work.connection, rows.values())
+    await work.check.circle.has_made(work.connection, written.values())
     for user in users:
         if user.key in rows and user.key not in written:
             work.faults.note(user.given.row, "userName", Conflict(TAKEN, rule="unique"))

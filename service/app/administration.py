@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from service.administration.access_requests.requests import AccessRequests
 from service.administration.account_links import AccountLinks, Invitations, SessionEnding
 from service.administration.accounts import Accounts, PasswordReset
 from service.administration.addresses import Addresses
@@ -32,6 +33,7 @@ from service.settings import Settings
 class Administration:
     """What changes records, under the rights of a caller."""
 
+    access_requests: AccessRequests
     accounts: Accounts
     addresses: Addresses
     api_keys: ApiKeys
@@ -82,6 +84,7 @@ def make(
         units, revocations, passwords, rules, notices=notices, address_changed=addresses.changed
     )
     return Administration(
+        access_requests=AccessRequests(units, stores.sessions.synchronized.now),
         accounts=accounts,
         addresses=addresses,
         api_keys=ApiKeys(database, delegation, revocations, notices),

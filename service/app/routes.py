@@ -17,6 +17,7 @@ from service.diagnosis.latest import LatestFindings
 from service.endpoints import (
     access_evaluation,
     access_forward,
+    access_requests,
     access_search,
     account_links,
     api_keys,
@@ -37,6 +38,7 @@ from service.endpoints import (
     policy_what_if,
     policy_who_may,
     profile,
+    request_rules,
     resources,
     roles,
     second_factor,
@@ -68,6 +70,7 @@ INFO: Final = {
 """The facts about the API that open its document."""
 
 TAGS: Final = {
+    "access-request": "Requests for roles, and what others decide about them.",
     "assignment": "Roles of all users, with a beginning, an end and a reason.",
     ".well-known": "Where clients find what they have to know first (RFC 8615).",
     "access": "Decisions about requests to other services, and about their permissions.",
@@ -224,6 +227,12 @@ def _add_menus_and_roles(routes: Routes, container: Container) -> None:
     routes.add("/api/role/bulk/enabled", roles.EnabledRoles(*role))
     routes.add("/api/role/{id}", roles.OneRole(*role))
     routes.add("/api/role/{id}/permissions", roles.RolePermissions(*role))
+    routes.add("/api/role/{id}/request-rule", request_rules.RuleOfRole(*role))
+    requested = database, changes.access_requests
+    routes.add("/api/access-request", access_requests.NewAccessRequest(*requested))
+    routes.add("/api/access-request/list", access_requests.AccessRequestList(*requested))
+    routes.add("/api/access-request/{id}", access_requests.OneAccessRequest(*requested))
+    routes.add("/api/access-request/{id}/decision", access_requests.DecisionAboutRequest(*requested))
 
 
 def _add_logs(routes: Routes, container: Container) -> None:

@@ -72,6 +72,8 @@ def _lines_of_diff(answer: SourcesDiff, *, roles: bool) -> Iterator[str]:
         yield "Roles are unknown without a database."
     for request in access.callers:
         name = request.name if request.layer is None else f"{request.layer} {request.name}"
+        if request.gains is None and request.loses is None:
+            yield f"! {name}"
         for caller, sign in ((request.loses, "-"), (request.gains, "+")):
             if caller is not None:
                 yield f"{sign} {caller_text(caller)}  {name}"

@@ -1,4 +1,4 @@
-"""``portcullis policy prove``: the exact condition of a request, and whether two policies are equivalent."""
+"""``portcullis policy prove``: the exact condition of a question, and whether two policies are equivalent."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace
@@ -9,7 +9,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import METHODS
 from service.authz.proof.comparison import differing_requests, smallest_example
 from service.authz.proof.demands import beyond_login
-from service.authz.review.prove import Proof, ProvedRequest, prove
+from service.authz.review.prove import OBJECTS, Proof, ProvedRequest, prove
 from service.authz.review.sources import LIVE, NAMES, SHIPPED, Source
 from service.cli.lazy_commands import add_usual
 from service.cli.output import show
@@ -40,9 +40,16 @@ class Equivalence(Schema):
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the request, or the two policies."""
-    parser.add_argument("method", metavar="METHOD", nargs="?", type=str.upper, choices=METHODS)
     parser.add_argument(
-        "path", metavar="PATH", nargs="?", help="such as /api/user/1, or a template of a route"
+        "method",
+        metavar="METHOD",
+        nargs="?",
+        type=str.upper,
+        choices=(*METHODS, *OBJECTS),
+        help=f"the method; or a layer, to ask it about an object: {', '.join(OBJECTS)}",
+    )
+    parser.add_argument(
+        "path", metavar="PATH", nargs="?", help="such as /api/user/1, a template of a route, or an object"
     )
     parser.add_argument("--policy", metavar="SOURCE", help=f"{NAMES}; {SHIPPED} without --data, else {LIVE}")
     parser.add_argument(
@@ -92,7 +99,7 @@ def _compared(before: Policy, after: Policy) -> Equivalence:
     return Equivalence(
         equivalent=not differing,
         differing=[DifferingRequest.of(request) for request in differing],
-        simplest=None if simplest is None else differing.index(simplest[0]),
+        simplest=differing.index(simplest[0]) if simplest else 0 if differing else None,
     )
 
 
@@ -126,7 +133,10 @@ def _codes(proved: ProvedRequest) -> Iterator[str]:
     if alone:
         yield "  With a login, and one of:"
         yield from _listed(alone)
-    first, second = ([code for code in layer.opened_by if code not in alone] for layer in proved.layers)
+    first, second = (
+        [code for code in layer.opened_by if code not in alone]
+        for layer in (*proved.layers, *proved.layers)[:2]
+    )
     if more and len(first) * len(second) == len(more):
         yield f"  {'Or with' if alone else 'With a login, and'} one of:"
         yield from _listed(first)
@@ -171,6 +181,8 @@ def _equivalence(answer: Equivalence, before: str, after: str) -> Iterator[str]:
 
 def _differing(request: DifferingRequest, before: str, after: str) -> Iterator[str]:
     name = request.name if request.layer is None else f"{request.layer} {request.name}"
+    if request.gains is None and request.loses is None:
+        yield f"  {name}: only one of them says so"
     for caller, source in ((request.gains, after), (request.loses, before)):
         if caller is not None:
             yield f"  {name}: only {source} lets pass {_told(caller)}"

@@ -34,6 +34,7 @@ from service.authz.review.sources import (
 from service.cli.lazy_commands import add_usual
 from service.endpoints.policy_layers import At
 from service.errors import ValidationFailed
+from service.kernel.identity import Kind
 from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.records.database.transactions import Connection, Database
@@ -97,13 +98,16 @@ class Review:
             return await self.policy(source)
         return await asyncio.to_thread(read_folder, source.folder, require_grammar)
 
-    async def standing(self, source: Source) -> Standing:
-        """Return the policy of ``source`` with the stored roles and users; none without a database."""
+    async def standing(self, source: Source, kind: Kind | None = None) -> Standing:
+        """Return the policy of ``source`` with the stored roles and users; none without a database.
+
+        ``kind`` is that of ``standing_of``.
+        """
         policy = await self.policy(source)
         if self.database is None:
             return await standing_of(policy, None)
         async with self.database.snapshot(within=READ_WITHIN) as connection:
-            return await standing_of(policy, connection, await self.instant(connection))
+            return await standing_of(policy, connection, await self.instant(connection), kind=kind)
 
 
 def review_one(

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from service.authz.engine.rules import METHODS, PolicyError
+from service.authz.engine.rules import ASSURANCE, LAYERS, METHODS, PolicyError
 from service.authz.proof.demands import beyond_login, demanded
-from service.authz.review.access import who
-from service.authz.review.explain import Explanation
+from service.authz.review.explain import Explanation, ObjectExplanation
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix, as_csv, as_html
 from service.authz.review.sources import READ_WITHIN, Source, holder_of
@@ -23,11 +22,21 @@ from service.records import role_holdings
 from service.reporting.wording import by
 from service.web.messages.schema import WHOLE_LIST, Page, PageQuery, page_answer
 
+_LAYERS: Final = {layer.upper(): layer for layer in LAYERS if layer != ASSURANCE}
+
 
 def _add_who(parser: ArgumentParser) -> None:
-    parser.add_argument("method", metavar="METHOD", type=str.upper, choices=METHODS)
     parser.add_argument(
-        "path", metavar="PATH", help="such as /api/user/1, or /api/user/{id} for any other value"
+        "method",
+        metavar="METHOD",
+        type=str.upper,
+        choices=(*METHODS, *_LAYERS),
+        help=f"the method; or a layer, to ask it about an object: {', '.join(_LAYERS)}",
+    )
+    parser.add_argument(
+        "path",
+        metavar="PATH",
+        help="such as /api/user/1, or /api/user/{id} for any other value; after a layer, the object",
     )
     parser.add_argument("--users", action="store_true", help="print the users who pass, not the roles")
     parser.add_argument("--service", metavar="NAME", default=PORTCULLIS, help="another service")
@@ -36,16 +45,17 @@ def _add_who(parser: ArgumentParser) -> None:
 
 def _who(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print who passes; raises ``ValidationFailed`` for a path that no request may have, ``PolicyError``."""
-    query = policy_who_may.WhoQuery(
-        method=options.method, path=options.path, service=options.service, page=1, size=WHOLE_LIST
-    )
+    layer = _LAYERS.get(options.method)
+    asked = {"layer": layer, "object": options.path} if layer else vars(options)
+    named = {name: asked[name] for name in ("layer", "object", "method", "path", "service") if name in asked}
+    query = policy_who_may.WhoQuery(**named, page=1, size=WHOLE_LIST)
 
     async def ask(
         review: Review, source: Source
     ) -> tuple[policy_who_may.Who | Page[policy_who_may.PassingUser], list[str]]:
-        place = query.place
-        standing = await review.standing(source)
-        passing = who(standing, query.method, place, query.service)
+        ask = query.ask
+        standing = await review.standing(source, query.kind)
+        passing = ask(standing)
         if not options.users:
             answer = policy_who_may.who_answer(passing, standing.policy.revision, query)
             return answer, _lines_of_who(answer, review.database is not None)
@@ -57,7 +67,14 @@ def _who(options: Namespace, environ: Mapping[str, str]) -> None:
             # Roles may have been given since the sets were judged.
             held = await role_holdings.read(connection, at, then)
             users = await role_holdings.holders(
-                connection, passing.role_sets, held.users, page=1, size=WHOLE_LIST, at=at, then=then
+                connection,
+                passing.role_sets,
+                held.users,
+                page=1,
+                size=WHOLE_LIST,
+                kind=query.kind,
+                at=at,
+                then=then,
             )
         page = page_answer(query, users, policy_who_may.PassingUser)
         return page, _users(page) if _is_served(passing.asked) else [_UNSERVED]
@@ -69,21 +86,23 @@ def _who(options: Namespace, environ: Mapping[str, str]) -> None:
 _UNSERVED: Final = "No route serves it: nobody passes."
 
 
-def _is_served(asked: Explanation) -> bool:
-    return asked.external or asked.endpoint is not None
+def _is_served(asked: Explanation | ObjectExplanation) -> bool:
+    return isinstance(asked, ObjectExplanation) or asked.external or asked.endpoint is not None
 
 
 def _lines_of_who(answer: policy_who_may.Who, roles_known: bool) -> list[str]:
-    layers = [("resource", answer.resource), ("endpoint", answer.endpoint)]
-    lines = [f"{answer.method} {answer.path}"]
+    layers = [("resource", answer.resource), ("endpoint", answer.endpoint), ("asked", answer.asked)]
+    lines = [f"{answer.method} {answer.path}" if answer.asked is None else answer.asked.object]
     lines += [f"  {name}: {line}" for name, layer in layers if layer for line in layer.lines or ["no line"]]
-    if answer.endpoint is None and is_own(answer.resource.object):
+    if answer.endpoint is None and answer.resource and is_own(answer.resource.object):
         return [*lines, _UNSERVED]
     if stronger := beyond_login(answer.assurance):
         lines.append(f"  authenticated by one of: {', '.join(stronger)}")
-    rows = [("ROLE", "USERS", "RESOURCE", "ENDPOINT")]
+    rows = [("ROLE", "USERS", "RESOURCE", "ENDPOINT") if answer.asked is None else ("ROLE", "USERS", "BY")]
     rows += [
         (role.role_code, str(role.users), by(role.resource), by(role.endpoint) if answer.endpoint else "-")
+        if role.asked is None
+        else (role.role_code, str(role.users), by(role.asked))
         for role in answer.items
     ]
     if answer.items:

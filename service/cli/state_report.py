@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal
 
+import msgspec
+
 from service.administration.dry_runs import KeptOut
 from service.administration.state_applying import Applied
 from service.administration.state_edits import Action, Edit, Edits
@@ -205,7 +207,7 @@ def _described(edit: Edit, shown: Callable[[Any], str]) -> Iterator[tuple[str, s
 def _value(value: Any) -> str:
     if isinstance(value, str) and _BARE.fullmatch(value):
         return value
-    return printable(json.dumps(value, ensure_ascii=False))
+    return printable(json.dumps(msgspec.to_builtins(value), ensure_ascii=False))
 
 
 def _counts(edits: Edits, *, done: bool) -> str:

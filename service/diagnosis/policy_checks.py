@@ -9,6 +9,7 @@ from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy, drift
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import differences
+from service.authz.review.request_findings import request_findings
 from service.authz.review.sources import standing_of
 from service.authz.review.stored_findings import unmet_demands
 from service.diagnosis.findings import NAMED, Finding, Installation, fault, few, ok, warning
@@ -137,6 +138,19 @@ async def demands_met(installation: Installation) -> Finding:
     named = "; ".join(f"roles {finding.place}: {finding.reason}" for finding in unmet[:NAMED])
     more = f", and {len(unmet) - NAMED} more" if len(unmet) > NAMED else ""
     return warning(f"{named}{more}", "have them enrol a factor: docs/guides/second-factors.md")
+
+
+async def request_rules(installation: Installation) -> Finding:
+    """A role that nobody can approve is asked for in vain; another may be given to who must not have it."""
+    async with installation.records() as connection:
+        policy = await derived_policy(connection, installation.policy, installation.in_force)
+        persons = await standing_of(policy, connection, kind="person")
+    findings = await asyncio.to_thread(request_findings, persons, installation.policy.invariants)
+    if not findings:
+        return ok("what may be asked for can be approved, and keeps the statements")
+    named = "; ".join(f"{finding.place}: {finding.reason}" for finding in findings[:NAMED])
+    more = f", and {len(findings) - NAMED} more" if len(findings) > NAMED else ""
+    return warning(f"{named}{more}", "change the rule of the role, or who holds the codes of its stages")
 
 
 async def tampering(installation: Installation) -> Finding:

@@ -11,6 +11,7 @@ from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.watch import PolicyWatch
 from service.endpoints.policy_layers import Line
+from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import logged, named, needs, publishes, refuses, tagged
@@ -96,11 +97,8 @@ class InForce:
         )
 
 
-class Reload:
+class Reload(Endpoint[PolicyChanges]):
     """``/api/policy/reload``."""
-
-    def __init__(self, changes: PolicyChanges) -> None:
-        self._changes = changes
 
     @needs("system:policy:reload")
     @logged("policy", "reload", "UPDATE")
@@ -115,7 +113,7 @@ class Reload:
         force.
         """
         user_name = context.user.user_name
-        context.policy = policy = await self._changes.reload(f"reload by {user_name}", user_name=user_name)
+        context.policy = policy = await self.part.reload(f"reload by {user_name}", user_name=user_name)
         return Published(policy_revision=policy.revision)
 
 
@@ -126,11 +124,8 @@ class BitPositions(Schema):
     bits: Annotated[dict[str, Annotated[int, Meta(ge=0)]], Meta(examples=[{"system:role:list": 17}])]
 
 
-class PermissionBits:
+class PermissionBits(Endpoint[LivePolicy]):
     """``/api/policy/permission-map``."""
-
-    def __init__(self, live: LivePolicy) -> None:
-        self._live = live
 
     @needs("system:policy:read")
     @tagged
@@ -142,7 +137,7 @@ class PermissionBits:
         the map, and not with the revision alone. A position that was given up belongs to another code after
         twelve hours at the earliest: read the map again before that.
         """
-        context.policy = policy = self._live.current
+        context.policy = policy = self.part.current
         bits = policy.permission_map.positions
         answer_tag(context, content_tag(bits))
         return BitPositions(revision=policy.revision, bits=bits)

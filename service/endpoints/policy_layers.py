@@ -84,11 +84,12 @@ class DifferingRequest(Schema):
     """What two policies decide differently for some caller: a request, or an object of the named layer.
 
     In the layer `assurance` it is a request for which one of them demands another authentication.
-    `gains` is a smallest caller whom only `to` lets pass, `loses` one whom only `from` does.
+    `gains` is a smallest caller whom only `to` lets pass, `loses` one whom only `from` does. Both are null
+    for what one of them states and nobody passes: how many people must approve.
     """
 
     name: Annotated[str, Meta(examples=["GET /api/user/list"])]
-    layer: Literal["grant", "permission", "service", "account", "assurance"] | None
+    layer: Literal["grant", "permission", "service", "account", "assurance", "request", "approve"] | None
     gains: DiffCaller | None
     loses: DiffCaller | None
 

@@ -28,7 +28,7 @@ class MatrixRole(Schema):
 
 
 class MatrixRequest(Schema):
-    """A request and the roles that pass it.
+    """A request, or an object behind its layer such as `request role auditor`, and the roles that pass it.
 
     `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `assurance` are
     the weakest words about authentication, any one of which is needed beside that.
@@ -67,7 +67,7 @@ def matrix_answer(standing: Standing, query: MatrixQuery) -> Page[MatrixRequest]
     """Return the page of ``query``; a large policy takes a while."""
     matrix = Matrix(standing, query.role_code)
     part = (query.object or "").lower()
-    requests = [request for request in matrix.requests if part in request.name.lower()]
+    requests = [request for request in matrix.asked if part in request.name.lower()]
     items = [MatrixRequest.of(row) for row in matrix.rows(query.part(requests))]
     return Page(items=items, page=query.page, size=query.size, total=len(requests))
 
@@ -79,7 +79,10 @@ class RoleMatrix(PolicyQuestion):
     @refuses(RevisionUntrusted)
     @named("getRoleMatrix")
     async def on_get(self, context: RequestContext, query: MatrixQuery) -> Page[MatrixRequest]:
-        """List requests by path and method, each with the roles that pass it."""
+        """List requests by path and method, each with the roles that pass it.
+
+        Then who may ask for which role, and who approves.
+        """
         context.policy = self._live.current
         async with self._concurrency.turn():
             async with self._database.snapshot(within=WITHIN) as connection:

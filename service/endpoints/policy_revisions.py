@@ -16,6 +16,7 @@ from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
 from service.authz.review.sources import PastPolicies, standing_of
 from service.endpoints.policy_layers import Access, access_answer
+from service.endpoints.record_endpoints import Endpoint
 from service.errors import (
     Conflict,
     NotFound,
@@ -282,11 +283,8 @@ class RestoredRevision(Schema):
     policy_revision: Revision
 
 
-class Restore:
+class Restore(Endpoint[PolicyRestore]):
     """``/api/policy/revisions/{revision}/restore``."""
-
-    def __init__(self, restore: PolicyRestore) -> None:
-        self._restore = restore
 
     @needs("system:policy:restore")
     @dry_run
@@ -301,7 +299,7 @@ class Restore:
         `cannotReturn` of a 409 names what can't return. `If-Match` may name the revision in force (`"12"`),
         such as that of a dry run: 412 when there is a newer one.
         """
-        done = await self._restore.restore(
+        done = await self.part.restore(
             context.write, revision, lambda newest: require_match(context, version_tag(newest))
         )
         context.policy = done.policy

@@ -1,11 +1,22 @@
 """Who passes a request, and what somebody passes: ``/api/policy/who``, ``what``, ``openings``."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
+from service.authz.engine.rules import (
+    APPROVE,
+    ASSURANCE,
+    ENDPOINT,
+    GRANT,
+    REQUEST,
+    RESOURCE,
+    LayerName,
+    object_fault,
+)
 from service.authz.proof.demands import demands_on, least_words
 from service.authz.publishing.live import LivePolicy
 from service.authz.review import access
@@ -20,12 +31,15 @@ from service.authz.review.access import (
     request_path,
     what,
     who,
+    who_may,
 )
 from service.authz.review.concurrency import ConcurrencyLimit
+from service.authz.review.impact import Standing
 from service.authz.review.sources import NOW, Instant, Subject, standing_of, subject_of
 from service.endpoints.policy_layers import AskedLayer, At, Code, Name, PassedLayer, RoleCode, Words, passed
 from service.endpoints.policy_questions import WITHIN, PolicyQuestion
 from service.errors import BadRequest, RevisionUntrusted, ValidationFailed
+from service.kernel import identity
 from service.kernel.services import PORTCULLIS
 from service.kernel.value_rules import ServiceName
 from service.records import role_holdings
@@ -47,17 +61,40 @@ _FIRST: Final = ("code", "login", "nothing")
 
 
 class WhoQuery(PageQuery, kw_only=True):
-    """The request that is asked about; the page is one of the roles, or of the users, that pass."""
+    """The request, or the object of a layer, that is asked about; the page is one of roles or users.
 
-    method: Method
-    path: Path
+    A request has `method` and `path`. An `object` of a `layer` is such as `role auditor stage 1 for others`
+    of `approve`: who approves requests for that role.
+    """
+
+    method: Method | None = None
+    path: Path | None = None
     service: ServiceName = PORTCULLIS
+    layer: LayerName | None = None
+    object: Annotated[str, Meta(max_length=2048, examples=["role auditor stage 1 for others"])] | None = None
     at: At | None = None
 
+    def __post_init__(self) -> None:
+        request, about = (self.method, self.path), (self.layer, self.object)
+        if None in request if about == (None, None) else (None in about or request != (None, None)):
+            raise ValidationFailed(("path", "Name a method and a path, or a layer and an object of it"))
+
     @property
-    def place(self) -> str:
-        """The path to decide about; ValidationFailed if no request may have it."""
-        return place_of(self.path, self.service)
+    def kind(self) -> identity.Kind | None:
+        """Persons for the layers that open to nobody else; None for all users."""
+        return "person" if self.layer in (REQUEST, APPROVE) else None
+
+    @property
+    def ask(self) -> Callable[[Standing], WhoPasses]:
+        """What answers; ValidationFailed for a path that no request may have, and for no such object."""
+        if self.layer is not None and self.object is not None:
+            if self.layer == ASSURANCE:
+                raise ValidationFailed(("layer", "No codes are held in this layer"))
+            if fault := object_fault(self.layer, self.object):
+                raise ValidationFailed(("object", fault))
+            return partial(who_may, layer=self.layer, name=self.object)
+        method, path = self.method or "", self.path or ""
+        return partial(who, method=method, place=place_of(path, self.service), service=self.service)
 
 
 def place_of(path: str, service: str = PORTCULLIS) -> str:
@@ -71,13 +108,15 @@ def place_of(path: str, service: str = PORTCULLIS) -> str:
 class PassingRole(Schema):
     """A role that is enough to pass, how many users have it, and the lines by which it passes.
 
-    `endpoint` has no line for a request to another service: only the resource layer is asked.
+    `endpoint` has no line for a request to another service: only the resource layer is asked. `asked` is the
+    layer of an object, which is asked alone: the others are null then.
     """
 
     role_code: RoleCode
     users: Users
-    resource: PassedLayer
-    endpoint: PassedLayer
+    resource: PassedLayer | None
+    endpoint: PassedLayer | None
+    asked: PassedLayer | None
 
 
 class PassingTogether(Schema):
@@ -88,19 +127,22 @@ class PassingTogether(Schema):
 
 
 class Who(Schema, kw_only=True):
-    """Who passes a request: `items` are the roles that are enough, and no others.
+    """Who passes a request, or an object of a layer: `items` are the roles that are enough, and no others.
 
     `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all
     users who pass. `endpoint` is null if no route serves the request. `others` are requests of the same route
-    that another resource decides. `assurance` are the weakest words about authentication, any one of which
-    is needed beside the codes; nobody is left out who has not authenticated so strongly.
+    that another resource decides. `asked` is the layer of an object; no request is asked about then. Only
+    persons count in the layers `request` and `approve`. `assurance` are the weakest words about
+    authentication, any one of which is needed beside the codes; nobody is left out who has not authenticated
+    so strongly.
     """
 
     revision: Annotated[int, Meta(ge=0, examples=[12])]
-    method: Method
-    path: Path
-    resource: AskedLayer
+    method: Method | None
+    path: Path | None
+    resource: AskedLayer | None
     endpoint: AskedLayer | None
+    asked: AskedLayer | None
     assurance: Words
     visitors: bool
     any_login: bool
@@ -115,13 +157,15 @@ class Who(Schema, kw_only=True):
 
 def who_answer(passing: WhoPasses, revision: int, query: WhoQuery) -> Who:
     """Return the answer with the page of ``query``."""
-    asked = passing.asked
+    layers = {layer.layer: AskedLayer.of(layer) for layer in passing.asked.layers}
+    alone = None if query.layer is None else layers.pop(query.layer)
     return Who(
         revision=revision,
         method=query.method,
         path=query.path,
-        resource=AskedLayer.of(asked.resource),
-        endpoint=None if asked.endpoint is None else AskedLayer.of(asked.endpoint),
+        resource=layers.get(RESOURCE),
+        endpoint=layers.get(ENDPOINT),
+        asked=alone,
         assurance=list(passing.assurance),
         visitors=passing.visitors,
         any_login=passing.any_login,
@@ -136,26 +180,33 @@ def who_answer(passing: WhoPasses, revision: int, query: WhoQuery) -> Who:
 
 
 def _passing(role: access.PassingRole) -> PassingRole:
+    if role.resource is None:
+        alone = None if role.asked is None else PassedLayer.of(role.asked)
+        return PassingRole(role.role_code, role.users, None, None, alone)
     resource = PassedLayer.of(role.resource)
     not_asked = PassedLayer(resource.object, None, None, [], [])
     endpoint = not_asked if role.endpoint is None else PassedLayer.of(role.endpoint)
-    return PassingRole(role.role_code, role.users, resource, endpoint)
+    return PassingRole(role.role_code, role.users, resource, endpoint, None)
 
 
 class WhoMay(PolicyQuestion):
     """``/api/policy/who``."""
 
     @needs("system:policy:read")
-    @example_parameters(method="GET")
+    @example_parameters(method="GET", path="/api/user/list")
     @refuses(RevisionUntrusted)
     @named("findRolesWithAccess")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Who:
-        """List the roles that pass a request, with the lines and the held codes by which they pass."""
-        context.policy, place = self._live.current, query.place
+        """List the roles that pass a request, with the lines and the held codes by which they pass.
+
+        Or the roles that pass an object of a layer: such as who may ask for a role, and who approves.
+        """
+        context.policy, ask = self._live.current, query.ask
         async with self._concurrency.turn():
             async with self._database.snapshot(within=WITHIN) as connection:
-                standing = await self._standing(context, connection, query.at)
-            passing = await self._concurrency.computed(who, standing, query.method, place, query.service)
+                policy, instant = await self._asked(context, connection, query.at)
+                standing = await standing_of(policy, connection, instant, kind=query.kind)
+            passing = await self._concurrency.computed(ask, standing)
             return await self._concurrency.computed(who_answer, passing, standing.policy.revision, query)
 
 
@@ -171,16 +222,16 @@ class WhoUsers(PolicyQuestion):
     """``/api/policy/who/users``."""
 
     @needs("system:policy:read")
-    @example_parameters(method="GET")
+    @example_parameters(method="GET", path="/api/user/list")
     @refuses(RevisionUntrusted)
     @named("findUsersWithAccess")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Page[PassingUser]:
-        """List the users who pass a request, by name."""
-        context.policy, place = self._live.current, query.place
+        """List the users who pass a request, or an object of a layer, by name."""
+        context.policy, ask = self._live.current, query.ask
         async with self._concurrency.turn(), self._database.snapshot(within=WITHIN) as connection:
             policy, instant = await self._asked(context, connection, query.at)
-            standing = await standing_of(policy, connection, instant)
-            passing = await self._concurrency.computed(who, standing, query.method, place, query.service)
+            standing = await standing_of(policy, connection, instant, kind=query.kind)
+            passing = await self._concurrency.computed(ask, standing)
             users = await role_holdings.holders(
                 connection,
                 passing.role_sets,
@@ -188,6 +239,7 @@ class WhoUsers(PolicyQuestion):
                 page=query.page,
                 size=query.size,
                 total=passing.users,
+                kind=query.kind,
                 at=instant.at,
                 then=instant.then,
             )

@@ -45,6 +45,12 @@ Where: TypeAlias = Literal["any-service", "same-service", "other-service"]
 """Which service a question is about, to the caller: any one, for a caller who is bound to none; the one that
 the caller is bound to; or another one."""
 
+Partaking: TypeAlias = Literal["request", "approve"]
+"""What people do with requests for roles: ask for one, and decide about those of others."""
+
+READ_REQUESTS: Final = "read-requests others"
+"""Somebody reads the requests of all, and not only those that concern them."""
+
 ACTS: Final[tuple[Act, ...]] = get_args(Act)
 ASKING: Final[tuple[Asking, ...]] = get_args(Asking)
 
@@ -53,9 +59,9 @@ BY_PERSON: Final = "forward by-person"
 
 OBJECTS: Final = frozenset(
     {f"{act} {whom}" for act in ACTS for whom in get_args(Whom)} - {"create self"}
-    | {f"create-key {proof}" for proof in get_args(Proof)}
+    | {f"{act} {proof}" for act in ("create-key", *get_args(Partaking)) for proof in get_args(Proof)}
     | {f"{asking} {where}" for asking in ASKING for where in get_args(Where)}
-    | {BY_PERSON}
+    | {BY_PERSON, READ_REQUESTS}
 )
 """All objects of the layer: nobody creates the own account."""
 
@@ -87,6 +93,8 @@ _REFUSED: Final = {
         "An account that is bound to a service creates service accounts of the same service only"
     ),
     "create-key by-key": "An API key can't make API keys",
+    "request by-key": "Only people ask for roles: an API key can't",
+    "approve by-key": "Only people decide about requests: an API key can't",
     BY_PERSON: "The proxy has the token of a person, and needs the key of a service account",
 }
 

@@ -89,10 +89,11 @@ class NewAccount:
     """An account that a caller may create, by some of the ``UserValues``; what writes new users takes one.
 
     Only ``service/administration/delegation.py``, after asking the policy, and the operator's commands make
-    one.
+    one. ``made_by`` is the id of the caller, None for the operator.
     """
 
     values: Mapping[str, Any]
+    made_by: int | None = None
 
 
 def owner(user_id: int) -> Target:

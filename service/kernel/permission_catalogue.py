@@ -113,6 +113,7 @@ CATALOGUE: Final = (
             "GET /api/role/list",
             "GET /api/role/{id}",
             "GET /api/role/{id}/permissions",
+            "GET /api/role/{id}/request-rule",
         ),
         ("create", "Create roles", "POST /api/role"),
         (
@@ -121,6 +122,8 @@ CATALOGUE: Final = (
             "PUT /api/role/{id}",
             "PATCH /api/role/{id}",
             "POST /api/role/bulk/enabled",
+            "PUT /api/role/{id}/request-rule",
+            "DELETE /api/role/{id}/request-rule",
         ),
         ("delete", "Delete roles", "DELETE /api/role/{id}"),
         ("permission", "Set the permissions of roles", "PUT /api/role/{id}/permissions"),

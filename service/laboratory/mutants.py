@@ -163,11 +163,11 @@ class Mutant:
     unkeyed: bool = False
 
 
-def line_mutants(own: Collection[Rule], registered: Iterable[str]) -> Iterator[Mutant]:
+def line_mutants(own: Collection[Rule], registered: Iterable[Rule]) -> Iterator[Mutant]:
     """Yield ``own`` with each line deleted, and with each other code and word added to each object.
 
     Of layers with a closed list of objects, each object without a line is opened too. ``registered`` are
-    resources of tables, each of which gets a line that voids what is bound to it.
+    further lines to add: each opens to every login what a table registers, such as a bound resource.
     """
     codes = [*codes_of(own), ANYONE, LOGIN, NOBODY]
     alternatives = {ASSURANCE: WORDS}
@@ -178,7 +178,7 @@ def line_mutants(own: Collection[Rule], registered: Iterable[str]) -> Iterator[M
     lined = set(objects)
     listed = [(layer, name) for layer, names in OBJECTS.items() for name in sorted(names)]
     new += [Rule(*target, code) for target in listed if target not in lined for code in (ANYONE, LOGIN)]
-    new += [Rule(RESOURCE, name, LOGIN) for name in registered]
+    new += registered
     present = set(own)
     for rule in new:
         if rule not in present:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from service.authz.engine.rules import ANYONE, LAYERS, LOGIN, RESOURCE, Rule
+from service.authz.engine.rules import ANYONE, APPROVE, LAYERS, LOGIN, REQUEST, RESOURCE, Rule
 from service.authz.publishing.shipped import Shipped
 from service.laboratory.matcher_rows import matcher_of, name_of
 from service.laboratory.mutants import (
@@ -177,9 +177,9 @@ class Bench:
 
     def _mutants(self) -> Iterator[Mutant]:
         registered = [
-            name
+            Rule(layer, name, LOGIN)
             for (layer, name), probes in self._by_object.items()
-            if layer == RESOURCE
+            if layer in (RESOURCE, REQUEST, APPROVE)
             and "@" not in name
             and any(not (_opens(probe, LOGIN) or _opens(probe, ANYONE)) for probe in probes)
         ]

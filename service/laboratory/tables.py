@@ -29,8 +29,10 @@ from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.explain import Reason
 from service.errors import BadRequest
+from service.kernel import request_objects
 from service.kernel.assurance import BY_STRONGEST, Demand, Satisfied, words_of
 from service.kernel.codes import HeldCodes, is_code
+from service.kernel.request_objects import PublishedRule
 from service.kernel.services import (
     NO_DEMAND,
     PORTCULLIS,
@@ -95,12 +97,29 @@ class Demanded(_Strict):
     services: bool = False
 
 
+class Stage(_Strict):
+    """Holders of ``code`` approve: so many different people."""
+
+    code: str
+    approvals: int = 1
+
+
+class Requestable(_Strict):
+    """Who may ask for a role, how strongly authenticated, and who must approve."""
+
+    by: str
+    stages: list[Stage]
+    assurance: Demand | None = None
+    grant_needed: bool = True
+    emergency: bool = False
+
+
 class TableFile(_Strict):
     """A file of cases, with what administrators have registered and the codes of Buttons.
 
     ``services`` are other services; ``openings`` give the word that opens one of their objects. ``demands``
-    are those on registered resources. A caller of the layer ``assurance`` is the strongest word that it
-    satisfies.
+    are those on registered resources. ``requestable`` are the roles that may be asked for. A caller of the
+    layer ``assurance`` is the strongest word that it satisfies.
     """
 
     callers: dict[str, list[str] | str | None]
@@ -110,6 +129,7 @@ class TableFile(_Strict):
     services: dict[str, Router] = {}
     openings: dict[str, Literal["@login", "@anyone"]] = {}
     demands: dict[str, Demanded] = {}
+    requestable: dict[str, Requestable] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +242,7 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
                 Service(name, **msgspec.structs.asdict(router)) for name, router in file.services.items()
             ],
             openings=[PublishedOpening(*opening) for opening in file.openings.items()],
+            requestable=[_requestable(role, rule) for role, rule in file.requestable.items()],
         )
         rules = Lines(own.rules).joined(shared)
         resources = ResourceIndex(filter(is_registered, file.registered))
@@ -246,6 +267,12 @@ def _registered(file: TableFile, name: str, codes: list[str | Disabled]) -> Boun
     demand = file.demands.get(name)
     words = NO_DEMAND if demand is None else words_of(demand.assurance, services=demand.services)
     return BoundResource(method, path, _buttons(codes), service, words)
+
+
+def _requestable(role_code: str, rule: Requestable) -> PublishedRule:
+    stages = [request_objects.Stage(stage.code, stage.approvals) for stage in rule.stages]
+    demand = words_of(rule.assurance, services=False)
+    return PublishedRule(role_code, rule.by, stages, demand, rule.grant_needed, rule.emergency)
 
 
 def _buttons(codes: list[str | Disabled]) -> list[tuple[str, bool]]:

@@ -13,16 +13,27 @@ import msgspec
 
 from service import settings as table
 from service.authz.engine.lines import Lines
-from service.authz.engine.rules import ENDPOINT, GRANT, LAYERS, PERMISSION, RESOURCE, Rule
+from service.authz.engine.rules import (
+    APPROVE,
+    ENDPOINT,
+    GRANT,
+    LAYERS,
+    PERMISSION,
+    REQUEST,
+    RESOURCE,
+    LayerName,
+    Rule,
+)
 from service.authz.invariants.checking import check
 from service.authz.publishing.demands import FOLDER
 from service.authz.publishing.shipped import Shipped, policy_folder, read_shipped
 from service.kernel.extension import CASES
 from service.kernel.permission_catalogue import Page, codes_by_endpoint, permissions
+from service.kernel.request_objects import ask, stage_for, stage_takes
 from service.kernel.strict_yaml import Document
 from service.laboratory.mutation import Bench, Coverage, Mutation
 from service.laboratory.table_run import Failure, run_tables
-from service.laboratory.tables import Asks, Case, Table, TableFile, read_tables, table_of
+from service.laboratory.tables import Asks, Case, Requestable, Stage, Table, TableFile, read_tables, table_of
 
 CATALOGUE_TABLE: Final = Path("catalogue")
 """What stands for a file where a case of this table is named."""
@@ -48,12 +59,14 @@ def catalogue_cases(pages: Iterable[Page]) -> Document[TableFile]:
         "subtree": sorted({f"{code.partition(':')[0]}:*" for code in codes}),
         "pattern": sorted({":".join([code.partition(":")[0], *["*"] * code.count(":")]) for code in codes}),
     }
-    cases = [*_requests(opened, [*holders]), *_codes(codes, [*holders])]
+    roles = {code.replace(":", "-"): code for code in codes}
+    cases = [*_requests(opened, [*holders]), *_codes(codes, [*holders]), *_asking(roles, [*holders])]
     table = TableFile(
         {_NOBODY: [], **holders},
         cases,
         registered={name: [*each] for name, each in opened.items()},
         codes=[*codes],
+        requestable={role: Requestable(code, [Stage(code)]) for role, code in roles.items()},
     )
     return Document(CATALOGUE_TABLE, table, {}, "")
 
@@ -74,6 +87,20 @@ def _codes(codes: list[str], holders: list[str]) -> Iterator[Case]:
             asks = Asks(layer, code)
             yield Case(holders, asks, "allow", layer, line=str(Rule(layer, code, code)))
             yield Case(_NOBODY, asks, "deny", layer, required=[code])
+
+
+def _asking(roles: dict[str, str], holders: list[str]) -> Iterator[Case]:
+    """Yield who may ask for a role that each code opens, and approve the requests of others for it."""
+    for role, code in roles.items():
+        asked: tuple[tuple[LayerName, str], ...] = (
+            (REQUEST, ask(role)),
+            (APPROVE, stage_for(role, 1, "others")),
+        )
+        for layer, name in asked:
+            yield Case(holders, Asks(layer, name), "allow", layer, line=str(Rule(layer, name, code)))
+            yield Case(_NOBODY, Asks(layer, name), "deny", layer, required=[code])
+        closed = [stage_for(role, 1, "self"), stage_takes(role, 1, 1)]
+        yield Case([_NOBODY, *holders], Asks(APPROVE, closed), "deny", APPROVE, required=[])
 
 
 class Tested(msgspec.Struct, frozen=True, rename="camel"):

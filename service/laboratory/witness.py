@@ -19,12 +19,23 @@ import yaml
 
 from service.authz.engine.lines import Lines
 from service.authz.engine.predicates import ANONYMOUS
-from service.authz.engine.rules import ASSURANCE, LAYERS, LOGIN, NOBODY, OF_CODES, RESOURCE, Rule
+from service.authz.engine.rules import (
+    APPROVE,
+    ASSURANCE,
+    LAYERS,
+    LOGIN,
+    NOBODY,
+    OF_CODES,
+    REQUEST,
+    RESOURCE,
+    Rule,
+)
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped, is_stored
 from service.kernel.assurance import EVERY_CALLER, WORDS, Satisfied
 from service.kernel.codes import HeldCodes, is_code
-from service.kernel.services import BoundResource
+from service.kernel.request_objects import PublishedRule, Stage, role_of
+from service.kernel.services import NO_DEMAND, BoundResource
 from service.laboratory.mutants import FUNCTIONS, Mutant, codes_of
 from service.laboratory.tables import Question
 
@@ -92,7 +103,8 @@ class Universe:
         beside = [_registered(name, "a:b") for name in dict.fromkeys(own.routes)]
         bound = [_registered(f"GET /bound/{at}", code) for at, code in enumerate(codes)]
         words = [BoundResource("GET", "/free", []), BoundResource("GET", "/closed", [("a", False)])]
-        shared = derive([*beside, *bound, *words], codes)
+        asked = [_requestable(f"r{at}", code) for at, code in enumerate(codes)]
+        shared = derive([*beside, *bound, *words], codes, requestable=[*asked, _requestable("free", LOGIN)])
         self.rules = Lines(own.rules).joined(shared)
         self._every = tuple(self.rules)
         self._codes = codes_of(self._every)
@@ -140,6 +152,12 @@ class Universe:
                 if codes not in seen and (mutant.code is None or mutant.code in codes):
                     seen.add(codes)
                     yield layer, name
+
+
+def _requestable(role_code: str, code: str) -> PublishedRule:
+    """Return a rule by which who holds ``code`` may ask for a role; everybody does so for ``@login``."""
+    stages = [] if code == LOGIN else [Stage(code, 1)]
+    return PublishedRule(role_code, code, stages, NO_DEMAND, grant_needed=code != LOGIN)
 
 
 def _registered(name: str, code: str) -> BoundResource:
@@ -210,16 +228,25 @@ def _shared(witness: Witness) -> dict[str, object]:
         rules.append(witness.wrong.line)
     registered: dict[str, list[object]] = {}
     granted: list[str] = []
+    requestable: dict[str, object] = {}
     for rule in rules:
         if rule.layer in OF_CODES:
             granted.append(rule.object)
         elif rule.layer == ASSURANCE and is_stored(rule.object):
-            registered.setdefault(rule.object.partition(" ")[2], [])
+            layer, _, name = rule.object.partition(" ")
+            if layer == REQUEST:
+                requestable[role_of(name)] = {"by": LOGIN, "stages": []}
+            else:
+                registered.setdefault(name, [])
+        elif rule.layer in (REQUEST, APPROVE):
+            code = _OTHER if rule.code == NOBODY else rule.code
+            stages = [] if code == LOGIN else [{"code": code}]
+            requestable[role_of(rule.object)] = {"by": code, "stages": stages, "grant_needed": code != LOGIN}
         elif rule.layer == RESOURCE and not rule.object.startswith("@"):
             bound = registered.setdefault(rule.object, [])
             if rule.code == NOBODY:
                 bound.append({"disabled": _OTHER})
             elif rule.code != LOGIN:
                 bound.append(rule.code)
-    members = {"registered": registered, "codes": sorted(set(granted))}
+    members = {"registered": registered, "codes": sorted(set(granted)), "requestable": requestable}
     return {key: value for key, value in members.items() if value}

@@ -306,6 +306,7 @@ async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dic
         [
             WRITER.new(
                 UserValues(**row.account.values),
+                made_by=row.account.made_by,
                 password_hash=row.password_hash,
                 password_initial=None if row.password_hash is None else GIVEN,
             )

@@ -1,4 +1,4 @@
-"""The services, resources, Buttons, bindings and openings from which each revision of the policy was derived.
+"""The rows from which each revision was derived: services, resources, Buttons, bindings, openings, rules.
 
 Lines tell what a revision opened, and not the names of resources and Buttons, which of them were disabled,
 and to which disabled Buttons a resource was bound. Those rows are kept here, once for each time that they
@@ -16,17 +16,26 @@ from sqlalchemy.sql.elements import TextClause
 
 from service.kernel.services import PORTCULLIS
 from service.records.database.row_mapper import RowMapper
+from service.records.request_rules import RuleValues
 from service.records.resources import ResourceValues
 from service.records.schema.policy import (
     binding_history,
     button_history,
     opening_history,
     policy_revision,
+    request_rule_history,
     resource_history,
     service_history,
 )
 
-_HISTORIES: Final = (resource_history, button_history, binding_history, service_history, opening_history)
+_HISTORIES: Final = (
+    resource_history,
+    button_history,
+    binding_history,
+    service_history,
+    opening_history,
+    request_rule_history,
+)
 
 
 def _record(history: Table, source: str, *, key_length: int = 1) -> TextClause:
@@ -67,6 +76,11 @@ _RECORDS: Final = (
     _record(binding_history, "SELECT resource_id, menu_id FROM sys.action_resource", key_length=2),
     _record(service_history, "SELECT id AS service_id, * FROM sys.service"),
     _record(opening_history, "SELECT id AS opening_id, * FROM sys.opening"),
+    _record(
+        request_rule_history,
+        "SELECT rule.*, role.role_code FROM sys.request_rule rule JOIN sys.role ON role.id = rule.role_id"
+        " WHERE role.enabled",
+    ),
 )
 
 
@@ -122,6 +136,7 @@ class PastButton:
 # What was demanded is told by the lines of the revision.
 _RESOURCE: Final = RowMapper(PastResource, resource_history, without=["assurance", "services"])
 _BUTTON: Final = RowMapper(PastButton, button_history)
+_RULE: Final = RowMapper(RuleValues, request_rule_history)
 
 
 async def nearest(connection: AsyncConnection, revision: int) -> int | None:
@@ -164,6 +179,17 @@ async def buttons_at(
     condition = button_history.c.auth_mark.in_(codes)
     statement = select(*_BUTTON.columns).where(_at(button_history, revision), condition)
     return {button.auth_mark: button for button in await _BUTTON.all(connection, statement)}
+
+
+async def request_rules_at(
+    connection: AsyncConnection, revision: int, role_codes: Collection[str]
+) -> dict[str, RuleValues]:
+    """Return how these roles were asked for in ``revision``, by code."""
+    kept = request_rule_history.c
+    statement = select(kept.role_code, *_RULE.columns).where(
+        _at(request_rule_history, revision), kept.role_code.in_(role_codes)
+    )
+    return {row.role_code: _RULE.of(row) for row in await connection.execute(statement)}
 
 
 async def bound_at(

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final
 
 from msgspec import Meta
-from sqlalchemy import ARRAY, BigInteger, any_, exists, func, insert, literal, select
+from sqlalchemy import ARRAY, BigInteger, String, any_, bindparam, exists, func, insert, literal, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
 from sqlalchemy.dialects.postgresql import aggregate_order_by
@@ -22,7 +22,7 @@ from service.kernel.value_rules import DESCRIPTION, MAX_DURATION, bounds_of, one
 from service.records.assignments import instant, not_ended
 from service.records.database.filters import any_of, contains, equals, whether
 from service.records.database.paging import RecordList, sorts_of
-from service.records.database.row_mapper import RowMapper, RowWriter
+from service.records.database.row_mapper import PreparedSelect, RowMapper, RowWriter, Source
 from service.records.schema.rights import menu, role, role_menu, user, user_role
 
 RoleCode = Annotated[
@@ -199,17 +199,33 @@ async def set_menus(connection: AsyncConnection, role_id: int, menu_ids: Sequenc
     await connection.execute(change(role).where(role.c.id == role_id).values(update_time=func.now()))
 
 
+_HELD_CODES = (
+    select(role.c.role_code, func.array_agg(aggregate_order_by(menu.c.auth_mark, menu.c.auth_mark)))
+    .join(role_menu, role_menu.c.role_id == role.c.id)
+    .join(menu, menu.c.id == role_menu.c.menu_id)
+    .where(role.c.enabled, menu.c.menu_type == "Button", menu.c.enabled)
+    .group_by(role.c.role_code)
+    .order_by(role.c.role_code)
+)
+
+
 async def held_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
     """Return, by role code, the permission codes that each enabled role gives, sorted."""
-    given = (
-        select(role.c.role_code, func.array_agg(aggregate_order_by(menu.c.auth_mark, menu.c.auth_mark)))
-        .join(role_menu, role_menu.c.role_id == role.c.id)
-        .join(menu, menu.c.id == role_menu.c.menu_id)
-        .where(role.c.enabled, menu.c.menu_type == "Button", menu.c.enabled)
-        .group_by(role.c.role_code)
-        .order_by(role.c.role_code)
-    )
-    return {role_code: tuple(codes) for role_code, codes in await connection.execute(given)}
+    return {role_code: tuple(codes) for role_code, codes in await connection.execute(_HELD_CODES)}
+
+
+_HELD_CODES_OF = PreparedSelect(
+    _HELD_CODES.where(role.c.role_code == any_(bindparam("role_codes", type_=ARRAY(String)))),
+    lambda row: (str(row[0]), tuple(row[1])),
+)
+
+
+async def held_codes_of(source: Source, role_codes: list[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return what ``held_codes`` does for those of ``role_codes`` that are enabled, by code.
+
+    Given the database, raises ``Unavailable``.
+    """
+    return await _HELD_CODES_OF.all(source, role_codes=role_codes)
 
 
 async def _refuse_taken(

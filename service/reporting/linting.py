@@ -14,7 +14,7 @@ from service.authz.publishing.derive import derive
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy
 from service.authz.publishing.shipped import configured, policy_folder, read_shipped
-from service.authz.review import stored_findings
+from service.authz.review import request_findings, stored_findings
 from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
 from service.authz.review.impact import Standing
 from service.authz.review.sources import READ_WITHIN, standing_of
@@ -31,6 +31,8 @@ from service.records.seed_catalogue import ADMINISTRATOR_ROLE, ROLES, WILDCARDS,
 from service.settings import Policy, Settings
 from service.web.requests.routes import RoutesError
 
+_STORED: Final = (*stored_findings.CODES, *request_findings.CODES)
+
 
 class Linted(msgspec.Struct, frozen=True, rename="camel"):
     """The findings, the accepted ones too; ``database`` says whether one was looked at."""
@@ -44,7 +46,7 @@ def acceptances(settings: Settings, more: Iterable[str]) -> Accepted:
     """Read the acceptances of the policy's own folder, and of the files ``more``; PolicyError."""
     own = near(policy_folder(settings.policy.folder)) / FILE
     paths = [*([own] if own.exists() else []), *map(Path, more)]
-    return read_accepted(paths, (*file_findings.CODES, *stored_findings.CODES))
+    return read_accepted(paths, (*file_findings.CODES, *_STORED))
 
 
 def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
@@ -59,7 +61,7 @@ def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
     else:
         looked_for = {*file_findings.CODES}
         if stored:
-            looked_for.update(stored_findings.CODES)
+            looked_for.update(_STORED)
             with reachable(settings) as there:
                 collected += [finding for finding in _stored(there) if finding not in collected]
     findings = accepted.applied(collected, looked_for)
@@ -91,6 +93,7 @@ def _stored(settings: Settings) -> list[Finding]:
         async with database.snapshot(within=READ_WITHIN) as connection:
             policy = await derived_policy(connection, shipped)
             standing = await standing_of(policy, connection)
+            persons = await standing_of(policy, connection, kind="person")
             strengths = await role_holdings.persons_by_strength(connection)
             broken = await broken_invariants(connection, shipped.invariants, policy)
             bound = {
@@ -109,7 +112,8 @@ def _stored(settings: Settings) -> list[Finding]:
             stored_findings.stored_findings, standing, known, shipped.invariants
         )
         unmet = await asyncio.to_thread(lambda: [*unmet_demands(standing, strengths)])
-        return [*file_findings.broken_invariants(broken), *findings, *unmet]
+        asked = await asyncio.to_thread(request_findings.request_findings, persons, shipped.invariants)
+        return [*file_findings.broken_invariants(broken), *findings, *unmet, *asked]
 
     return with_database(settings, look)
 

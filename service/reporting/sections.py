@@ -86,6 +86,8 @@ _LAYERS = {
     policy_rules.SERVICE: "Layer service: the other services, and how their routers read requests",
     policy_rules.ACCOUNT: "Layer account: what callers may do with whose account",
     policy_rules.ASSURANCE: "Layer assurance: how strongly callers must have authenticated",
+    policy_rules.REQUEST: "Layer request: who may ask for which role",
+    policy_rules.APPROVE: "Layer approve: who approves the requests of others, and how many must",
 }
 
 

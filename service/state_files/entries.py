@@ -16,11 +16,15 @@ FORMAT: Final = 1
 OPTIONAL: Final = frozenset({"services"})
 """Sections that a file may leave out: those that files of earlier versions do not have."""
 
-_DEFAULTS: Final = {("menu", "name"): UNSET, ("resource", "buttons"): MISSING}
+_DEFAULTS: Final = {
+    ("menu", "name"): UNSET,
+    ("resource", "buttons"): MISSING,
+    ("role", "request_rule"): UNSET,
+}
 """What a field is that is left out, where that is not the default of the state.
 
 Without ``name`` a Menu is called by the last part of its key. A resource without ``buttons`` would be open to
-everybody who is logged in, so they must be given.
+everybody who is logged in, so they must be given. Files of earlier versions say nothing of rules.
 """
 
 

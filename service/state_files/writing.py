@@ -3,6 +3,7 @@
 import re
 from typing import Any, Final
 
+import msgspec
 import yaml
 
 from service.administration.state import SECTIONS, TYPES, Item, Kind, MenuState, State
@@ -55,7 +56,7 @@ def _entry(kind: Kind, item: Item) -> dict[str, Any]:
     for member in members_of(kind):
         value = getattr(item, member.name)
         if value != member.default:
-            entry[member.key] = list(value) if isinstance(value, tuple) else value
+            entry[member.key] = msgspec.to_builtins(value)
     if isinstance(item, MenuState) and item.name is not None:
         del entry["name"]  # its key tells it
     return entry

@@ -18,8 +18,8 @@ from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, Rule
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
-from service.authz.review.access import open_requests, request_path, what, who
-from service.authz.review.explain import explain
+from service.authz.review.access import open_requests, request_path, what, who, who_may
+from service.authz.review.explain import Explanation, explain
 from service.authz.review.impact import Standing, differences
 from service.authz.review.matrix import Matrix, as_csv, as_html
 from service.authz.review.what_if import if_resource_opened, if_role_gave, if_user_had
@@ -28,6 +28,7 @@ from service.endpoints.policy_who_may import openings_answer
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.assurance import words_of
 from service.kernel.codes import HeldCodes
+from service.kernel.request_objects import PublishedRule, Stage
 from service.kernel.services import BoundResource, Service, split_object
 from service.web.messages.schema import PageQuery
 from tests.support.unstarted import SHIPPED
@@ -264,6 +265,8 @@ def test_a_template_stands_for_any_other_value_and_the_rest_is_named() -> None:
     any_other = who(standing, "DELETE", request_path("/api/user/{id}"))
     seventh = who(standing, "DELETE", request_path("/api/user/7"))
 
+    assert isinstance(any_other.asked, Explanation)
+    assert isinstance(seventh.asked, Explanation)
     assert (any_other.asked.resource.object, any_other.others) == ("@unregistered", ("DELETE /api/user/7",))
     assert (seventh.asked.resource.object, seventh.others) == (
         "DELETE /api/user/7",
@@ -393,3 +396,55 @@ def test_a_question_that_changes_nothing_is_refused(role: str, without: list[str
     with pytest.raises(ValidationFailed) as refused:
         if_role_gave(standing, role, without)
     assert refused.value.extra["errors"][0]["field"] == field
+
+
+def test_who_approves_requests_for_a_role_are_the_roles_whose_codes_open_the_stage() -> None:
+    rule = PublishedRule("auditor", "@login", [Stage("audit:approve", 2)], ("@two-factors",))
+    policy = SHIPPED.policy(derive([], requestable=[rule]), {}, 1)
+    standing = Standing(
+        policy,
+        {"top": ("*",), "approver": ("audit:*",), "plain": ("a:b",)},
+        Counter({("top",): 1, ("approver",): 2, ("plain",): 3}),
+    )
+
+    approves = who_may(standing, "approve", "role auditor stage 1 for others")
+    own = who_may(standing, "approve", "role auditor stage 1 for self")
+    asks = who_may(standing, "request", "role auditor")
+
+    assert [(role.role_code, role.users) for role in approves.roles] == [("approver", 2), ("top", 1)]
+    assert (approves.users, approves.visitors, approves.any_login) == (3, False, False)
+    assert (own.users, list(own.roles), own.any_login) == (0, [], False)
+    assert (asks.users, asks.any_login, asks.assurance) == (6, True, ("@two-factors",))
+
+
+def test_who_gains_and_loses_by_a_rule_of_requests_is_told_by_role() -> None:
+    def standing(by: str, code: str) -> Standing:
+        rule = PublishedRule("auditor", by, [Stage(code, 2)], ("@login",))
+        roles = {"one": ("a:one",), "two": ("a:two",)}
+        users: Counter[tuple[str, ...]] = Counter({("one",): 3, ("two",): 1})
+        return Standing(SHIPPED.policy(derive([], requestable=[rule]), {}, 1), roles, users)
+
+    changed = differences(standing("a:one", "a:two"), standing("a:two", "a:two"))
+
+    assert [(each.role_code, each.users, each.access) for each in changed.gains] == [
+        ("two", 1, ("request role auditor",))
+    ]
+    assert [(each.role_code, each.users, each.access) for each in changed.loses] == [
+        ("one", 3, ("request role auditor",))
+    ]
+
+
+def test_the_matrix_says_who_may_ask_for_a_role_and_who_approves() -> None:
+    rule = PublishedRule("auditor", "@login", [Stage("a:one", 2)], ("@two-factors",))
+    policy = SHIPPED.policy(derive([], requestable=[rule]), {}, 1)
+    rows = {
+        row.object: row for row in Matrix(Standing(policy, {"one": ("a:*",), "two": ()}, Counter())).rows()
+    }
+
+    asks = rows["request role auditor"]
+    approves = rows["approve role auditor stage 1 for others"]
+    takes = rows["approve role auditor stage 1 takes 2"]
+
+    assert (asks.any_login, asks.visitors, asks.assurance) == (True, False, ("@two-factors",))
+    assert [(cell.role_code, cell.by) for cell in approves.roles] == [("one", ("a:*",))]
+    assert (takes.roles, takes.any_login) == ((), False)

@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.authz.engine.lines import Lines
-from service.authz.engine.rules import PolicyError, Rule
+from service.authz.engine.rules import APPROVE, REQUEST, PolicyError, Rule
 from service.authz.publishing.derive import derive, digest_of, with_demands
+from service.authz.publishing.shipped import read_shipped
+from service.kernel.codes import HeldCodes
+from service.kernel.request_objects import PublishedRule, Stage, ask, ask_at_once, stage_for, stage_takes
 from service.kernel.services import NO_DEMAND, BoundResource, PublishedOpening, Service
 
 RULES = (Rule("resource", "GET /api/x", "@login"), Rule("resource", "GET /api/y", "a:x"))
@@ -229,3 +232,41 @@ def test_the_digest_differs_when_a_line_the_order_or_the_permission_map_does() -
 def test_what_is_no_demand_gives_no_lines() -> None:
     with pytest.raises(PolicyError, match="the demand on 'resource GET /api'"):
         derive([BoundResource("GET", "/api", [], demand=("@nobody",))])
+
+
+REQUESTABLE = [
+    PublishedRule("auditor", "@login", [Stage("a:b", 2), Stage("c:d", 1)], ("@two-factors",), emergency=True),
+    PublishedRule("reader", "a:b", [Stage("c:d", 1)], ("@anyone",), grant_needed=False),
+]
+
+
+def test_a_rule_of_requests_gives_lines_that_say_who_asks_who_approves_and_how_many() -> None:
+    lines = {str(line) for line in derive([], requestable=REQUESTABLE)}
+    assert lines == {
+        "p, request, role auditor, @login",
+        "p, request, role auditor emergency, @login",
+        "p, request, role reader, a:b",
+        "p, approve, role auditor stage 1 for others, a:b",
+        "p, approve, role auditor stage 1 takes 2, @nobody",
+        "p, approve, role auditor stage 2 for others, c:d",
+        "p, approve, role auditor stage 2 takes 1, @nobody",
+        "p, approve, role reader stage 1 for others, c:d",
+        "p, approve, role reader stage 1 takes 1, @nobody",
+        "p, approve, role reader without-grant, @login",
+        "p, assurance, request role auditor, @two-factors",
+        "p, assurance, request role auditor emergency, @two-factors",
+        "p, assurance, request role reader, @anyone",
+    }
+
+
+def test_nobody_passes_a_stage_for_themselves_and_holders_of_its_code_pass_it_for_others() -> None:
+    policy = read_shipped().policy(derive([], requestable=REQUESTABLE), {}, 1)
+    everything, plain = HeldCodes(["*"]), HeldCodes(["a:b"])
+    for held in (everything, plain, HeldCodes([]), None):
+        assert not policy.judge(APPROVE, stage_for("auditor", 1, "self"), held).allowed
+        assert not policy.judge(APPROVE, stage_takes("auditor", 1, 2), held).allowed
+    assert policy.judge(APPROVE, stage_for("auditor", 1, "others"), plain).allowed
+    assert not policy.judge(APPROVE, stage_for("auditor", 2, "others"), plain).allowed
+    assert policy.judge(REQUEST, ask("auditor"), HeldCodes([])).allowed
+    assert not policy.judge(REQUEST, ask("auditor"), None).allowed
+    assert not policy.judge(REQUEST, ask_at_once("reader"), everything).allowed

@@ -294,3 +294,19 @@ def test_a_role_that_violates_the_separation_of_duties_is_a_fault(look_at: LookA
 
     message = "apart: the role auditor holds system:user:list and system:role:list (two pairs of eyes)"
     assert (finding.state, finding.message) == ("fault", message)
+
+
+def test_a_role_that_too_few_can_approve_is_named(look_at: LookAt, database_url: str) -> None:
+    assert look_at("request-rules").state == "ok"
+    execute(
+        database_url,
+        "INSERT INTO sys.request_rule (role_id, requestable_by, stage_codes, stage_approvals, max_duration,"
+        " pending_timeout, reason_required, grant_needed, emergency)"
+        " SELECT id, '@login', '{system:role:list}', '{9}', 60, 60, false, false, false"
+        " FROM sys.role WHERE role_code = 'auditor'",
+    )
+
+    finding = look_at("request-rules")
+
+    assert finding.state == "warning"
+    assert finding.message.startswith("role auditor: stage 1 takes 9 persons")

@@ -84,6 +84,7 @@ async def test_who_loses_what_is_told_by_role_without_those_who_keep_it(
         "GET /api/role/list",
         "GET /api/role/{id}",
         "GET /api/role/{id}/permissions",
+        "GET /api/role/{id}/request-rule",
     }
     assert impact["gains"] == []
     assert [(loss["roleCode"], loss["users"]) for loss in impact["loses"]] == [("listing", 1)]
@@ -118,7 +119,10 @@ async def test_users_who_may_not_log_in_are_named_and_not_counted(house: Inside)
     assert impact["keptOut"] == {"users": 0, "userNames": []}
     assert [gain["users"] for gain in impact["gains"]] == [1]
     # What needs no role is neither lost nor gained.
-    own = ("GET /api/role/list", "GET /api/role/{id}", "GET /api/role/{id}/permissions")
+    own = (
+        *("GET /api/role/list", "GET /api/role/{id}"),
+        *("GET /api/role/{id}/permissions", "GET /api/role/{id}/request-rule"),
+    )
     assert impact["gains"][0]["access"] == list(own)
     nobody = await user(house, "nobody")
     impact = await house.preview("PUT", f"/api/user/{nobody}/status", {"status": "disabled"})
@@ -247,13 +251,13 @@ async def test_every_write_of_rights_has_a_dry_run(house: Inside) -> None:
     templates = {**dict.fromkeys(named, "{id}"), "past": "{revision}", "assignment": "{assignmentId}"}
     mine = {f"{method} {path.format(**templates)}" for method, path, _ in WRITES}
 
-    # tests/services, tests/users/test_bulk_acts.py and tests/roles/test_bulk.py ask them.
+    # Asked in tests/services, tests/access_requests, and the tests of bulk acts on users and roles.
     others = (
-        *("/api/service", "/api/opening"),
+        *("/api/service", "/api/opening", "/api/access-request", "/api/role/{id}/request-rule"),
         *("/api/user/bulk", "/api/role/bulk", "/api/resource/bulk"),
     )
     elsewhere = {request for request in having if request.split()[1].startswith(others)}
-    assert len(elsewhere) == 11
+    assert len(elsewhere) == 16
     assert having - imports - elsewhere == mine
     for path in ("/api/resource", "/api/menu", "/api/role"):
         writing = {

@@ -115,7 +115,13 @@ ITSELF = "wildcards widened: a * at the end may stand for no segment at all, in 
 
 def test_faults_for_one_layer_or_one_code_are_noticed_by_the_cases_of_the_catalogue() -> None:
     before = noticed_without(
-        "catalogue", "wildcards.yaml", "grants.yaml", "permissions.yaml", "services.yaml"
+        "catalogue",
+        "wildcards.yaml",
+        "grants.yaml",
+        "permissions.yaml",
+        "services.yaml",
+        "access-requests.yaml",
+        "callers_accounts.yaml",
     )
     after = noticed_without()
 
@@ -222,3 +228,21 @@ def test_a_matcher_without_rows_allows_nothing() -> None:
     judge = Judge(joined(MATCHER.layers, MATCHER.objects, ()))
 
     assert judge.answer(Question("endpoint", "GET /open", None), SMALL.endpoints[:1]).line is None
+
+
+def test_a_policy_that_lets_people_approve_themselves_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "requests.yaml").write_text(
+        """\
+requestable: {auditor: {by: "@login", stages: [{code: "a:b", approvals: 2}]}}
+callers: {newcomer: []}
+cases:
+  - {caller: newcomer, asks: {layer: approve, object: [role auditor stage 1 for self,
+     role auditor stage 1 takes 2]}, outcome: deny, layer: approve, required: []}
+"""
+    )
+    bench = Bench(SMALL, read_tables([tmp_path], SMALL))
+
+    for name in ("role auditor stage 1 for self", "role auditor stage 1 takes 2"):
+        opened = Rule("approve", name, "@login")
+        assert opened in {mutant.added for mutant in bench._mutants()}
+        assert bench.noticed(Mutant("", "", added=opened, layer="approve", object=name))

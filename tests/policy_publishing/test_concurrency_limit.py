@@ -26,9 +26,9 @@ async def test_many_questions_at_once_hold_up_neither_reads_nor_changes_of_the_p
 ) -> None:
     released = threading.Event()
 
-    def slow(*args: Any) -> Any:
+    def slow(*args: Any, **named: Any) -> Any:
         released.wait(30)
-        return who(*args)
+        return who(*args, **named)
 
     monkeypatch.setattr("service.endpoints.policy_who_may.who", slow)
     asked = "/api/policy/who?method=GET&path=/api/role/list"

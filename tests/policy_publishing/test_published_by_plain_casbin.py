@@ -54,6 +54,7 @@ def test_a_service_that_decides_by_anything_else_is_found(
         return real(plain, codes)
 
     monkeypatch.setattr(PlainCasbin, "compared", compared)
+    monkeypatch.setattr("service.laboratory.published.MOST_EVALUATED", 100_000_000)  # ask about all
     result = published_test(load(variables | {"PORTCULLIS_CONFIG": "", "REDIS_URL": "unix:///dev/null"}))
 
     assert {disagreement.object for disagreement in result.disagreements} == {lost}

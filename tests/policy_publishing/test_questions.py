@@ -52,6 +52,11 @@ SAME = {
     "who DELETE /api/user/1": "/api/policy/who?method=DELETE&path=/api/user/1&size=200",
     "who GET /api/user/7": "/api/policy/who?method=GET&path=/api/user/7&size=200",
     "who GET /api/user/7 --users": "/api/policy/who/users?method=GET&path=/api/user/7&size=200",
+    "who ACCOUNT 'ban others' --users": ("/api/policy/who/users?layer=account&object=ban%20others&size=200"),
+    "who GRANT system:user:list": "/api/policy/who?layer=grant&object=system:user:list&size=200",
+    "who APPROVE 'role auditor stage 1 for self'": (
+        "/api/policy/who?layer=approve&object=role%20auditor%20stage%201%20for%20self&size=200"
+    ),
     "what --role auditor": "/api/policy/what?roleCode=auditor&size=200",
     "what --user reader": "/api/policy/what?userName=reader&size=200",
     "what --user gone": "/api/policy/what?userName=gone&size=200",
@@ -144,6 +149,19 @@ async def test_pages_hold_what_is_asked_for(asked: Inside) -> None:
     assert second["total"] == len(whole)
     assert [role["roleCode"] for role in roles["items"]] == ["auditor"]
     assert roles["total"] == 3
+
+
+async def test_who_is_asked_about_a_request_or_an_object_and_nothing_between(asked: Inside) -> None:
+    for query, field in {
+        "method=GET": "path",
+        "method=GET&path=/a&layer=grant&object=a:b": "path",
+        "layer=approve": "path",
+        "layer=approve&object=role%20auditor": "object",
+        "layer=assurance&object=request%20role%20auditor": "layer",
+    }.items():
+        answer = await asked.ask("GET", f"/api/policy/who?{query}")
+        assert answer.status == 422
+        assert [fault["field"] for fault in answer.json["errors"]] == [field]
 
 
 async def test_a_decision_is_explained_alike_by_command_and_request(asked: Inside, command: Ask) -> None:

@@ -472,5 +472,64 @@ async def test_a_revision_from_before_the_permission_layer_leaves_the_state_of_b
     assert [edit["request"] for edit in done.json["data"]["edits"]] == [f"DELETE /api/resource/{resource}"]
 
 
+RULE: Final[dict[str, Any]] = {
+    "requestableBy": "@login",
+    "stages": [{"code": "system:user:list", "approvals": 2}],
+    "maxDuration": 3600,
+    "pendingTimeout": 600,
+    "reasonRequired": True,
+    "assurance": "two-factors",
+}
+
+
+async def role_that_may_be_asked_for(ledger: Ledger, code: str) -> str:
+    """Make a role with a rule; return the path of the rule."""
+    made = await ledger.service.data("POST", "/api/role", {"roleName": code, "roleCode": code})
+    path = f"/api/role/{made['id']}/request-rule"
+    await ledger.service.data("PUT", path, RULE)
+    return path
+
+
+async def test_rules_of_requests_return_as_they_were_with_their_limits(ledger: Ledger) -> None:
+    service = ledger.service
+    before = await ledger.revision()
+    path = await role_that_may_be_asked_for(ledger, "returning")
+    past = await ledger.revision()
+    await service.data("PUT", path, RULE | {"stages": RULE["stages"] * 2, "maxDuration": 60}, ANY)
+
+    edited = (await ledger.restore(past)).json["data"]
+    back = await service.data("GET", path)
+    await service.data("DELETE", path, None, ANY)
+    restored = (await ledger.restore(past)).json["data"]
+    again = await service.data("GET", path)
+    gone = (await ledger.restore(before)).json["data"]
+
+    assert [edit["request"] for edit in edited["edits"]] == [f"PUT {path}"]
+    assert back.items() >= RULE.items()
+    assert [edit["request"] for edit in restored["edits"]] == [f"PUT {path}"]
+    assert again.items() >= RULE.items()
+    assert [edit["request"] for edit in gone["edits"]] == [f"DELETE {path}"]
+    assert (await service.ask("GET", path)).status == 404
+
+
+async def test_a_role_that_is_gone_or_disabled_gets_no_rule_back(ledger: Ledger) -> None:
+    service = ledger.service
+    paths = [await role_that_may_be_asked_for(ledger, code) for code in ("leaving", "sleeping")]
+    past = await ledger.revision()
+    leaving, sleeping = (path.removesuffix("/request-rule") for path in paths)
+    await service.data("DELETE", leaving, None, ANY)
+    shown = await service.data("GET", sleeping)
+    body = {name: shown[name] for name in ("roleName", "roleCode")} | {"enabled": False}
+    await service.data("PATCH", sleeping, body, ANY)
+
+    refused = await ledger.restore(past)
+
+    assert refused.status == 409
+    assert refused.json["cannotReturn"] == [
+        {"name": "role leaving", "reason": "there is no such role any more"},
+        {"name": "role sleeping", "reason": "the role is disabled"},
+    ]
+
+
 async def test_unknown_revisions_are_not_found(ledger: Ledger) -> None:
     assert (await ledger.restore(999)).code == "not_found"

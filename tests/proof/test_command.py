@@ -214,3 +214,55 @@ def test_a_model_outside_the_closed_grammar_is_refused_with_its_line(prove: Prov
 
     assert done.status == 1
     assert re.search(r"model\.conf:\d+: .* is not allowed", done.errors)
+
+
+RULE = (
+    "p, request, role auditor, @login",
+    "p, assurance, request role auditor, @two-factors",
+    "p, approve, role auditor stage 1 for others, system:audit:read",
+    "p, approve, role auditor stage 1 takes 2, @nobody",
+)
+
+
+def test_nobody_approves_the_own_request_whatever_codes_are_held(prove: Prove, tmp_path: Path) -> None:
+    policy = ("--policy", str(exported(tmp_path / "a", *RULE)))
+    name = "role auditor stage 1 for self"
+
+    done = prove("approve", name, *policy)
+    (proved,) = json.loads(prove("APPROVE", name, "--json", *policy).out)["requests"]
+
+    assert done.status == 0
+    assert "With a login: never passes, whatever codes are held." in done.out
+    assert "Without a login: never passes." in done.out
+    assert (proved["smallest"], proved["visitors"]) == ([], False)
+
+
+def test_the_holders_who_approve_and_what_is_demanded_of_who_asks_are_proved(
+    prove: Prove, tmp_path: Path
+) -> None:
+    policy = ("--policy", str(exported(tmp_path / "a", *RULE)))
+
+    approving = prove("APPROVE", "role auditor stage 1 for others", *policy).out
+    asking = prove("REQUEST", "role auditor", *policy).out
+
+    assert "With a login, and one of:\n    system:audit:read  " in approving
+    assert "With a login: passes, whatever codes are held." in asking
+    assert "Authenticated by one of: @two-factors" in asking
+
+
+def test_what_is_no_object_of_the_layer_is_refused(prove: Prove) -> None:
+    done = prove("APPROVE", "role auditor")
+    assert done.status != 0
+    assert "role auditor stage 1 for others" in done.errors
+
+
+def test_policies_that_differ_in_how_many_approve_are_not_equivalent(prove: Prove, tmp_path: Path) -> None:
+    before, after = (
+        str(exported(tmp_path / str(number), f"p, approve, role auditor stage 1 takes {number}, @nobody"))
+        for number in (1, 2)
+    )
+
+    done = prove("--equivalent", before, after)
+
+    assert done.status == 2
+    assert "approve role auditor stage 1 takes 2: only one of them says so" in done.out

@@ -179,6 +179,43 @@ def test_words_about_routers_open_nothing() -> None:
     assert differing_requests(Policy(TEXT, []), Policy(TEXT, lines)) == []
 
 
+def test_how_many_must_approve_is_a_difference_though_nobody_passes_it() -> None:
+    before, after = (
+        Policy(TEXT, [Rule("approve", f"role auditor stage 1 takes {number}", "@nobody")])
+        for number in (1, 2)
+    )
+
+    assert differing_requests(before, before) == []
+    assert differing_requests(before, after) == [
+        DifferingRequest("role auditor stage 1 takes 1", None, None, "approve"),
+        DifferingRequest("role auditor stage 1 takes 2", None, None, "approve"),
+    ]
+    assert smallest_example(differing_requests(before, after)) is None
+
+
+def test_who_may_ask_and_who_approves_is_compared_for_every_caller() -> None:
+    before = Policy(TEXT, [Rule("request", "role auditor", "@login")])
+    after = Policy(TEXT, [Rule("approve", "role auditor stage 1 for others", "a:b")])
+
+    assert differing_requests(before, after) == [
+        DifferingRequest("role auditor stage 1 for others", PossibleCaller(("a:b",)), None, "approve"),
+        DifferingRequest("role auditor", None, PossibleCaller(()), "request"),
+    ]
+
+
+def test_what_is_demanded_of_who_asks_is_compared_where_both_let_ask() -> None:
+    asking = Rule("request", "role auditor", "@login")
+    before, after = (
+        Policy(TEXT, [asking, Rule("assurance", "request role auditor", word)])
+        for word in ("@anyone", "@two-factors")
+    )
+
+    (difference,) = differing_requests(before, after)
+
+    assert (difference.layer, difference.name) == ("assurance", "request role auditor")
+    assert (difference.gains, difference.loses) == (None, PossibleCaller(("@anyone",)))
+
+
 def test_the_simplest_example_needs_the_fewest_codes() -> None:
     lines = [*OPEN, Rule("endpoint", "GET /b/{p}", "@login")]
     differing = differing_requests(Policy(TEXT), Policy(TEXT, lines))

@@ -40,6 +40,7 @@ ORDER = (
     "PATCH /api/role/{id}",
     "POST /api/role/bulk/enabled",
     "PUT /api/role/{id}/permissions",
+    "PUT /api/role/{id}/request-rule",
     "POST /api/role/import",
     "POST /api/menu",
     "PUT /api/menu/{id}",
@@ -82,6 +83,8 @@ OTHERWISE = {
     "POST /api/auth/refresh",
     "POST /api/user/{id}/keys",
     "PUT /api/user/profile/password",
+    "POST /api/access-request/{id}/decision",  # of a request that somebody else has made
+    "POST /api/access-request",  # for a role that has a rule
     *PROOFS,
     *LINKS,
 }

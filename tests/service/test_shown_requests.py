@@ -55,6 +55,9 @@ LACKING = {
     "logInWithSecondFactor": 401,
     "stepUp": 401,
     "endOwnSession": 404,
+    "getRequestRule": 404,  # nobody can ask for the role
+    "createAccessRequest": 422,  # the same
+    "getAccessRequest": 404,
     "getAuthzenConfiguration": 404,  # nothing says how clients reach the service
     "issueClientToken": 401,
     "logIn": 401,

@@ -117,6 +117,8 @@ def test_only_the_delegation_check_compares_the_codes_of_callers_and_users() -> 
     assert asking == {
         ("role_rights.reach_of_users", "administration/delegation"),
         ("role_rights.reach_of_roles", "administration/delegation"),
+        # What approvers of a request need; it excludes people, and opens nothing.
+        ("role_rights.reach_of_roles", "administration/access_requests/exclusions"),
     }
 
 
@@ -153,13 +155,12 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
     }
     assert {module for module in asking if not module.startswith("authz/")} == {
         "administration/delegation",
+        "endpoints/access_requests",  # whether somebody sees the requests of all
         "endpoints/access_evaluation",  # whether a service account may ask as a proxy
         "endpoints/access_forward",
         "endpoints/oauth",
         "evaluation/answers",
         "reporting/sections",  # names the layer
-        "web/observability/worker_metrics",  # counts denials
-        "web/openapi/problems",  # the same
     }
 
 
@@ -177,6 +178,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
         "administration/delegation",
         "administration/dry_runs",  # tells what a change would do, and opens nothing
         "endpoints/menus",  # shows what is held, and opens nothing
+        "authz/review/request_findings",  # tells who could approve, and opens nothing
         "authz/publishing/derive",  # tells which roles gain what a new version brings
         "laboratory/replay",  # asks another policy what was decided before, and opens nothing
     }
@@ -184,6 +186,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
 
 def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
     assert set.union(*called("PermissionDenied", "errors.PermissionDenied").values()) == {
+        "administration/access_requests/requests",  # about asking, and about each stage
         "administration/delegation",
         "errors",  # of the layer assurance, where no step-up helps
         "endpoints/access_forward",  # tells a proxy what the enforcer decided about somebody else's request
@@ -197,9 +200,9 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
 def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() -> None:
     stores = {f"{owner}.{act}" for owner in ("_store", "store") for act in ACTS}
     writes = {
-        "accounts.update": {"user_edits", "assignment_edits"},
+        "accounts.update": {"user_edits", "assignment_edits", "access_requests/requests"},
         "accounts.delete": {"user_edits"},
-        "assignments.give": {"user_edits", "assignment_edits"},
+        "assignments.give": {"user_edits", "assignment_edits", "access_requests/requests"},
         "assignments.change": {"assignment_edits"},
         "assignments.revoke": {"assignment_edits"},
         "assignments.revoke_roles": {"user_edits"},

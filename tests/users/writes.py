@@ -484,6 +484,17 @@ WITHOUT_TARGET: Final = {
 WALKED_EXTERNAL: Final = {
     "POST /api/policy/revisions/{revision}/restore": "tests/policy_publishing/test_restore.py",
     **dict.fromkeys(
+        ("PUT /api/role/{id}/request-rule", "DELETE /api/role/{id}/request-rule"),
+        "tests/access_requests/test_rules.py",
+    ),
+    **dict.fromkeys(
+        (
+            *("POST /api/access-request", "DELETE /api/access-request/{id}"),
+            "POST /api/access-request/{id}/decision",
+        ),
+        "tests/access_requests/test_requests.py",
+    ),
+    **dict.fromkeys(
         ("POST /api/user/{id}/keys", "DELETE /api/user/{id}/keys/{key_id}"),
         "tests/api_keys/test_endpoints.py",
     ),

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field
 
+from service.authz.review.requestable import RequestableRoles
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.value_rules import whole
 from service.web.messages.context import RequestContext
@@ -182,10 +183,12 @@ class OpenGate(AuthorizationGuard):
 
 
 def example(
-    guard: AuthorizationGuard | None = None, cross_origin: CrossOrigin | None = None
+    guard: AuthorizationGuard | None = None,
+    cross_origin: CrossOrigin | None = None,
+    requestable: RequestableRoles | None = None,
 ) -> tuple[RequestMiddleware, Routes]:
     app = Application()
     routes = Routes(app, guard or OpenGate(), cross_origin=cross_origin)
     for template, endpoint in TEMPLATES.items():
         routes.add(template, endpoint)
-    return RequestMiddleware(app, cross_origin=cross_origin), routes
+    return RequestMiddleware(app, cross_origin=cross_origin, requestable=requestable), routes

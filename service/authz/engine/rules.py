@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from service.authz.engine.paths import registered_fault
-from service.kernel import account_acts, assurance
+from service.kernel import account_acts, assurance, request_objects
 from service.kernel.codes import is_code
 from service.kernel.operator_error import FaultsError
 from service.kernel.services import (
@@ -46,12 +46,27 @@ ACCOUNT: Final = "account"
 """The layer of accounts: what may callers do with their own account, and with those of others?"""
 ASSURANCE: Final = "assurance"
 """The layer of authentication: has the caller proved strongly enough, and lately enough, who it is?"""
+REQUEST: Final = "request"
+"""The layer of requests for access: may the caller ask for a role?"""
+APPROVE: Final = "approve"
+"""The layer of approvals: may the caller approve the requests of others, and how many must do so?"""
 
 LayerName: TypeAlias = Literal[
-    "resource", "endpoint", "grant", "permission", "service", "account", "assurance"
+    "resource",
+    "endpoint",
+    "grant",
+    "permission",
+    "service",
+    "account",
+    "assurance",
+    "request",
+    "approve",
 ]
 LAYERS: Final[tuple[LayerName, ...]] = get_args(LayerName)
 """All layers. New ones are added at the end: older nodes leave published lines of theirs out."""
+
+DENYING: Final = tuple(layer for layer in LAYERS if layer != PERMISSION)
+"""The layers by which this service refuses what callers ask of it."""
 
 OF_REQUESTS: Final = frozenset({RESOURCE, ENDPOINT, SERVICE, ASSURANCE})
 """The layers that decide requests, or say how requests are read; the lines of all others change none."""
@@ -62,7 +77,7 @@ OF_CODES: Final = frozenset({GRANT, PERMISSION})
 OBJECTS: Final[Mapping[str, frozenset[str]]] = {ACCOUNT: account_acts.OBJECTS}
 """All objects of each layer that has a closed list of them."""
 
-ASSURED: Final = (ENDPOINT, RESOURCE, ACCOUNT)
+ASSURED: Final = (ENDPOINT, RESOURCE, ACCOUNT, REQUEST)
 """The layers whose objects have demands in the layer ``assurance``, named ``endpoint GET /x`` there."""
 
 UNREGISTERED: Final = "@unregistered"
@@ -209,6 +224,33 @@ def _assurance_code_fault(_name: str, code: str) -> str | None:
     return None if code in words else f"the code is one of {', '.join(words)}, not {code!r}"
 
 
+def _request_fault(name: str) -> str | None:
+    if request_objects.is_asked(name):
+        return None
+    return f"the object is 'role <code>' or 'role <code> emergency', not {name!r}"
+
+
+def _request_code_fault(_name: str, code: str) -> str | None:
+    return (
+        None if code == LOGIN or is_code(code) else f"the code is a permission code or {LOGIN}, not {code!r}"
+    )
+
+
+def _approve_fault(name: str) -> str | None:
+    if request_objects.is_decided(name):
+        return None
+    return f"the object is such as 'role auditor stage 1 for others', not {name!r}"
+
+
+def _approve_code_fault(name: str, code: str) -> str | None:
+    if name.endswith(" self"):
+        return "nobody approves a request of their own: there is no such line"
+    if name.endswith(" others"):
+        return None if is_code(code) else f"the code is a permission code, not {code!r}"
+    expected = LOGIN if name.endswith(" without-grant") else NOBODY
+    return None if code == expected else f"the code is {expected}, not {code!r}"
+
+
 class _Grammar(NamedTuple):
     """What objects of a layer look like, and the codes of their lines: each returns the fault, or None."""
 
@@ -224,6 +266,8 @@ _GRAMMARS: Final[Mapping[str, _Grammar]] = {
     SERVICE: _Grammar(_service_fault, _service_code_fault),
     ACCOUNT: _Grammar(_account_fault),
     ASSURANCE: _Grammar(_assurance_fault, _assurance_code_fault),
+    REQUEST: _Grammar(_request_fault, _request_code_fault),
+    APPROVE: _Grammar(_approve_fault, _approve_code_fault),
 }
 
 

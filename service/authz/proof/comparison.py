@@ -103,7 +103,8 @@ class DifferingRequest:
     ``GET /api/user/7``. In other layers it is an object: in ``grant`` and ``permission`` a permission code.
     In ``assurance`` it is a request too, or an act such as ``account set-contact self``.
     ``gains`` is a smallest caller whom only the second policy lets pass, ``loses`` one whom only the first
-    does; None where there is none.
+    does; None where there is none. Both are None for what only one of them states and nobody passes: how many
+    people must approve.
     """
 
     name: str
@@ -190,14 +191,14 @@ class Differing(OnDemand[_Place | DifferingRequest, DifferingRequest]):
                 lets_visitors_pass(self._before, codes[0]),
                 lets_visitors_pass(self._after, codes[1]),
             )
-            if visitors[0] != visitors[1] or self._differ(could, can):
+            states = layer == rules.APPROVE and bool(*codes[0]) != bool(*codes[1])
+            if states or visitors[0] != visitors[1] or self._differ(could, can):
                 yield _Place(name, None if layer == rules.RESOURCE else layer, could, can, visitors)
 
     def _demands(self, asked: Iterable[Alike]) -> Iterator[DifferingRequest]:
         """Yield where a caller has authenticated strongly enough by one of the policies alone."""
         places = [(alike.demands, alike.names) for alike in asked]
-        for act in sorted(DEMANDED):
-            name = rules.assured(rules.ACCOUNT, act)
+        for name in self._asked_beside():
             old, new = ((policy.rules.codes(rules.ASSURANCE, name),) for policy in self._policies)
             places.append(((old, new), (name,)))
         for demands, names in places:
@@ -209,6 +210,12 @@ class Differing(OnDemand[_Place | DifferingRequest, DifferingRequest]):
             if could != can:
                 gains, loses = _weakest(can - could), _weakest(could - can)
                 yield from (DifferingRequest(name, gains, loses, rules.ASSURANCE) for name in names)
+
+    def _asked_beside(self) -> Iterator[str]:
+        """Yield the demands on what is no request: acts, and asking for roles that both let be asked for."""
+        yield from (rules.assured(rules.ACCOUNT, act) for act in sorted(DEMANDED))
+        before, after = (policy.rules.objects(rules.REQUEST) for policy in self._policies)
+        yield from (rules.assured(rules.REQUEST, name) for name in sorted({*before} & {*after}))
 
     def _conditions(self, before: Clauses, after: Clauses) -> tuple[Condition, Condition]:
         return Condition(self._answers[0], before), Condition(self._answers[1], after)

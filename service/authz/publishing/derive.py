@@ -7,6 +7,7 @@ They are the same for all nodes and are published. The lines of the node's own f
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Final
 
 from service.authz.engine.lines import Lines, Objects, changes
@@ -14,6 +15,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import (
     ALLOW_PREFLIGHT,
     ANYONE,
+    APPROVE,
     ASSURANCE,
     GRANT,
     IGNORE_CASE,
@@ -21,6 +23,7 @@ from service.authz.engine.rules import (
     LOGIN,
     NOBODY,
     PERMISSION,
+    REQUEST,
     RESOURCE,
     SERVICE,
     UNREGISTERED,
@@ -30,6 +33,14 @@ from service.authz.engine.rules import (
 )
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.cooperative_yield import cooperatively, in_parts
+from service.kernel.request_objects import (
+    PublishedRule,
+    ask,
+    ask_at_once,
+    stage_for,
+    stage_takes,
+    without_grant,
+)
 from service.kernel.services import (
     ACTIONS,
     NO_DEMAND,
@@ -53,8 +64,9 @@ def derive(
     disabled: Collection[str] = (),
     services: Iterable[Service] = (),
     openings: Iterable[PublishedOpening] = (),
+    requestable: Iterable[PublishedRule] = (),
 ) -> Lines:
-    """Return the shared lines: some for each resource, permission code and other service.
+    """Return the shared lines: some for each resource, permission code, other service and requestable role.
 
     ``codes`` are those of all Buttons: each has a line of the layer ``grant``, and one of the layer
     ``permission`` unless it is in ``disabled``, the codes of disabled Buttons. A resource opens to each code
@@ -87,12 +99,15 @@ def derive(
     }
     granted = {code: (code,) for code in codes}
     permitted = {code: line for code, line in granted.items() if code not in disabled}
+    asking, approving, asked = _of_requests(requestable)
     derived: Objects = {
         RESOURCE: opened,
         GRANT: granted,
         PERMISSION: permitted,
         SERVICE: of_services,
-        ASSURANCE: demands(demanded, others),
+        ASSURANCE: demands(demanded, others) | asked,
+        REQUEST: asking,
+        APPROVE: approving,
     }
     return known.changed(changes(known.by_object, derived))
 
@@ -104,6 +119,29 @@ def demands(resources: Mapping[str, tuple[str, ...]], services: Iterable[str]) -
     """
     rests = {object_of(name, UNREGISTERED): NO_DEMAND for name in services}
     return {assured(RESOURCE, name): words for name, words in (rests | {**resources}).items()}
+
+
+_ByObject = dict[str, tuple[str, ...]]
+
+
+def _of_requests(requestable: Iterable[PublishedRule]) -> tuple[_ByObject, _ByObject, _ByObject]:
+    """Return the codes of the objects of the layers ``request`` and ``approve``, and of demands on the first.
+
+    Nobody passes what says how many must approve: it is there to be read, sealed and compared.
+    """
+    asking: _ByObject = {}
+    approving: _ByObject = {}
+    asked: _ByObject = {}
+    for rule in sorted(requestable, key=attrgetter("role_code")):
+        names = [ask(rule.role_code), *([ask_at_once(rule.role_code)] if rule.emergency else [])]
+        asking |= dict.fromkeys(names, (rule.requestable_by,))
+        asked |= {assured(REQUEST, name): rule.demand for name in names}
+        for number, stage in enumerate(rule.stages, 1):
+            approving[stage_for(rule.role_code, number, "others")] = (stage.code,)
+            approving[stage_takes(rule.role_code, number, stage.approvals)] = (NOBODY,)
+        if not rule.grant_needed:
+            approving[without_grant(rule.role_code)] = (LOGIN,)
+    return asking, approving, asked
 
 
 def with_demands(shared: Lines) -> Lines:

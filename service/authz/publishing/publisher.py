@@ -22,6 +22,7 @@ from service.records import (
     policy_revisions,
     policy_row_history,
     policy_workers,
+    request_rules,
     services,
 )
 from service.records import policy_lines as casbin_rule
@@ -225,12 +226,21 @@ async def _derived(connection: Connection, in_force: Policy | None = None) -> _D
     buttons = await menus.button_codes(connection)
     others = await services.published(connection)
     opened = await openings.published(connection) if others else []
+    requestable = await request_rules.published(connection)
 
     def made() -> _Derived:
         known = Lines() if in_force is None else in_force.shared
         codes = [button.auth_mark for button in buttons]
         disabled = {button.auth_mark for button in buttons if not button.enabled}
-        shared = derive(bound, codes, known, disabled=disabled, services=others, openings=opened)
+        shared = derive(
+            bound,
+            codes,
+            known,
+            disabled=disabled,
+            services=others,
+            openings=opened,
+            requestable=requestable,
+        )
         bits = {button.auth_mark: button.bit_position for button in buttons if button.enabled}
         return _Derived(shared, bits, digest_of(shared, bits))
 

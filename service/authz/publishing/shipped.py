@@ -20,6 +20,7 @@ from service.authz.engine.rules import (
     NO_SESSION,
     NOBODY,
     PREFLIGHT,
+    REQUEST,
     RESOURCE,
     SERVICE,
     UNREGISTERED,
@@ -156,9 +157,9 @@ class Shipped:
 
 
 def is_stored(demand: str) -> bool:
-    """True for the demand on a resource that administrators register, or on the rest of another service."""
+    """True for a demand on what administrators register: a resource, the rest of a service, a request."""
     layer, _, name = demand.partition(" ")
-    return layer == RESOURCE and name not in _SITUATIONS
+    return layer == REQUEST or (layer == RESOURCE and name not in _SITUATIONS)
 
 
 def configured(settings: settings.Policy) -> Shipped:

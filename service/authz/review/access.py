@@ -1,7 +1,7 @@
-"""Who passes a request, and what somebody passes: answers of the enforcer, for all roles or all requests."""
+"""Who passes a request or an object, and what somebody passes: for all roles, or for all requests."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +10,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, PREFLIGHT, RESOURCE, UNREGISTERED
-from service.authz.proof.batch_decider import BatchDecider, all_requests, deciding_lines
+from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests, deciding_lines
 from service.authz.proof.comparison import OnDemand
 from service.authz.proof.conditions import clauses_of
 from service.authz.proof.demands import least_words
@@ -21,6 +21,7 @@ from service.authz.review.explain import (
     Explanation,
     LayerExplained,
     Located,
+    ObjectExplanation,
     explain,
     explain_at,
     explain_object,
@@ -39,8 +40,9 @@ class PassingRole:
 
     role_code: str
     users: int
-    resource: LayerExplained
+    resource: LayerExplained | None
     endpoint: LayerExplained | None
+    asked: LayerExplained | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class PassingTogether:
 
 @dataclass(frozen=True, slots=True)
 class WhoPasses:
-    """Who passes a request.
+    """Who passes a request, or an object of one layer.
 
     ``visitors``: everybody, logged in or not. ``any_login``: everybody who is logged in. ``users`` counts the
     enabled users who pass. ``roles`` are made when they are read. ``role_sets`` are the roles of those users,
@@ -61,7 +63,7 @@ class WhoPasses:
     ``assurance`` are the weakest words about authentication, any one of which is needed beside the codes.
     """
 
-    asked: Explanation
+    asked: Explanation | ObjectExplanation
     visitors: bool
     any_login: bool
     users: int
@@ -93,14 +95,32 @@ def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) 
     """Return who passes a request of ``method`` to ``place``, a path of ``request_path``, in ``service``."""
     policy = standing.policy
     located = locate(policy, method, place, service)
-    asked = explain_at(policy, located, NO_CODES)
     request_class = None if located.route is None else RequestClass(located.route, place, place)
     if located.external:
         request_class = RequestClass(method, place, place, service)
+    lines = deciding_lines(clauses_of(policy, request_class))
+    return _who(standing, lines, lambda held: explain_at(policy, located, held))
+
+
+def who_may(standing: Standing, layer: str, name: str) -> WhoPasses:
+    """Return who passes the object ``name`` of ``layer``, which is asked about held codes."""
+    policy = standing.policy
+    lines = deciding_lines((policy.rules.codes(layer, name),))
+    return _who(standing, lines, lambda held: explain_object(policy, layer, name, held))
+
+
+def _who(
+    standing: Standing,
+    lines: DecidingLines,
+    explained: Callable[[HeldCodes | None], Explanation | ObjectExplanation],
+) -> WhoPasses:
+    policy, asked = standing.policy, explained(NO_CODES)
     classes = EquivalenceClasses(
-        OpeningCodes(policy.model_text, {code for codes in standing.codes.values() for code in codes}),
+        OpeningCodes(
+            standing.policy.model_text, {code for codes in standing.codes.values() for code in codes}
+        ),
         standing.codes,
-        [deciding_lines(clauses_of(policy, request_class))],
+        [lines],
     )
     enough = {role for role in standing.codes if classes.of([role])}
     role_sets = tuple(roles for roles in standing.users if classes.of(roles))
@@ -110,7 +130,9 @@ def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) 
             having[role] += number
 
     def passing(role: str) -> PassingRole:
-        explanation = explain_at(policy, located, standing.held([role]))
+        explanation = explained(standing.held([role]))
+        if isinstance(explanation, ObjectExplanation):
+            return PassingRole(role, having[role], None, None, explanation.layer)
         return PassingRole(role, having[role], explanation.resource, explanation.endpoint)
 
     together = [
@@ -120,7 +142,7 @@ def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) 
     ]
     return WhoPasses(
         asked=asked,
-        visitors=explain_at(policy, located, None).permitted,
+        visitors=explained(None).permitted,
         any_login=asked.permitted,
         users=sum(standing.users[roles] for roles in role_sets),
         roles=OnDemand(sorted(enough), passing),
@@ -131,13 +153,13 @@ def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) 
     )
 
 
-def _assurance(policy: Policy, asked: Explanation) -> tuple[str, ...]:
+def _assurance(policy: Policy, asked: Explanation | ObjectExplanation) -> tuple[str, ...]:
     demands = tuple(policy.rules.codes(ASSURANCE, demand) for demand in asked.demanded)
     return least_words(policy, demands) if demands else ()
 
 
-def _others(policy: Policy, asked: Explanation) -> tuple[str, ...]:
-    if asked.endpoint is None or asked.public:
+def _others(policy: Policy, asked: Explanation | ObjectExplanation) -> tuple[str, ...]:
+    if isinstance(asked, ObjectExplanation) or asked.endpoint is None or asked.public:
         return ()
     route = asked.endpoint.object
     serving = ResourceIndex(policy.rules.objects(ENDPOINT))

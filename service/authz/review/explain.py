@@ -14,6 +14,7 @@ from service.authz.engine.rules import (
     ENDPOINT,
     LOGIN,
     NO_SESSION,
+    REQUEST,
     RESOURCE,
     UNREGISTERED,
     Rule,
@@ -130,9 +131,13 @@ class ObjectExplanation:
         """True if the layer allows it."""
         return self.layer.allowed
 
+    permitted = allowed
+
     @property
     def demanded(self) -> tuple[str, ...]:
-        """Its object, in the layer ``assurance``; none in others."""
+        """The object of the layer ``assurance`` that it is, or that is asked too of who asks for a role."""
+        if self.layer.layer == REQUEST:
+            return (assured(REQUEST, self.layer.object),)
         return (self.layer.object,) if self.layer.layer == ASSURANCE else ()
 
     def has(self, decision_id: str) -> bool:

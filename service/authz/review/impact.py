@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from service.authz.engine.policy import Policy
+from service.authz.engine.rules import APPROVE, REQUEST
 from service.authz.lint.model import parsed_model
 from service.authz.proof.batch_decider import EVERYBODY, BatchDecider, all_requests, deciding_lines
 from service.authz.proof.comparison import Alike, Differing, DifferingRequest, OnDemand, compared
@@ -59,7 +60,7 @@ class Differences:
 
 
 def differences(before: Standing, after: Standing, *, moves: Iterable[Move] = ()) -> Differences:
-    """Return who would gain and who would lose which endpoint, by role.
+    """Return who would gain and who would lose which endpoint, and which question about requests, by role.
 
     Exact: each class of requests that the two policies tell apart is decided by both, for each role alone and
     for each set of roles that users have. A user who keeps an endpoint by another role is not counted. Where
@@ -94,6 +95,7 @@ _Tallies: TypeAlias = defaultdict[str | None, Tally]
 class _Comparison:
     def __init__(self, before: Standing, after: Standing, asked: Iterable[Alike]) -> None:
         self._before, self._after = before, after
+        asked = (*asked, *_access_requests(before.policy, after.policy))
         layers = [(deciding_lines(alike.before), deciding_lines(alike.after), alike) for alike in asked]
         layers = [each for each in layers if not each[0] == each[1] == EVERYBODY]
         self._classes = [alike for _, _, alike in layers]
@@ -140,6 +142,14 @@ class _Comparison:
         role, number, classes = entry
         names = chain.from_iterable(alike.names for alike in of_classes(self._classes, classes))
         return Difference(role, number, tuple(sorted(names)))
+
+
+def _access_requests(before: Policy, after: Policy) -> Iterator[Alike]:
+    """Yield what is asked about requests for roles: who asks, and who approves, by layer and object."""
+    old, new = before.rules, after.rules
+    for layer in (REQUEST, APPROVE):
+        for name in sorted({*old.objects(layer), *new.objects(layer)}):
+            yield Alike((old.codes(layer, name),), (new.codes(layer, name),), None, (f"{layer} {name}",))
 
 
 def _moves(before: Mapping[Roles, int], after: Mapping[Roles, int]) -> Iterator[tuple[Roles, Roles, int]]:

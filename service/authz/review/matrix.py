@@ -1,4 +1,4 @@
-"""Which roles pass which requests, as one table: for pages of answers, CSV and HTML."""
+"""Which roles pass which requests and objects, as one table: for pages of answers, CSV and HTML."""
 
 import csv
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -9,8 +9,9 @@ from itertools import compress
 from typing import Final
 
 from service.authz.engine.request_classes import RequestClass
-from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests
-from service.authz.proof.demands import demanded, demands_on, least_words
+from service.authz.engine.rules import APPROVE, ASSURANCE, REQUEST, assured
+from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests, deciding_lines
+from service.authz.proof.demands import Demands, demanded, demands_on, least_words
 from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.review.equivalence_classes import EquivalenceClasses, bits_of
 from service.authz.review.impact import Standing
@@ -30,10 +31,11 @@ class PassingCell:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """A request, and the roles that pass it by themselves.
+    """A request, or an object behind its layer such as ``approve role auditor stage 1 for others``.
 
-    ``visitors``: everybody passes, logged in or not. ``any_login``: everybody who is logged in. ``assurance``
-    are the weakest words about authentication, any one of which is needed beside that.
+    With the roles that pass it by themselves. ``visitors``: everybody passes, logged in or not.
+    ``any_login``: everybody who is logged in. ``assurance`` are the weakest words about authentication, any
+    one of which is needed beside that.
     """
 
     object: str
@@ -43,42 +45,78 @@ class MatrixRow:
     roles: tuple[PassingCell, ...]
 
 
-class Matrix:
-    """The rows of one policy, by path and method; computed on demand.
+@dataclass(frozen=True, slots=True)
+class _AccessRequest:
+    """Who asks for a role, or who approves: the layer and its object, named together."""
 
-    They are about all roles of ``standing``, or about those of ``roles`` that it has.
+    layer: str
+    object: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.layer} {self.object}"
+
+
+Asked = RequestClass | _AccessRequest
+
+
+class Matrix:
+    """The rows of one policy, requests by path and method, then who may ask for roles and who approves.
+
+    They are computed on demand, and about all roles of ``standing``, or about those of ``roles`` that it has.
     """
 
     def __init__(self, standing: Standing, roles: Collection[str] | None = None) -> None:
         self.policy: Final = standing.policy
         self.roles = sorted(standing.codes if roles is None else standing.codes.keys() & set(roles))
         self.places = {role: place for place, role in enumerate(self.roles)}
+        rules = standing.policy.rules
         self.requests = all_requests(standing.policy)
+        self.asked: Sequence[Asked] = [
+            *self.requests,
+            *(_AccessRequest(layer, name) for layer in (REQUEST, APPROVE) for name in rules.objects(layer)),
+        ]
         self._decider = BatchDecider(standing.policy)
         self._given = {role: frozenset(standing.codes[role]) for role in self.roles}
         self._opening = OpeningCodes(
             standing.policy.model_text, frozenset[str]().union(*self._given.values())
         )
 
-    def rows(self, requests: Sequence[RequestClass] | None = None) -> Iterator[MatrixRow]:
+    def rows(self, requests: Sequence[Asked] | None = None) -> Iterator[MatrixRow]:
         """Yield the rows of ``requests``, some of those of the matrix, or of all."""
-        chosen = self.requests if requests is None else requests
+        chosen = self.asked if requests is None else requests
         for start in range(0, len(chosen), _AT_ONCE):
             yield from self._part(chosen[start : start + _AT_ONCE])
 
-    def _part(self, requests: Sequence[RequestClass]) -> Iterator[MatrixRow]:
-        lines = [self._decider.lines(request) for request in requests]
+    def _part(self, requests: Sequence[Asked]) -> Iterator[MatrixRow]:
+        lines = [self._lines(request) for request in requests]
         classes = EquivalenceClasses(self._opening, self._given, lines)
         having: list[list[str]] = [[], *([role] for role in self.roles)]
         passed = zip(*(bits_of(classes.of(roles), len(requests)) for roles in having), strict=True)
         for request, layers, (any_login, *by_role) in zip(requests, lines, passed, strict=True):
             yield MatrixRow(
                 request.name,
-                self._decider.passes_request(request, None),
+                self._lets_visitors_pass(request),
                 bool(any_login),
-                least_words(self.policy, demands_on(self.policy, request)),
+                least_words(self.policy, self._demands(request)),
                 tuple(self._cells(layers, compress(self.roles, by_role))),
             )
+
+    def _lines(self, asked: Asked) -> DecidingLines:
+        if isinstance(asked, RequestClass):
+            return self._decider.lines(asked)
+        return deciding_lines((self.policy.rules.codes(asked.layer, asked.object),))
+
+    def _lets_visitors_pass(self, asked: Asked) -> bool:
+        if isinstance(asked, RequestClass):
+            return self._decider.passes_request(asked, None)
+        return self._decider.opens(asked.layer, asked.object, None)
+
+    def _demands(self, asked: Asked) -> Demands:
+        if isinstance(asked, RequestClass):
+            return demands_on(self.policy, asked)
+        asks = asked.layer == REQUEST
+        return (self.policy.rules.codes(ASSURANCE, assured(REQUEST, asked.object)),) if asks else ()
 
     def _cells(self, layers: DecidingLines, roles: Iterable[str]) -> Iterator[PassingCell]:
         opening = {held for codes in layers for code in codes for held in self._opening.alone(code)}

@@ -1,7 +1,7 @@
-"""The exact condition on which a request passes, as the command shows it."""
+"""The exact condition on which a request passes, or a layer opens an object, as the command shows it."""
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -9,11 +9,15 @@ from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ENDPOINT, RESOURCE
+from service.authz.engine.rules import ASSURANCE, ENDPOINT, LAYERS, REQUEST, RESOURCE, assured, object_fault
 from service.authz.proof.batch_decider import all_requests
-from service.authz.proof.conditions import Condition, condition_of, wildcards_of
+from service.authz.proof.conditions import Condition, condition_of, line_answers, wildcards_of
 from service.authz.proof.demands import demands_on, least_words
 from service.authz.review.access import Needs, request_path
+from service.errors import BadRequest
+
+OBJECTS: Final = {layer.upper(): layer for layer in LAYERS if layer != ASSURANCE}
+"""The layers whose objects may be asked about, by the word that stands for a method."""
 
 
 class ProvedLayer(msgspec.Struct, frozen=True, rename="camel"):
@@ -47,7 +51,10 @@ class ProvedRequest(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Proof(msgspec.Struct, frozen=True, rename="camel"):
-    """One answer for each class of the requests that were asked about; none where no route serves them."""
+    """One answer for each class of the requests that were asked about; none where no route serves them.
+
+    A question about an object has its layer, in capitals, as ``method``, and one answer.
+    """
 
     method: str
     path: str
@@ -59,9 +66,14 @@ def prove(policy: Policy, method: str, path: str) -> Proof:
     """Return on which condition requests of ``method`` to ``path`` pass, for every possible caller.
 
     The template of a route, such as ``/api/user/{id}``, stands for all its requests: registered resources
-    may split them, so that some need other codes. Raises BadRequest for a path that no request may have, and
-    PolicyError for a code with too many wildcards to list.
+    may split them, so that some need other codes. ``method`` may be one of ``OBJECTS``: then ``path`` is an
+    object of that layer. Raises BadRequest for a path that no request may have, and for what is no object of
+    the layer; PolicyError for a code with too many wildcards to list.
     """
+    if (layer := OBJECTS.get(method)) is not None:
+        if fault := object_fault(layer, path):
+            raise BadRequest(fault)
+        return Proof(method, path, policy.revision, (_proved_object(policy, layer, path),))
     requests = tuple(_proved(policy, request_class) for request_class in _asked(policy, method, path))
     return Proof(method, path, policy.revision, requests)
 
@@ -85,6 +97,19 @@ def _proved(policy: Policy, request_class: RequestClass) -> ProvedRequest:
         layers=tuple(_layer(policy, condition, *each) for each in layers),
         smallest=tuple(tuple(sorted(held)) for held in condition.smallest(_held(condition.codes))),
         assurance=least_words(policy, demands_on(policy, request_class)),
+    )
+
+
+def _proved_object(policy: Policy, layer: str, name: str) -> ProvedRequest:
+    condition = Condition(line_answers(policy.model_text), (policy.rules.codes(layer, name),))
+    proved = _layer(policy, condition, layer, name)
+    demand = (policy.rules.codes(ASSURANCE, assured(layer, name)),) if layer == REQUEST else ()
+    return ProvedRequest(
+        request=f"{layer} {name}",
+        visitors=proved.needs == "nothing",
+        layers=(proved,),
+        smallest=tuple(tuple(sorted(held)) for held in condition.smallest(_held(condition.codes))),
+        assurance=least_words(policy, demand),
     )
 
 

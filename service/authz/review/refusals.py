@@ -17,11 +17,13 @@ from service.audit.decision_event import DecisionEvent, Event
 from service.authz.engine.policy import Policy, question_digest
 from service.authz.engine.rules import (
     ACCOUNT,
+    APPROVE,
     ASSURANCE,
     ENDPOINT,
     GRANT,
     OBJECTS,
     OF_CODES,
+    REQUEST,
     RESOURCE,
     SERVICE,
     assured,
@@ -40,6 +42,7 @@ from service.authz.review.sources import Subject, subject_with
 from service.errors import BadRequest, NotFound
 from service.kernel.assurance import Satisfied
 from service.kernel.codes import HeldCodes
+from service.kernel.request_objects import for_self
 from service.kernel.services import PORTCULLIS, split_object
 from service.records import accounts
 from service.records.database.transactions import Connection
@@ -50,7 +53,7 @@ from service.records.policy_history import Place
 PolicyAt = Callable[[Place | None], Awaitable[Policy]]
 """Returns the policy of a decision, as far as it is needed to decide about a place; whole without one."""
 
-_ASKED_BESIDE: Final = (ENDPOINT, ACCOUNT, SERVICE, GRANT)
+_ASKED_BESIDE: Final = (ENDPOINT, ACCOUNT, SERVICE, GRANT, REQUEST, APPROVE)
 """The layers that a request may be refused by about something else than its own path."""
 
 
@@ -244,10 +247,12 @@ def _meant(refusal: Refusal, known: Policy) -> Iterator[Asked]:
     held = refusal.subject.held
     codes, expected = None if held is None else held.codes, _digest(refusal.decision_id)
     for layer in _ASKED_BESIDE:
-        for name in OBJECTS.get(layer) or known.rules.objects(layer):
+        names = tuple(OBJECTS.get(layer) or known.rules.objects(layer))
+        for name in (*names, *map(for_self, names)) if layer == APPROVE else names:
             if question_digest(layer, name, codes) == expected:
                 yield Asked(layer, name)
-    for name in known.own.objects(ASSURANCE):
+    demands = [assured(REQUEST, name) for name in known.rules.objects(REQUEST)]
+    for name in (*known.own.objects(ASSURANCE), *demands):
         if words_decided(refusal.decision_id, [name]) is not None:
             yield Asked(ASSURANCE, name)
 

@@ -33,6 +33,7 @@ from service.errors import ValidationFailed
 from service.kernel.assurance import BY_STRONGEST, SERVICE, Satisfied
 from service.kernel.clock import rfc3339
 from service.kernel.codes import HeldCodes, is_code
+from service.kernel.identity import Kind
 from service.kernel.services import PORTCULLIS
 from service.records import accounts, policy_history, policy_revisions, role_holdings, role_lives, role_rights
 from service.records.database.transactions import Connection, Database
@@ -316,12 +317,16 @@ async def past_policy(connection: Connection, past: PastPolicies, revision: int)
     return await past.of(connection, revision)
 
 
-async def standing_of(policy: Policy, connection: Connection | None, instant: Instant = NOW) -> Standing:
+async def standing_of(
+    policy: Policy, connection: Connection | None, instant: Instant = NOW, *, kind: Kind | None = None
+) -> Standing:
     """Return who may do what by ``policy``, with the stored roles and users as of ``instant``.
 
-    Without a connection there are neither roles nor users.
+    With ``kind`` "person", service accounts don't count. Without a connection there are neither roles nor
+    users.
     """
     if connection is None:
         return Standing(policy, {}, Counter())
     holdings = await role_holdings.read(connection, instant.at, instant.then)
-    return Standing(policy, holdings.codes, holdings.users)
+    users = holdings.persons if kind == "person" else holdings.users
+    return Standing(policy, holdings.codes, users)

@@ -58,8 +58,9 @@ export class Selection {
         more: ({ changed, unchanged }) => h("p", null, change.counts(changed, unchanged)),
       });
       if (!answer) return;
-      tell(change.done(answer.data.changed));
+      // First the list anew, which forgets what is chosen: who reads that it is done may choose again at once.
       await this.page.reload();
+      tell(change.done(answer.data.changed));
     });
   }
 

@@ -20,12 +20,64 @@ export type AccessKind = "grant" | "request";
 
 export type AccessNeeds = "code" | "login" | "nothing";
 
+/** A request for a role: `from`, `until` and `duration` (seconds) are as it was asked for. */
+export interface AccessRequest {
+  id: number;
+  state: AccessRequestState;
+  emergency: boolean;
+  userId: number;
+  userName: string;
+  roleId: number;
+  roleCode: string;
+  from: string | null;
+  until: string | null;
+  duration: number | null;
+  reason: string | null;
+  ticket: string | null;
+  decisionId: string | null;
+  askedDecisionId: string;
+  createTime: string;
+  deadline: string;
+  endTime: string | null;
+  endedBy: string | null;
+  endReason: string | null;
+  assignmentId: number | null;
+  stages: StageOfRequest[];
+  decisions: DecisionOfRequest[];
+  version: number;
+}
+
+/** A role to ask for, by its id or its code, and either for how long or until when. */
+export interface AccessRequestBody {
+  roleId?: number | null;
+  roleCode?: string | null;
+  duration?: number | null;
+  until?: string | null;
+  reason?: string | null;
+  ticket?: string | null;
+  decisionId?: string | null;
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface AccessRequestPage {
+  items: AccessRequest[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+export type AccessRequestSort = "id" | "-id" | "createTime" | "-createTime" | "deadline" | "-deadline" | "userName" | "-userName" | "roleCode" | "-roleCode";
+
+export type AccessRequestState = "approved" | "cancelled" | "denied" | "expired" | "failed" | "pending";
+
 /** How many members the lists have on all pages. */
 export interface AccessTotals {
   gains: number;
   loses: number;
   callers: number;
 }
+
+export type AccessVerdict = "approve" | "deny";
 
 /** What happened from `from` to `to`, by hour, the oldest first; the last hour has not ended. */
 export interface Activity {
@@ -239,6 +291,25 @@ export interface Credentials {
 
 export type Decision = "allow" | "deny";
 
+/** What somebody decides; an approval may set an earlier end. */
+export interface DecisionBody {
+  decision: AccessVerdict;
+  reason: string;
+  until?: string | null;
+}
+
+/** What somebody decided; `stages` are those that they may decide, by the answers `decisionIds`. */
+export interface DecisionOfRequest {
+  userId: number;
+  userName: string;
+  decision: AccessVerdict;
+  reason: string;
+  until: string | null;
+  stages: number[];
+  decisionIds: string[];
+  createTime: string;
+}
+
 export type DecisionReason = "closed" | "no_line" | "not_held" | "not_logged_in" | "opened";
 
 /** How strongly somebody must have authenticated for `object`: one of the words, before and after. Only callers with the codes that `object` asks for are concerned. `@anyone` demands nothing. */
@@ -254,7 +325,7 @@ export interface DiffCaller {
   codes: string[];
 }
 
-/** What two policies decide differently for some caller: a request, or an object of the named layer. In the layer `assurance` it is a request for which one of them demands another authentication. `gains` is a smallest caller whom only `to` lets pass, `loses` one whom only `from` does. */
+/** What two policies decide differently for some caller: a request, or an object of the named layer. In the layer `assurance` it is a request for which one of them demands another authentication. `gains` is a smallest caller whom only `to` lets pass, `loses` one whom only `from` does. Both are null for what one of them states and nobody passes: how many people must approve. */
 export interface DifferingRequest {
   name: string;
   layer: ObjectLayer | null;
@@ -590,7 +661,7 @@ export type MailSort = "id" | "-id";
 
 export type MailState = "given_up" | "sent" | "waiting";
 
-/** A request and the roles that pass it. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `assurance` are the weakest words about authentication, any one of which is needed beside that. */
+/** A request, or an object behind its layer such as `request role auditor`, and the roles that pass it. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `assurance` are the weakest words about authentication, any one of which is needed beside that. */
 export interface MatrixRequest {
   object: string;
   visitors: boolean;
@@ -833,7 +904,7 @@ export interface NoticePage {
   unread: number;
 }
 
-export type ObjectLayer = "account" | "assurance" | "grant" | "permission" | "service";
+export type ObjectLayer = "account" | "approve" | "assurance" | "grant" | "permission" | "request" | "service";
 
 /** A user on one device; `loginId` is the `sub` of the tokens. */
 export interface OnlineUser {
@@ -1099,12 +1170,13 @@ export interface PassedLayer {
   fired: FiredCode[];
 }
 
-/** A role that is enough to pass, how many users have it, and the lines by which it passes. `endpoint` has no line for a request to another service: only the resource layer is asked. */
+/** A role that is enough to pass, how many users have it, and the lines by which it passes. `endpoint` has no line for a request to another service: only the resource layer is asked. `asked` is the layer of an object, which is asked alone: the others are null then. */
 export interface PassingRole {
   roleCode: string;
   users: number;
-  resource: PassedLayer;
-  endpoint: PassedLayer;
+  resource: PassedLayer | null;
+  endpoint: PassedLayer | null;
+  asked: PassedLayer | null;
 }
 
 /** Roles that pass only together, and how many users have exactly these. */
@@ -1192,7 +1264,7 @@ export interface PolicyInForce {
   workers: Worker[];
 }
 
-export type PolicyLayer = "account" | "assurance" | "endpoint" | "grant" | "permission" | "resource" | "service";
+export type PolicyLayer = "account" | "approve" | "assurance" | "endpoint" | "grant" | "permission" | "request" | "resource" | "service";
 
 /** What a change would do; nothing was saved. */
 export interface Preview {
@@ -1278,6 +1350,36 @@ export interface RefreshToken {
 export type RefusalLog = "decision-log" | "operation-log";
 
 export type RequestMethod = "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
+
+/** How a role is asked for; times are in seconds. */
+export interface RequestRuleBody {
+  stages: Stage[];
+  requestableBy: string;
+  maxDuration: number;
+  pendingTimeout: number;
+  reasonRequired: boolean;
+  grantNeeded?: boolean;
+  assurance?: AuthenticationDemand | null;
+  emergency?: boolean;
+}
+
+/** How a role is asked for. Each edit increments `version`, which is its `ETag`. */
+export interface RequestRuleOfRole {
+  roleId: number;
+  roleCode: string;
+  stages: Stage[];
+  requestableBy: string;
+  maxDuration: number;
+  pendingTimeout: number;
+  reasonRequired: boolean;
+  grantNeeded: boolean;
+  assurance: AuthenticationDemand | null;
+  emergency: boolean;
+  version: number;
+  createTime: string;
+  updateTime: string;
+  updatedBy: string | null;
+}
 
 /** How the owner of a link proves a second factor: no methods, or no `publicKey`, for who has none. */
 export interface ResetOptions {
@@ -1499,6 +1601,25 @@ export interface SavedMenuAnswer {
   policyRevision: number;
 }
 
+/** The saved rule, and the policy revision from which it is in force. */
+export interface SavedRequestRule {
+  roleId: number;
+  roleCode: string;
+  stages: Stage[];
+  requestableBy: string;
+  maxDuration: number;
+  pendingTimeout: number;
+  reasonRequired: boolean;
+  grantNeeded: boolean;
+  assurance: AuthenticationDemand | null;
+  emergency: boolean;
+  version: number;
+  createTime: string;
+  updateTime: string;
+  updatedBy: string | null;
+  policyRevision: number;
+}
+
 /** The saved resource, and the policy revision from which it is in force. */
 export interface SavedResource {
   id: number;
@@ -1657,6 +1778,19 @@ export interface Session {
 /** The users whose sessions are to end. */
 export interface SessionsOfUsersOrder {
   ids: number[];
+}
+
+/** As many different people as `approvals` who hold `code` must approve. */
+export interface Stage {
+  code: string;
+  approvals: number;
+}
+
+/** A stage, and how many approvals count in it by what was recorded. */
+export interface StageOfRequest {
+  code: string;
+  approvals: number;
+  counted: number;
 }
 
 /** Whether the resource is enabled; a disabled one counts as not registered. */
@@ -1843,13 +1977,14 @@ export interface WhatIfAnswer {
   demands: ChangedDemand[];
 }
 
-/** Who passes a request: `items` are the roles that are enough, and no others. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all users who pass. `endpoint` is null if no route serves the request. `others` are requests of the same route that another resource decides. `assurance` are the weakest words about authentication, any one of which is needed beside the codes; nobody is left out who has not authenticated so strongly. */
+/** Who passes a request, or an object of a layer: `items` are the roles that are enough, and no others. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all users who pass. `endpoint` is null if no route serves the request. `others` are requests of the same route that another resource decides. `asked` is the layer of an object; no request is asked about then. Only persons count in the layers `request` and `approve`. `assurance` are the weakest words about authentication, any one of which is needed beside the codes; nobody is left out who has not authenticated so strongly. */
 export interface Who {
   revision: number;
-  method: RequestMethod;
-  path: string;
-  resource: AskedLayer;
+  method: RequestMethod | null;
+  path: string | null;
+  resource: AskedLayer | null;
   endpoint: AskedLayer | null;
+  asked: AskedLayer | null;
   assurance: string[];
   visitors: boolean;
   anyLogin: boolean;
@@ -2024,13 +2159,13 @@ export interface Operations {
   };
   "GET /api/policy/who": {
     path: {};
-    query: { page?: number; size?: number; method: RequestMethod; path: string; service?: string; at?: string };
+    query: { page?: number; size?: number; method?: RequestMethod; path?: string; service?: string; layer?: PolicyLayer; object?: string; at?: string };
     body: undefined;
     answer: Who;
   };
   "GET /api/policy/who/users": {
     path: {};
-    query: { page?: number; size?: number; method: RequestMethod; path: string; service?: string; at?: string };
+    query: { page?: number; size?: number; method?: RequestMethod; path?: string; service?: string; layer?: PolicyLayer; object?: string; at?: string };
     body: undefined;
     answer: PassingUserPage;
   };
@@ -2303,6 +2438,54 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: RoleMenusEdit;
     answer: RoleMenus;
+  };
+  "GET /api/role/{id}/request-rule": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: RequestRuleOfRole;
+  };
+  "PUT /api/role/{id}/request-rule": {
+    path: { id: number };
+    query: { dryRun?: boolean };
+    body: RequestRuleBody;
+    answer: SavedRequestRule;
+  };
+  "DELETE /api/role/{id}/request-rule": {
+    path: { id: number };
+    query: { dryRun?: boolean };
+    body: undefined;
+    answer: Published;
+  };
+  "POST /api/access-request": {
+    path: {};
+    query: { dryRun?: boolean };
+    body: AccessRequestBody;
+    answer: AccessRequest;
+  };
+  "GET /api/access-request/list": {
+    path: {};
+    query: { page?: number; size?: number; state?: AccessRequestState[]; roleCode?: string; userId?: number; sort?: AccessRequestSort };
+    body: undefined;
+    answer: AccessRequestPage;
+  };
+  "GET /api/access-request/{id}": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: AccessRequest;
+  };
+  "DELETE /api/access-request/{id}": {
+    path: { id: number };
+    query: { dryRun?: boolean };
+    body: undefined;
+    answer: Record<string, unknown> | null;
+  };
+  "POST /api/access-request/{id}/decision": {
+    path: { id: number };
+    query: { dryRun?: boolean };
+    body: DecisionBody;
+    answer: AccessRequest;
   };
   "GET /api/operation-log/list": {
     path: {};

@@ -110,11 +110,14 @@ async function passing(page) {
       data.visitors
         ? h("p", { class: "note" }, T.everybody)
         : data.anyLogin && h("p", { class: "note" }, T.anyLogin),
-      data.resource.object === `${asked.service} @unregistered` &&
+      data.resource?.object === `${asked.service} @unregistered` &&
         h("p", { class: "note" }, T.unregisteredThere(asked.service)),
       h("p", null, T.usersMay(data.users)),
       definition([
-        [T.resourceLine, [h("code", null, data.resource.object), " ", codes(data.resource.required)]],
+        [
+          T.resourceLine,
+          data.resource && [h("code", null, data.resource.object), " ", codes(data.resource.required)],
+        ],
         [
           T.endpointLine,
           data.endpoint && [h("code", null, data.endpoint.object), " ", codes(data.endpoint.required)],

@@ -8,6 +8,7 @@ from service.records.schema import (  # noqa: F401 - so that ``metadata`` has al
     logs,
     of_users,
     policy,
+    requests,
     rights,
 )
 from service.records.schema.base import SCHEMA, metadata

@@ -15,7 +15,7 @@ from sqlalchemy import (
     false,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from service.records.schema.base import filled, identity, metadata, moment
 
@@ -140,4 +140,19 @@ opening_history = _history(
     Column("resource_id", BigInteger),
     Column("code", Text, nullable=False),
     Column("end_time", DateTime(timezone=True)),
+)
+
+request_rule_history = _history(
+    "request_rule_history",
+    Column("role_id", BigInteger, nullable=False),
+    Column("role_code", Text, nullable=False),
+    Column("requestable_by", Text, nullable=False),
+    Column("stage_codes", ARRAY(Text), nullable=False),
+    Column("stage_approvals", ARRAY(Integer), nullable=False),
+    Column("max_duration", Integer, nullable=False),
+    Column("pending_timeout", Integer, nullable=False),
+    Column("reason_required", Boolean, nullable=False),
+    Column("grant_needed", Boolean, nullable=False),
+    Column("assurance", Text),
+    Column("emergency", Boolean, nullable=False),
 )

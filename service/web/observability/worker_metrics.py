@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from service import __version__
-from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, GRANT, RESOURCE, SERVICE
+from service.authz.engine.rules import DENYING
 from service.errors import Refusal
 from service.kernel.metrics import Durations, Sample, counted
 from service.web.messages.context import RequestContext
@@ -26,7 +26,6 @@ OTHER: Final = "other"
 
 _SUCCESSES: Final = (200, 201, 202, 204, 206, 304, 307)
 _CUT_OFF: Final = 0
-_DENYING: Final = (RESOURCE, ENDPOINT, GRANT, SERVICE, ACCOUNT, ASSURANCE)
 
 
 def _statuses(kind: type[Refusal]) -> Iterator[int]:
@@ -46,7 +45,7 @@ class Traffic:
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()
         self._durations: dict[str, Durations] = {}
-        self._denials = Counter(dict.fromkeys(_DENYING, 0))
+        self._denials: Counter[str] = Counter(dict.fromkeys(DENYING, 0))
         self._in_flight = 0
 
     def begin(self) -> None:

@@ -38,8 +38,8 @@ _ENUMERATIONS: Final = {
         "OperationKind": (
             "INSERT UPDATE DELETE IMPORT EXPORT QUERY LOGIN LOGOUT REFRESH KICK BAN REFUSED_READ"
         ),
-        "ObjectLayer": "grant permission service account assurance",
-        "PolicyLayer": "resource endpoint grant permission service account assurance",
+        "ObjectLayer": "grant permission service account assurance request approve",
+        "PolicyLayer": "resource endpoint grant permission service account assurance request approve",
         "PartState": "up degraded read_only down",
         "ReadinessState": "ready degraded",
         "RequestMethod": "GET POST PUT PATCH DELETE",
@@ -54,6 +54,8 @@ _ENUMERATIONS: Final = {
         "JobOutcome": "running done failed stopped abandoned",
         "RoleAction": "give take",
         "UserStatus": "enabled disabled",
+        "AccessRequestState": "pending approved denied expired cancelled failed",
+        "AccessVerdict": "approve deny",
         "AssignmentSource": "direct request directory",
         "AssignmentEnding": "expired revoked",
     }.items()

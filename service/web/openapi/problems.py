@@ -6,7 +6,8 @@ from typing import Any, Final, get_args
 import msgspec
 
 from service import errors
-from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, GRANT, RESOURCE, SERVICE
+from service.authz.engine.rules import DENYING
+from service.authz.review.requestable import MOST_ROLES
 from service.kernel.fields import camel
 from service.web.messages.operation_metadata import Operation
 from service.web.messages.schema import is_protocol
@@ -21,7 +22,7 @@ _COUNT: Final = {"type": "integer", "minimum": 0}
 _LAYER: Final = {
     "title": "DecisionLayer",
     "type": "string",
-    "enum": [RESOURCE, ENDPOINT, GRANT, SERVICE, ACCOUNT, ASSURANCE],
+    "enum": [*DENYING],
 }
 _NEEDED: Final = {"title": "Needed", "type": "string", "enum": ["all", "any"]}
 _DENIAL: Final = {"layer": _LAYER, "required": _TEXTS, "needed": _NEEDED, "decisionId": _TEXT}
@@ -64,7 +65,7 @@ _PART: Final = {"title": "PartState", "type": "string", "enum": ["degraded", "do
 
 _MEMBERS: Final[dict[str, dict[str, Any]]] = {
     "account_banned": {"until": {"type": "string", "format": "date-time"}},
-    "permission_denied": {**_DENIAL, "field": _TEXT},
+    "permission_denied": {**_DENIAL, "field": _TEXT, "requestable": {**_TEXTS, "maxItems": MOST_ROLES}},
     "insufficient_user_authentication": {
         "layer": _LAYER,
         "required": _TEXTS,
@@ -98,6 +99,7 @@ _MEMBERS: Final[dict[str, dict[str, Any]]] = {
         "serviceId": _ID,
         "openingId": _ID,
         "assignmentId": _ID,
+        "accessRequestId": _ID,
         "users": _TEXTS,
         "userCount": _COUNT,
         "children": _TEXTS,

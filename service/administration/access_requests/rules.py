@@ -1,0 +1,115 @@
+"""Edits of the rules by which roles are asked for, within a unit of work that publishes the policy."""
+
+from collections.abc import Callable
+from typing import Any
+
+from service.administration import change_log
+from service.administration.older_nodes import require_known
+from service.administration.unit_of_work import UnitOfWork
+from service.authz.engine.rules import LOGIN, REQUEST
+from service.errors import NotFound, ValidationFailed
+from service.kernel.assurance import challenge_of, words_of
+from service.kernel.clock import from_seconds
+from service.kernel.fields import audited_fields
+from service.kernel.origin import field_changes
+from service.records import access_requests, menus, request_rules, roles, schema_revision
+from service.records.database.transactions import Connection
+from service.records.request_rules import RequestRule, RuleValues
+from service.records.roles import Role
+
+Match = Callable[[RequestRule | None], None]
+"""Raises ``PreconditionFailed`` if the rule has changed since the caller read it; None is no rule."""
+
+
+async def read(connection: Connection, role_id: int) -> RequestRule:
+    """Return the rule of a role; ``NotFound`` without one, and for an unknown role."""
+    await roles.read(connection, role_id)
+    rule = await request_rules.of_role(connection, role_id)
+    if rule is None:
+        raise NotFound("Nobody can ask for this role: it has no rule")
+    return rule
+
+
+async def put(unit: UnitOfWork, role_id: int, values: RuleValues, match: Match) -> RequestRule:
+    """Store the rule of a role, in the place of another one.
+
+    Raises ``NotFound``, ``ValidationFailed`` with the field, and ``PermissionDenied`` unless the caller may
+    grant every code of the role and of the stages.
+    """
+    unit.require_publishing()
+    role, before = await _for_change(unit, role_id, match)
+    await _require_good(unit.connection, role, values)
+    await unit.check.require(values.stage_codes, "A stage is decided by holders of what you do not hold")
+    await require_known(unit.connection, REQUEST)
+    await schema_revision.require_this_version(unit.connection)
+    await end_requests(unit, role_id, "The rule of the role has changed")
+    saved = await request_rules.put(unit.connection, role_id, values)
+    _changed(unit, role, before, saved)
+    return saved
+
+
+async def delete(unit: UnitOfWork, role_id: int, match: Match) -> None:
+    """Delete the rule of a role; ``NotFound``, and ``PermissionDenied`` as for ``put``."""
+    unit.require_publishing()
+    role, before = await _for_change(unit, role_id, match)
+    if before is None:
+        raise NotFound("Nobody can ask for this role: it has no rule")
+    await unit.check.require(before.stage_codes, "A stage is decided by holders of what you do not hold")
+    await end_requests(unit, role_id, "The rule of the role has changed")
+    await request_rules.delete(unit.connection, role_id)
+    _changed(unit, role, before, None)
+
+
+async def _for_change(unit: UnitOfWork, role_id: int, match: Match) -> tuple[Role, RequestRule | None]:
+    role = await roles.read(unit.connection, role_id)
+    change_log.concerns(change_log.role_target(role.role_code))
+    await unit.check.require_roles(unit.connection, [role_id])
+    before = await request_rules.of_role(unit.connection, role_id)
+    match(before)
+    return role, before
+
+
+async def end_requests(unit: UnitOfWork, role_id: int, reason: str) -> None:
+    """End the requests for a role that wait for approvals as failed, in the transaction of ``unit``."""
+    assert unit.change is not None  # noqa: S101 - rules have lines
+    now, by = from_seconds(unit.change.now), unit.caller.user_name
+    await access_requests.fail_all(unit.connection, now, reason, by=by, role_ids=[role_id])
+
+
+async def _require_good(connection: Connection, role: Role, values: RuleValues) -> None:
+    """Return when a rule of ``role`` can have these values; ``ValidationFailed`` else."""
+    change_log.check_record(values)
+    stored = {button.auth_mark for button in await menus.button_codes(connection)}
+    faults = [
+        (f"stages[{place}].code", "No Button carries this code")
+        for place, code in enumerate(values.stage_codes)
+        if code not in stored
+    ]
+    if values.requestable_by not in stored | {LOGIN}:
+        faults.append(("requestableBy", f"Give {LOGIN}, or a code that a Button carries"))
+    if role.max_duration is not None and values.max_duration > role.max_duration:
+        faults.append(("maxDuration", f"The role is assigned for at most {role.max_duration} seconds"))
+    if values.emergency and not _is_strong(values):
+        faults.append(("assurance", "Who gets a role at once has to prove at least two factors"))
+    if faults:
+        raise ValidationFailed(*faults)
+
+
+def _is_strong(values: RuleValues) -> bool:
+    """Tell whether who asks must have proved two factors, or what can't be phished."""
+    challenge = challenge_of(words_of(values.assurance, services=False))
+    return challenge is not None and "pwd" not in challenge.acr_values
+
+
+def _changed(unit: UnitOfWork, role: Role, before: RequestRule | None, after: RequestRule | None) -> None:
+    target = change_log.role_target(role.role_code)
+    unit.changes += field_changes(target, shown(before), shown(after))
+
+
+def shown(rule: RuleValues | None) -> dict[str, Any]:
+    """Return a rule as the operation log tells it."""
+    if rule is None:
+        return {}
+    stages = ", ".join(f"{stage.approvals} of {stage.code}" for stage in rule.stages)
+    fields = audited_fields(RuleValues, rule) | {"stages": stages}
+    return {f"requestRule.{name}": value for name, value in fields.items()}

@@ -1,0 +1,57 @@
+"""Plans which roles may be asked for after a restore, and how."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from service.administration.access_requests.rules import shown
+from service.administration.steps import Step, changed
+from service.authz.engine.rules import APPROVE, ASSURANCE, REQUEST, assured
+from service.kernel.request_objects import ask, role_of
+from service.records import policy_history, policy_row_history, request_rules, roles
+from service.records.database.transactions import Connection
+from service.records.policy_history import PublishedLine
+from service.records.request_rules import RuleValues
+
+_DEMANDED = assured(REQUEST, "")
+
+
+def is_of_rule(line: PublishedLine) -> bool:
+    """Tell whether a line follows from the rule by which a role is asked for."""
+    return line.layer in (REQUEST, APPROVE) or (line.layer == ASSURANCE and line.object.startswith(_DEMANDED))
+
+
+async def plan_rules(
+    connection: Connection, revision: int, rows: int, differing: Iterable[PublishedLine], steps: list[Step]
+) -> list[tuple[str, str]]:
+    """Add to ``steps`` what makes the rules of roles those of ``revision``; return what can't, and why.
+
+    Of rules whose lines differ. Their limits are those of the kept rows of revision ``rows``. A role that was
+    not asked for, or was disabled, loses its rule. A role that is gone or disabled can't get one.
+    """
+    lines = filter(is_of_rule, differing)
+    codes = sorted({role_of(line.object.removeprefix(_DEMANDED)) for line in lines})
+    stored = await roles.by_code(connection, codes)
+    past = await policy_row_history.request_rules_at(connection, rows, codes)
+    asked = await policy_history.codes_at(connection, revision, list(map(ask, codes)), REQUEST)
+    obstacles = []
+    for code in codes:
+        role, values = stored.get(code), past.get(code)
+        if ask(code) not in asked:
+            if role is not None:
+                steps.append(Step("role", "unrule", ("role", code), role.id))
+        elif role is None or not role.enabled:
+            state = "there is no such role any more" if role is None else "the role is disabled"
+            obstacles.append((ask(code), state))
+        elif values is None:
+            obstacles.append((ask(code), "within which limits it could be asked for is not kept"))
+        else:
+            now = await request_rules.of_role(connection, role.id)
+            before, after = _told(now), _told(values)
+            changes = changed(**{name: (before.get(name), value) for name, value in after.items()})
+            steps.append(Step("role", "rule", ("role", code), role.id, values, changes))
+    return obstacles
+
+
+def _told(rule: RuleValues | None) -> dict[str, Any]:
+    """Return a rule as edits tell it: numbers are text there."""
+    return {name: str(value) if type(value) is int else value for name, value in shown(rule).items()}

@@ -1,0 +1,236 @@
+"""Requests for roles: ``/api/access-request``."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from service.administration.access_requests import passing
+from service.administration.access_requests.requests import AccessRequests
+from service.administration.unit_of_work import Saved
+from service.authz.engine.rules import ACCOUNT, APPROVE
+from service.endpoints.request_rules import Stage
+from service.errors import Conflict, NotFound
+from service.kernel.account_acts import READ_REQUESTS
+from service.kernel.request_objects import is_for_others, role_of
+from service.kernel.value_rules import REASON, bounds_of
+from service.records import access_requests
+from service.records.access_requests import AccessDecision, RequestFilter, State, Verdict, Visible
+from service.records.database.transactions import Connection, Database
+from service.web.messages import operation_metadata as operation
+from service.web.messages.context import RequestContext
+from service.web.messages.record_schemas import filters_of
+from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, sort_keys
+
+_Reason = Annotated[str, bounds_of(REASON), Meta(examples=["The books of this month"])]
+_Until = Annotated[datetime, Meta(tz=True, description="When the role is to end.")]
+
+
+class AccessRequestBody(Schema, kw_only=True):
+    """A role to ask for, by its id or its code, and either for how long or until when."""
+
+    role_id: Id | None = None
+    role_code: Annotated[str, Meta(max_length=64, examples=["auditor"])] | None = None
+    duration: Annotated[int, Meta(ge=1, examples=[3600], description="Seconds.")] | None = None
+    valid_until: _Until | None = msgspec.field(default=None, name="until")
+    reason: _Reason | None = None
+    ticket: Annotated[str, Meta(max_length=128, examples=["OPS-4711"])] | None = None
+    decision_id: (
+        Annotated[str, Meta(max_length=64, description="The id of the refusal that led to the request.")]
+        | None
+    ) = None
+
+
+class DecisionBody(Schema, kw_only=True):
+    """What somebody decides; an approval may set an earlier end."""
+
+    decision: Verdict
+    reason: Annotated[str, bounds_of(REASON), Meta(min_length=1, examples=["As agreed"])]
+    valid_until: _Until | None = msgspec.field(default=None, name="until")
+
+
+class DecisionOfRequest(Schema, kw_only=True):
+    """What somebody decided; `stages` are those that they may decide, by the answers `decisionIds`."""
+
+    user_id: Id
+    user_name: Annotated[str, Meta(examples=["kestrel"])]
+    decision: Verdict
+    reason: str
+    valid_until: Moment | None = msgspec.field(name="until")
+    stages: list[int]
+    decision_ids: list[str]
+    create_time: Moment
+
+
+class StageOfRequest(Stage, kw_only=True):
+    """A stage, and how many approvals count in it by what was recorded."""
+
+    counted: Annotated[int, Meta(ge=0, examples=[0])]
+
+
+class AccessRequest(Schema, kw_only=True):
+    """A request for a role: `from`, `until` and `duration` (seconds) are as it was asked for."""
+
+    id: Id
+    state: State
+    emergency: bool
+    user_id: Id
+    user_name: Annotated[str, Meta(examples=["heron"])]
+    role_id: Id
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    valid_from: Moment | None = msgspec.field(name="from")
+    valid_until: Moment | None = msgspec.field(name="until")
+    duration: int | None
+    reason: str | None
+    ticket: str | None
+    decision_id: str | None
+    asked_decision_id: Annotated[str, Meta(description="The decision that its author may ask.")]
+    create_time: Moment
+    deadline: Annotated[Moment, Meta(description="When it expires if it is not approved.")]
+    end_time: Moment | None
+    ended_by: str | None
+    end_reason: str | None
+    assignment_id: Annotated[Id | None, Meta(description="The assignment that it was given as.")]
+    stages: list[StageOfRequest]
+    decisions: list[DecisionOfRequest]
+    version: Annotated[int, Meta(ge=1)]
+
+
+@filters_of(RequestFilter)
+class AccessRequestQuery(PageQuery):
+    """Filters and order of requests."""
+
+    sort: Annotated[str, sort_keys("AccessRequestSort", access_requests.SORTS)] = "-id"
+
+
+def _shown(request: access_requests.AccessRequest, decided: Sequence[AccessDecision]) -> AccessRequest:
+    approved = {each.user_id: each.stages for each in decided if each.decision == "approve"}
+    counted = [*passing.places(approved, request.stage_approvals).values()]
+    stages = [
+        SimpleNamespace(code=stage.code, approvals=stage.approvals, counted=counted.count(number))
+        for number, stage in enumerate(request.stages, 1)
+    ]
+    fields = {name: getattr(request, name) for name in access_requests.AccessRequest.__dataclass_fields__}
+    return AccessRequest.of(SimpleNamespace(**fields, stages=stages, decisions=list(decided)))
+
+
+def _made(_context: RequestContext, saved: Saved[access_requests.AccessRequest]) -> AccessRequest:
+    return _shown(saved.record, ())
+
+
+class AccessRequestEndpoint:
+    """The base of the endpoints of requests."""
+
+    def __init__(self, database: Database, requests: AccessRequests) -> None:
+        self.database = database
+        self.requests = requests
+
+    def visible(self, context: RequestContext) -> Visible | None:
+        """Return which requests the caller may see; None for those of all."""
+        if context.decide(ACCOUNT, READ_REQUESTS).allowed:
+            return None
+        policy = context.policy
+        names: Collection[str] = () if policy is None else policy.rules.objects(APPROVE)
+        # Of stages alone: everybody passes that approvers need not be able to grant.
+        stages = filter(is_for_others, names)
+        mine = {role_of(name) for name in stages if context.decide(APPROVE, name).allowed}
+        return Visible(context.user.user_id, mine)
+
+    async def answered(
+        self, connection: Connection, requests: Sequence[access_requests.AccessRequest]
+    ) -> list[AccessRequest]:
+        """Return requests with what was decided about them."""
+        decided = await access_requests.decisions(connection, [request.id for request in requests])
+        return [_shown(request, decided[request.id]) for request in requests]
+
+
+class AccessRequestList(AccessRequestEndpoint):
+    """``/api/access-request/list``."""
+
+    @operation.login
+    @operation.named("listAccessRequests")
+    async def on_get(self, context: RequestContext, query: AccessRequestQuery) -> Page[AccessRequest]:
+        """List requests for roles: the caller's own, those that the caller may decide or has decided.
+
+        Holders of `system:user:detail` see the requests of all.
+        """
+        criteria, visible = query.filter(RequestFilter), self.visible(context)
+        async with self.database.snapshot() as connection:
+            listed = await access_requests.page(
+                connection,
+                criteria,
+                visible,
+                self.requests.now(),
+                page=query.page,
+                size=query.size,
+                sort=query.sort,
+            )
+            items = await self.answered(connection, listed.items)
+        return Page(items=items, page=query.page, size=query.size, total=listed.total)
+
+
+class NewAccessRequest(AccessRequestEndpoint):
+    """``/api/access-request``."""
+
+    @operation.login
+    @operation.named("createAccessRequest")
+    @operation.created("/api/access-request/{id}")
+    @operation.idempotent(_made)
+    @operation.dry_run
+    @operation.logged("access-request", "ask for a role", "INSERT")
+    @operation.refuses(Conflict)
+    @operation.example_body({"roleCode": "auditor", "duration": 3600, "reason": "The books of this month"})
+    async def on_post(self, context: RequestContext, body: AccessRequestBody) -> AccessRequest:
+        """Ask for a role, for a time; who may ask and who approves is said by its rule.
+
+        The role is given when all stages have approved; by a rule for emergencies, at once.
+        """
+        return _made(context, await self.requests.ask(context.write, body.given()))
+
+
+class OneAccessRequest(AccessRequestEndpoint):
+    """``/api/access-request/{id}``."""
+
+    @operation.login
+    @operation.refuses(NotFound)
+    @operation.named("getAccessRequest")
+    async def on_get(self, context: RequestContext, id: int) -> AccessRequest:
+        """Read a request for a role, as far as the caller may see it."""
+        visible = self.visible(context)
+        async with self.database.snapshot() as connection:
+            request = await access_requests.read(connection, id, self.requests.now(), visible)
+            (shown,) = await self.answered(connection, [request])
+        return shown
+
+    @operation.login
+    @operation.named("cancelAccessRequest")
+    @operation.dry_run
+    @operation.logged("access-request", "withdraw a request", "DELETE")
+    @operation.refuses(NotFound, Conflict)
+    async def on_delete(self, context: RequestContext, id: int) -> None:
+        """Withdraw the caller's own request."""
+        await self.requests.cancel(context.write, id)
+
+
+class DecisionAboutRequest(AccessRequestEndpoint):
+    """``/api/access-request/{id}/decision``."""
+
+    @operation.login
+    @operation.named("decideAccessRequest")
+    @operation.dry_run
+    @operation.logged("access-request", "decide about a request", "UPDATE")
+    @operation.refuses_keys("a second decision of the same person changes nothing")
+    @operation.refuses(NotFound, Conflict)
+    @operation.example_body({"decision": "approve", "reason": "As agreed"})
+    async def on_post(self, context: RequestContext, body: DecisionBody, id: int) -> AccessRequest:
+        """Approve or deny a request of somebody else; a second decision of the same person changes nothing.
+
+        An approval may shorten what was asked for. One denial ends the request.
+        """
+        saved = await self.requests.decide(context.write, id, body.given(), self.visible(context))
+        async with self.database.snapshot() as connection:
+            (shown,) = await self.answered(connection, [saved.record])
+        return shown

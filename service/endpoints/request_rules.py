@@ -1,0 +1,132 @@
+"""How roles are asked for: ``/api/role/{id}/request-rule``."""
+
+from typing import Annotated, Final
+
+from msgspec import Meta
+from msgspec.structs import asdict
+
+from service.administration.access_requests import rules
+from service.administration.access_requests.rules import Match
+from service.administration.changes import Changes
+from service.endpoints.record_endpoints import RecordEndpoint, in_force
+from service.errors import Conflict, NotFound, PreconditionFailed
+from service.kernel.codes import MAX_CODE_LENGTH
+from service.kernel.request_objects import MOST_APPROVALS, MOST_STAGES
+from service.records.request_rules import RequestRule, RuleValues
+from service.web.messages import operation_metadata as operation
+from service.web.messages.context import RequestContext
+from service.web.messages.preconditions import answer_tag, require_match, version_tag
+from service.web.messages.record_schemas import answer_of, body_of
+from service.web.messages.schema import Id, Moment, Published, Revision, Schema, UpdatedBy
+
+
+class Stage(Schema):
+    """As many different people as `approvals` who hold `code` must approve."""
+
+    code: Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:update"])]
+    approvals: Annotated[int, Meta(ge=1, le=MOST_APPROVALS, examples=[1])]
+
+
+_Stages = Annotated[
+    list[Stage],
+    Meta(min_length=1, max_length=MOST_STAGES),
+    Meta(description="All of them must pass, in any order; a person counts in one stage, once."),
+]
+
+
+@body_of(RuleValues, left_out="default")
+class RequestRuleBody(Schema, kw_only=True):
+    """How a role is asked for; times are in seconds."""
+
+    stages: _Stages
+
+
+@answer_of(RuleValues)
+class RequestRuleOfRole(Schema, kw_only=True):
+    """How a role is asked for. Each edit increments `version`, which is its `ETag`."""
+
+    role_id: Id
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    stages: _Stages
+    version: Annotated[int, Meta(ge=1, examples=[1])]
+    create_time: Moment
+    update_time: Moment
+    updated_by: UpdatedBy
+
+
+class SavedRequestRule(RequestRuleOfRole, kw_only=True):
+    """The saved rule, and the policy revision from which it is in force."""
+
+    policy_revision: Revision
+
+
+_EXAMPLE: Final = {
+    "requestableBy": "@login",
+    "stages": [{"code": "system:role:update", "approvals": 1}],
+    "maxDuration": 28_800,
+    "pendingTimeout": 86_400,
+    "reasonRequired": True,
+}
+
+
+class RuleOfRole(RecordEndpoint[Changes]):
+    """``/api/role/{id}/request-rule``."""
+
+    @operation.needs("system:role:list")
+    @operation.refuses(NotFound)
+    @operation.named("getRequestRule")
+    @operation.tagged
+    async def on_get(self, context: RequestContext, id: int) -> RequestRuleOfRole:
+        """Read how a role is asked for; 404 if it can't be."""
+        async with self.database.snapshot() as connection:
+            rule = await rules.read(connection, id)
+        answer_tag(context, version_tag(rule.version))
+        return RequestRuleOfRole.of(rule)
+
+    @operation.needs("system:role:update")
+    @operation.named("setRequestRule")
+    @operation.dry_run
+    @operation.publishes
+    @operation.tagged
+    @operation.logged("role", "set how it is asked for", "UPDATE")
+    @operation.refuses(NotFound, Conflict, PreconditionFailed)
+    @operation.example_body(_EXAMPLE)
+    async def on_put(self, context: RequestContext, body: RequestRuleBody, id: int) -> SavedRequestRule:
+        """Let a role be asked for, or change how; each time lines of the layers `request` and `approve`.
+
+        Callers must be able to grant every code of the role and of the stages.
+        """
+        given = asdict(body)
+        stages = given.pop("stages")
+        given |= {"stage_codes": tuple(stage.code for stage in stages)}
+        values = RuleValues(**given, stage_approvals=tuple(stage.approvals for stage in stages))
+        saved = await self.changes.make(
+            context.write,
+            f"requests for role {id} ruled",
+            lambda unit: rules.put(unit, id, values, _unchanged(context)),
+        )
+        answer_tag(context, version_tag(saved.record.version))
+        shown = RequestRuleOfRole.of(saved.record)
+        return SavedRequestRule(**asdict(shown), policy_revision=in_force(context, saved))
+
+    @operation.needs("system:role:update")
+    @operation.named("deleteRequestRule")
+    @operation.dry_run
+    @operation.publishes
+    @operation.logged("role", "let nobody ask for it", "DELETE")
+    @operation.refuses(NotFound, PreconditionFailed)
+    async def on_delete(self, context: RequestContext, id: int) -> Published:
+        """Let a role no longer be asked for, by the rules of an edit."""
+        saved = await self.changes.make(
+            context.write,
+            f"requests for role {id} ended",
+            lambda unit: rules.delete(unit, id, _unchanged(context)),
+        )
+        return Published(policy_revision=in_force(context, saved))
+
+
+def _unchanged(context: RequestContext) -> Match:
+    def match(stored: RequestRule | None) -> None:
+        require_match(context, version_tag(0 if stored is None else stored.version))
+
+    return match

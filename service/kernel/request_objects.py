@@ -1,0 +1,99 @@
+"""The objects of the policy layers ``request`` and ``approve``: who may ask for a role, and who approves."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+Whose: TypeAlias = Literal["others", "self"]
+"""Whose request somebody decides: another person's; or the own, also in the place of its author."""
+
+MOST_STAGES: Final = 5
+"""The most stages of a rule."""
+MOST_APPROVALS: Final = 9
+"""The most approvals of a stage."""
+
+_ROLE: Final = r"role [a-z0-9_-]{1,64}"
+_ASKED: Final = re.compile(rf"{_ROLE}( emergency)?")
+_STAGE: Final = rf"{_ROLE} stage [1-{MOST_STAGES}]"
+_DECIDED: Final = re.compile(
+    rf"{_STAGE} for (others|self)|{_STAGE} takes [1-{MOST_APPROVALS}]|{_ROLE} without-grant"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of a rule: ``approvals`` different people who hold ``code`` must approve."""
+
+    code: str
+    approvals: int
+
+
+class PublishedRule(NamedTuple):
+    """What policy lines say about requests for an enabled role.
+
+    ``demand`` are the words of the layer ``assurance``, one of which who asks must satisfy.
+    """
+
+    role_code: str
+    requestable_by: str
+    stages: Sequence[Stage]
+    demand: tuple[str, ...]
+    grant_needed: bool = True
+    emergency: bool = False
+
+
+def ask(role_code: str) -> str:
+    """Return the object of layer ``request`` that says who may ask for a role."""
+    return f"role {role_code}"
+
+
+def ask_at_once(role_code: str) -> str:
+    """Return the object of layer ``request`` that says who gets a role at once, in an emergency."""
+    return f"role {role_code} emergency"
+
+
+def stage_for(role_code: str, number: int, whose: Whose) -> str:
+    """Return the object of layer ``approve`` of a stage, counted from 1; that of ``self`` has no line."""
+    return f"role {role_code} stage {number} for {whose}"
+
+
+def is_for_others(name: str) -> bool:
+    """True for an object of layer ``approve`` that lets somebody decide about the requests of others."""
+    return name.endswith(" for others")
+
+
+def for_self(name: str) -> str:
+    """Return the object of a stage for the own requests, by that for those of others; other objects as is."""
+    return f"{name.removesuffix(' others')} self" if is_for_others(name) else name
+
+
+def stage_takes(role_code: str, number: int, approvals: int) -> str:
+    """Return the object of layer ``approve`` that says how many different people must pass a stage."""
+    return f"role {role_code} stage {number} takes {approvals}"
+
+
+def stages_of(names: Iterable[str], role_code: str) -> dict[int, int]:
+    """Return how many must approve each stage of a role, by number, as objects of layer ``approve`` say."""
+    words = (name.split(" ") for name in names if name.startswith(f"{ask(role_code)} stage "))
+    return {int(word[3]): int(word[5]) for word in words if word[4] == "takes"}
+
+
+def without_grant(role_code: str) -> str:
+    """Return the object of layer ``approve`` that lets approve who can't grant all codes of the role."""
+    return f"role {role_code} without-grant"
+
+
+def is_asked(name: str) -> bool:
+    """True for an object of layer ``request``."""
+    return _ASKED.fullmatch(name) is not None
+
+
+def is_decided(name: str) -> bool:
+    """True for an object of layer ``approve``."""
+    return _DECIDED.fullmatch(name) is not None
+
+
+def role_of(name: str) -> str:
+    """Return the code of the role that an object of these layers is about."""
+    return name.split(" ")[1]

@@ -1,0 +1,142 @@
+"""``sys.request_rule``: how roles are asked for.
+
+Callers that change one hold ``policy_revisions.lock`` and ``role_rights.lock``.
+"""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Annotated, Final
+
+from msgspec import Meta
+from sqlalchemy import delete as delete_from
+from sqlalchemy import func, select
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.assurance import Demand, words_of
+from service.kernel.codes import MAX_CODE_LENGTH
+from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
+from service.kernel.request_objects import PublishedRule, Stage
+from service.kernel.value_rules import MAX_DURATION
+from service.records.database.row_mapper import RowMapper
+from service.records.schema.requests import request_rule
+from service.records.schema.rights import role
+
+
+@declared
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleValues:
+    """How a role is asked for: by whom, who approves, and within which limits.
+
+    ``stage_codes`` and ``stage_approvals`` go together: see ``stages``.
+    """
+
+    requestable_by: Annotated[
+        str,
+        Field(ITS_EDIT),
+        Meta(max_length=MAX_CODE_LENGTH, examples=["@login"]),
+        Meta(
+            description="Who may ask: `@login`, everybody who is logged in, or holders of a permission code."
+        ),
+    ]
+    stage_codes: Annotated[tuple[str, ...], Field(ITS_EDIT, in_api=False, audited=False)]
+    stage_approvals: Annotated[tuple[int, ...], Field(ITS_EDIT, in_api=False, audited=False)]
+    max_duration: Annotated[
+        int,
+        Field(MAX_DURATION),
+        Meta(examples=[28_800]),
+        Meta(description="How many seconds the role is given at most."),
+    ]
+    pending_timeout: Annotated[
+        int,
+        Field(MAX_DURATION),
+        Meta(examples=[86_400]),
+        Meta(description="After how many seconds a request expires that is not approved."),
+    ]
+    reason_required: Annotated[bool, Field(ITS_TYPE), Meta(description="Who asks must say why.")]
+    grant_needed: Annotated[
+        bool,
+        Field(ITS_TYPE),
+        Meta(description="Who approves must also be able to grant every code of the role."),
+    ] = True
+    assurance: Annotated[
+        Demand | None,
+        Field(ITS_TYPE),
+        Meta(description="How strongly who asks must have authenticated: `null` demands nothing more."),
+    ] = None
+    emergency: Annotated[
+        bool,
+        Field(ITS_TYPE),
+        Meta(description="Who may ask gets the role at once; somebody else looks at it afterwards."),
+    ] = False
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages, in order."""
+        return tuple(map(Stage, self.stage_codes, self.stage_approvals))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRule(RuleValues):
+    """A stored rule; ``version`` rises with each edit."""
+
+    role_id: int
+    role_code: str
+    version: int
+    create_time: datetime
+    update_time: datetime
+    updated_by: str | None
+
+
+_RULE: Final = RowMapper(RequestRule, request_rule, role_code=role.c.role_code)
+_RULES: Final = select(*_RULE.columns).join_from(request_rule, role, role.c.id == request_rule.c.role_id)
+
+
+async def of_role(connection: AsyncConnection, role_id: int) -> RequestRule | None:
+    """Return the rule of a role; None if it has none."""
+    return await _RULE.one_or_none(connection, _RULES.where(request_rule.c.role_id == role_id))
+
+
+async def every(connection: AsyncConnection) -> list[RequestRule]:
+    """Return all rules, also those of disabled roles, by role code."""
+    return await _RULE.all(connection, _RULES.order_by(role.c.role_code))
+
+
+async def of_enabled_roles(connection: AsyncConnection) -> list[RequestRule]:
+    """Return the rules of all enabled roles, by role code."""
+    return await _RULE.all(connection, _RULES.where(role.c.enabled).order_by(role.c.role_code))
+
+
+async def published(connection: AsyncConnection) -> list[PublishedRule]:
+    """Return what the policy has lines for: the rules of enabled roles. A disabled role gives nothing."""
+    return [published_rule(rule.role_code, rule) for rule in await of_enabled_roles(connection)]
+
+
+def published_rule(role_code: str, rule: RuleValues) -> PublishedRule:
+    """Return what the policy has lines for, of a rule of an enabled role."""
+    return PublishedRule(
+        role_code,
+        rule.requestable_by,
+        rule.stages,
+        words_of(rule.assurance, services=False),
+        rule.grant_needed,
+        rule.emergency,
+    )
+
+
+async def put(connection: AsyncConnection, role_id: int, values: RuleValues) -> RequestRule:
+    """Store the rule of a role, in the place of another one."""
+    columns = asdict(values)
+    columns |= {name: list(columns[name]) for name in ("stage_codes", "stage_approvals")}
+    written = upsert(request_rule).values(role_id=role_id, **columns)
+    edited = {**columns, "version": request_rule.c.version + 1, "update_time": func.now()}
+    edited["updated_by"] = written.excluded.updated_by
+    await connection.execute(written.on_conflict_do_update(index_elements=["role_id"], set_=edited))
+    stored = await of_role(connection, role_id)
+    assert stored is not None  # noqa: S101 - it was written
+    return stored
+
+
+async def delete(connection: AsyncConnection, role_id: int) -> None:
+    """Delete the rule of a role."""
+    await connection.execute(delete_from(request_rule).where(request_rule.c.role_id == role_id))

@@ -1,0 +1,142 @@
+"""Requests for roles, what people decided about them, and the rules by which roles are asked for."""
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from service.records.schema.base import chosen, filled, identity, metadata, moment, versioned
+from service.records.schema.rights import role
+
+request_rule = sa.Table(
+    "request_rule",
+    metadata,
+    sa.Column("role_id", sa.ForeignKey(role.c.id, ondelete="CASCADE"), primary_key=True),
+    # A permission code, or @login.
+    filled("requestable_by"),
+    # Of each stage, in order: the code of those who approve, and how many of them must.
+    sa.Column("stage_codes", ARRAY(sa.Text), nullable=False),
+    sa.Column("stage_approvals", ARRAY(sa.Integer), nullable=False),
+    # In seconds: how long the role is given at most, and how long a request waits for approvals.
+    sa.Column(
+        "max_duration",
+        sa.Integer,
+        sa.CheckConstraint("max_duration > 0", name="max_duration"),
+        nullable=False,
+    ),
+    sa.Column(
+        "pending_timeout",
+        sa.Integer,
+        sa.CheckConstraint("pending_timeout > 0", name="pending_timeout"),
+        nullable=False,
+    ),
+    sa.Column("reason_required", sa.Boolean, nullable=False),
+    sa.Column("grant_needed", sa.Boolean, nullable=False),
+    sa.Column(
+        "assurance",
+        sa.Text,
+        sa.CheckConstraint(
+            "assurance ~ '^(login|two-factors|phishing-resistant)(-within-(15m|12h))?$'", name="assurance"
+        ),
+    ),
+    sa.Column(
+        "emergency",
+        sa.Boolean,
+        # By two factors at least: nobody approves before.
+        sa.CheckConstraint(
+            "NOT emergency OR coalesce(assurance ~ '^(two-factors|phishing-resistant)', false)",
+            name="emergency",
+        ),
+        nullable=False,
+    ),
+    *versioned(),
+    sa.CheckConstraint(
+        "cardinality(stage_codes) BETWEEN 1 AND 5 AND cardinality(stage_approvals) = cardinality(stage_codes)"
+        " AND 1 <= ALL (stage_approvals) AND 9 >= ALL (stage_approvals)",
+        name="stages",
+    ),
+)
+
+STATES = ("pending", "approved", "denied", "expired", "cancelled", "failed")
+"""What becomes of a request: it leaves the first one once, for ever; a trigger keeps it so."""
+
+# Kept when its author or the role is deleted: no foreign keys.
+access_request = sa.Table(
+    "access_request",
+    metadata,
+    identity(),
+    sa.Column("user_id", sa.BigInteger, nullable=False),
+    filled("user_name"),
+    sa.Column("role_id", sa.BigInteger, nullable=False),
+    filled("role_code"),
+    chosen("state", *STATES, nullable=False, server_default=STATES[0]),
+    sa.Column("emergency", sa.Boolean, nullable=False, server_default=sa.false()),
+    # What is asked for: from then on, null for at once; until then, or for so many seconds.
+    sa.Column("valid_from", sa.DateTime(timezone=True)),
+    sa.Column("valid_until", sa.DateTime(timezone=True)),
+    sa.Column("duration", sa.Integer, sa.CheckConstraint("duration > 0", name="duration")),
+    sa.Column("reason", sa.Text),
+    sa.Column("ticket", sa.Text),
+    # The refusal that it came from, and the decision that its author may ask.
+    sa.Column("decision_id", sa.Text),
+    filled("asked_decision_id"),
+    # The stages of the rule, which stay while it is pending.
+    sa.Column("stage_codes", ARRAY(sa.Text), nullable=False),
+    sa.Column("stage_approvals", ARRAY(sa.Integer), nullable=False),
+    sa.Column("grant_needed", sa.Boolean, nullable=False),
+    # All stages have passed: it waits for its beginning.
+    sa.Column("complete", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("create_time", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("deadline", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("end_time", sa.DateTime(timezone=True)),
+    sa.Column("ended_by", sa.Text),
+    sa.Column("end_reason", sa.Text),
+    sa.Column("assignment_id", sa.BigInteger),
+    sa.Column("version", sa.Integer, nullable=False, server_default=sa.text("1")),
+    sa.CheckConstraint("(valid_until IS NULL) <> (duration IS NULL)", name="lasting"),
+    sa.CheckConstraint("(state = 'pending') = (end_time IS NULL)", name="ended"),
+    sa.CheckConstraint("(state = 'approved') = (assignment_id IS NOT NULL)", name="assignment_id"),
+    sa.Index(
+        "access_request_pending_key",
+        "user_id",
+        "role_id",
+        unique=True,
+        postgresql_where=sa.text("state = 'pending'"),
+    ),
+    sa.Index("access_request_user_id_id_idx", "user_id", "id"),
+    sa.Index("access_request_role_code_id_idx", "role_code", "id"),
+    sa.Index("access_request_deadline_idx", "deadline", postgresql_where=sa.text("state = 'pending'")),
+    sa.Index(
+        "access_request_assignment_id_key",
+        "assignment_id",
+        unique=True,
+        postgresql_where=sa.text("assignment_id IS NOT NULL"),
+    ),
+)
+
+access_decision = sa.Table(
+    "access_decision",
+    metadata,
+    identity(),
+    sa.Column("request_id", sa.ForeignKey(access_request.c.id, ondelete="CASCADE"), nullable=False),
+    sa.Column("user_id", sa.BigInteger, nullable=False),
+    filled("user_name"),
+    chosen("decision", "approve", "deny", nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    # An approval may shorten what was asked for.
+    sa.Column("valid_until", sa.DateTime(timezone=True)),
+    # The stages that it was entitled to decide, from 1, and the decisions about each.
+    sa.Column("stages", ARRAY(sa.Integer), nullable=False),
+    sa.Column("decision_ids", ARRAY(sa.Text), nullable=False),
+    moment("create_time"),
+    sa.UniqueConstraint("request_id", "user_id"),
+    sa.Index(None, "user_id"),
+)
+
+access_request_exclusion = sa.Table(
+    "access_request_exclusion",
+    metadata,
+    sa.Column("request_id", sa.ForeignKey(access_request.c.id, ondelete="CASCADE"), primary_key=True),
+    sa.Column("user_id", sa.BigInteger, primary_key=True, index=True, autoincrement=False),
+    # What the author of the request has made or given: they approve nothing in its author's place.
+    chosen("why", "account", "codes", "credentials", nullable=False),
+    moment("create_time"),
+)
