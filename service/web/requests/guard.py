@@ -11,9 +11,10 @@ from service import errors
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Decision, Policy, decide_traced
-from service.authz.engine.rules import ENDPOINT, RESOURCE
+from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, SERVICE
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
+from service.authz.review.requestable import Refused
 from service.kernel.about import NAME
 from service.kernel.identity import words_asked
 from service.web.messages.context import RequestContext
@@ -186,3 +187,21 @@ _REASON: Final = {
     RESOURCE: "None of the permissions bound to this resource is held",
     ENDPOINT: "None of the permissions that this endpoint needs is held",
 }
+
+
+def refused_in(context: RequestContext, denied: errors.PermissionDenied) -> Refused | None:
+    """Return what would have to open; None where no role helps, or where another request was asked about.
+
+    A refused request needs both layers of the guard. The caller of a subrequest is no client.
+    """
+    operation, decision = context.operation, denied.decision
+    if operation is None or operation.metadata.subrequest or decision is None or context.policy is None:
+        return None
+    if decision.layer in (RESOURCE, ENDPOINT):
+        resource = context.policy.resource_for(operation.method, context.request.path, context.caller)
+        request = ((RESOURCE, resource), (ENDPOINT, operation.object))
+        return Refused(request) if (decision.layer, decision.object) in request else None
+    if decision.layer == GRANT:
+        codes = denied.extra["required"]
+        return Refused([(GRANT, code) for code in codes], any_one=denied.extra["needed"] == "any")
+    return Refused([(SERVICE, decision.object)]) if decision.layer == SERVICE else None

@@ -18,7 +18,8 @@ from service.audit.collector import RefusedReads
 from service.authn.step_up_methods import StepUpMethods
 from service.authz.engine.paths import canonical
 from service.authz.engine.policy import Policy
-from service.errors import BadRequest, InsufficientAuthentication, Refusal
+from service.authz.review.requestable import RequestableRoles
+from service.errors import BadRequest, InsufficientAuthentication, PermissionDenied, Refusal
 from service.kernel.origin import ORIGIN
 from service.records.logs.events import OperationEvent
 from service.web.content.streams import ClientGone
@@ -37,6 +38,7 @@ from service.web.messages.request import Request
 from service.web.observability.request_log import RequestLog
 from service.web.requests.application import Answer, Application, Message, Receive, Send
 from service.web.requests.cors import CrossOrigin
+from service.web.requests.guard import refused_in
 from service.web.requests.problems import MEDIA_TYPE, document, refused
 from service.web.requests.recording import note_refused_read
 
@@ -75,6 +77,7 @@ class RequestMiddleware:
         tracing: RequestTracing | None = None,
         refused_reads: RefusedReads | None = None,
         methods: StepUpMethods | None = None,
+        requestable: RequestableRoles | None = None,
     ) -> None:
         """``begin`` is called when a request has arrived, ``count``, if given, with each finished one.
 
@@ -83,7 +86,8 @@ class RequestMiddleware:
         ``takes_path`` are the templates after which the raw path of another request follows; ``folders`` are
         paths that are also served with a slash after them, as browsers and people write them. ``tracing`` is
         None if it is off. ``refused_reads`` takes refusals of operations that are not logged. ``methods``
-        tells callers by which of theirs they can authenticate more strongly.
+        tells callers by which of theirs they can authenticate more strongly, ``requestable`` which roles that
+        they may ask for would open what was refused.
         """
         self._app = app
         self._begin = begin
@@ -92,6 +96,7 @@ class RequestMiddleware:
         self._record = record
         self._refused_reads = refused_reads
         self._methods = methods or StepUpMethods()
+        self._requestable = requestable
         self._log = RequestLog()
         self._stop = stop
         self._cross_origin = cross_origin or CrossOrigin()
@@ -151,7 +156,13 @@ class RequestMiddleware:
         return await respond(context, arguments)
 
     async def _completed(self, context: RequestContext, error: Exception) -> Exception:
-        """Return ``error``; where it demands another authentication, with the caller's own ways to get it."""
+        """Return ``error`` with what the caller can do about it.
+
+        Where it demands another authentication, the caller's own ways to get it; where permissions are
+        missing, the roles that the caller may ask for.
+        """
+        if isinstance(error, PermissionDenied):
+            await self._tell_requestable(context, error)
         if not isinstance(error, InsufficientAuthentication):
             return error
         caller = error.user or context.caller
@@ -162,6 +173,17 @@ class RequestMiddleware:
                 return unavailable
             error.extra["methods"] = list(methods)
         return error
+
+    async def _tell_requestable(self, context: RequestContext, denied: PermissionDenied) -> None:
+        """Add the roles that a person may ask for; programs, and clients of proxies, ask for none."""
+        caller, policy = context.caller, context.policy
+        if self._requestable is None or caller is None or policy is None:
+            return
+        refused = refused_in(context, denied)
+        if refused is None or caller.kind != "person" or caller.key_id is not None:
+            return
+        if roles := await self._requestable.opening(policy, caller, refused):
+            denied.extra["requestable"] = roles
 
     async def _send(self, context: RequestContext, answer: Answer, send: Send) -> None:
         headers = answer.headers() + self._headers(context)

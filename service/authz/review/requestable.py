@@ -1,0 +1,58 @@
+"""Which roles, asked for and granted, would open what was refused: a refusal names them to a person."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import REQUEST
+from service.authz.proof.batch_decider import BatchDecider
+from service.errors import Unavailable
+from service.kernel.codes import HeldCodes
+from service.kernel.cooperative_yield import cooperatively
+from service.kernel.identity import Caller
+from service.kernel.request_objects import ask, role_of
+from service.records import roles
+from service.records.database.transactions import Database
+
+MOST_ROLES: Final = 20
+"""The most roles that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What was refused: the objects of layers that must all open, or any one of them."""
+
+    objects: Sequence[tuple[str, str]]
+    any_one: bool = False
+
+
+class RequestableRoles:
+    """Finds the roles that somebody may ask for, and that would open what was refused to them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def opening(self, policy: Policy, caller: Caller, refused: Refused) -> list[str]:
+        """Return the codes of at most ``MOST_ROLES`` such roles, sorted; none while they can't be read.
+
+        Each of them alone, with the codes that ``caller`` holds, would open what was refused, by ``policy``.
+        The database is asked only if the layer ``request`` opens some role to the caller.
+        """
+        decider = BatchDecider(policy)
+        codes = sorted({role_of(name) for name in policy.rules.objects(REQUEST)})
+        open_codes = [code for code in codes if decider.opens(REQUEST, ask(code), caller.held)]
+        if not open_codes:
+            return []
+        try:
+            given = await roles.held_codes_of(self._database, open_codes)
+        except Unavailable:
+            return []  # the refusal stands, and is all that matters
+        decide = any if refused.any_one else all
+
+        def opens(more: Sequence[str]) -> bool:
+            held = HeldCodes(caller.held.codes.union(more))
+            return decide(decider.opens(layer, name, held) for layer, name in refused.objects)
+
+        return list(islice((role for role, more in cooperatively(given) if opens(more)), MOST_ROLES))
