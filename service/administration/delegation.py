@@ -37,6 +37,7 @@ from service.errors import (
     too_weak,
 )
 from service.kernel.account_acts import CLOSED_TO_ALL, DEMANDED, Act, Partaking, Whom, refusal_of
+from service.kernel.assurance import Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, NewAccount, Target, codes_asked
 from service.kernel.origin import ORIGIN, Delegated, EditRequest, GrantQuestion, Needed, ObjectQuestion
@@ -244,8 +245,8 @@ class DelegationCheck:
         by_token, by_database = (self._policy.judge(layer, name, held) for held in self._held)
         return by_database if by_token.allowed else by_token
 
-    def ask_of(self, layer: str, name: str, held: HeldCodes) -> Decision:
-        """Return the decision of the same policy about somebody else, who holds ``held``."""
+    def ask_of(self, layer: str, name: str, held: HeldCodes | Satisfied) -> Decision:
+        """Return the decision of the same policy about somebody else, who holds or satisfies ``held``."""
         return self._policy.judge(layer, name, held)
 
     async def grants_roles(self, connection: Connection, role_ids: Iterable[int], held: HeldCodes) -> bool:

@@ -1,13 +1,24 @@
 """Decisions for other services (AuthZEN §5 to §7), and where they ask: ``/access/v1/evaluation``."""
 
+import hashlib
 from collections.abc import Callable, Collection
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec.structs import replace
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, LAYERS, PERMISSION, RESOURCE
+from service.endpoints.access_profile import (
+    CAPABILITY,
+    PATH,
+    AccessProfile,
+    Approval,
+    NextAction,
+    RequestableDenial,
+    approval_in,
+)
 from service.errors import BadRequest, NotFound, Unavailable
 from service.evaluation.answers import TOO_WEAK, Answer, Evaluator
 from service.evaluation.questions import Asked, Resource, Subject, named_service
@@ -68,7 +79,10 @@ class ResourceEntity(ProtocolSchema):
 
 
 class Evaluation(ProtocolSchema):
-    """A question: may the subject perform the action on the resource? `context` decides nothing."""
+    """A question: may the subject perform the action on the resource? `context` decides nothing.
+
+    `context.approval` is the approval of a request that was made after a denial.
+    """
 
     subject: SubjectEntity
     action: ActionEntity
@@ -79,6 +93,16 @@ class Evaluation(ProtocolSchema):
     def asked(self) -> Asked:
         """The question."""
         return Asked(self.subject.entity, self.action.name, self.resource.entity)
+
+    def digest(self, subject: Caller | None) -> str:
+        """Return the digest of the question about ``subject``, whatever token names them.
+
+        The actor of a subject is no part of it: who submits a request may tell it elsewhere.
+        """
+        about = {name: value for name, value in self.subject.properties.items() if name != "act"}
+        who = self.subject.id if subject is None else subject.login_id
+        question = [self.subject.type, who, about, self.action, self.resource]
+        return hashlib.sha256(msgspec.json.encode(question, order="sorted")).hexdigest()
 
 
 Semantic = Literal["execute_all", "deny_on_first_deny", "permit_on_first_permit"]
@@ -138,7 +162,8 @@ class DecisionContext(ProtocolSchema, omit_defaults=True):
     `required` are the permission codes any one of which would have done. Callers with `system:policy:read`
     are told, and service accounts about routes, as proxies are. Where the person has to authenticate more
     strongly or again, all are told which words would do, and there is an obligation. `subject` is the account
-    of an API key that was allowed.
+    of an API key that was allowed. `access_request`, `approval` and `next_action` are of the Access Request
+    and Approval Profile, where that is on.
     """
 
     reason: Annotated[str, Meta(examples=["not_held"])]
@@ -150,6 +175,9 @@ class DecisionContext(ProtocolSchema, omit_defaults=True):
     required: list[str] | UnsetType = UNSET
     obligations: list[StepUp] | UnsetType = UNSET
     subject: AccountOfKey | UnsetType = UNSET
+    access_request: RequestableDenial | UnsetType = UNSET
+    approval: Approval | UnsetType = UNSET
+    next_action: NextAction | UnsetType = UNSET
 
 
 class EvaluationDecision(ProtocolSchema):
@@ -210,24 +238,55 @@ Note = Callable[[RequestContext, Asked, Caller | None, Answer], None]
 class _Asking:
     """Answers questions about the subjects that they name."""
 
-    def __init__(self, evaluator: Evaluator, note: Note | None = None) -> None:
-        """``note`` is None if there is no decision log."""
+    def __init__(
+        self, evaluator: Evaluator, note: Note | None = None, profile: AccessProfile | None = None
+    ) -> None:
+        """``note`` is None if there is no decision log, ``profile`` if requests are off."""
         self._evaluator = evaluator
         self._note = note
+        self._profile = profile
+
+    async def _decide_one(self, context: RequestContext, question: Evaluation) -> EvaluationDecision:
+        """Answer one question, with what the profile tells besides."""
+        answered: list[tuple[Asked, Caller | None, Answer]] = []
+        (shown,) = await self._decide(context, [question.asked], noted=answered)
+        if self._profile is None or context.policy is None:
+            return shown
+        ((asked, subject, answer),) = answered
+        members = await self._profile.members_for(
+            context.policy,
+            context.user,
+            asked,
+            subject,
+            answer,
+            digest=question.digest(subject),
+            approval_id=approval_in(question.context),
+        )
+        return replace(shown, context=replace(shown.context, **members))
 
     async def _decide(
-        self, context: RequestContext, asked: list[Asked | None], ends_with: bool | None = None
+        self,
+        context: RequestContext,
+        asked: list[Asked | None],
+        ends_with: bool | None = None,
+        noted: list[tuple[Asked, Caller | None, Answer]] | None = None,
     ) -> list[EvaluationDecision]:
         policy = context.policy
         if policy is None:
             raise Unavailable("No policy has been loaded yet")
-        note = self._note
+
+        def note(*arguments: Any) -> None:
+            if self._note is not None:
+                self._note(context, *arguments)
+            if noted is not None:
+                noted.append(arguments)
+
         answers = await self._evaluator.evaluate(
             policy,
             context.user,
             asked,
             ends_with=ends_with,
-            note=None if note is None else lambda *arguments: note(context, *arguments),
+            note=note,
             all_rights=context.all_rights,
         )
         shown_layers = _layers_shown(policy, context.user)
@@ -281,8 +340,7 @@ class AccessEvaluation(_Asking):
         The Access Evaluation API of OpenID AuthZEN 1.0. The rights are those of this moment. A denial is a
         200 with `"decision": false`; other answers are about the request itself.
         """
-        (answer,) = await self._decide(context, [body.asked])
-        return answer
+        return await self._decide_one(context, body)
 
 
 class AccessEvaluations(_Asking):
@@ -302,13 +360,14 @@ class AccessEvaluations(_Asking):
             return Decisions(evaluations=await self._decide(context, asked_in(body), ends_with))
         if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
             raise BadRequest("A question names its subject, its action and its resource")
-        asked = Asked(body.subject.entity, body.action.name, body.resource.entity)
-        (answer,) = await self._decide(context, [asked])
+        answer = await self._decide_one(
+            context, Evaluation(body.subject, body.action, body.resource, body.context)
+        )
         return Decisions(decision=answer.decision, context=answer.context)
 
 
-class DecisionPointMetadata(ProtocolSchema):
-    """The metadata of the decision point."""
+class DecisionPointMetadata(ProtocolSchema, omit_defaults=True):
+    """The metadata of the decision point; the last two members where access can be requested."""
 
     policy_decision_point: str
     access_evaluation_endpoint: str
@@ -316,14 +375,17 @@ class DecisionPointMetadata(ProtocolSchema):
     search_subject_endpoint: str
     search_resource_endpoint: str
     search_action_endpoint: str
+    access_request_endpoint: str | UnsetType = UNSET
+    capabilities: list[str] | UnsetType = UNSET
 
 
 class AccessConfiguration:
     """``/.well-known/authzen-configuration``."""
 
-    def __init__(self, public_url: str) -> None:
+    def __init__(self, public_url: str, *, request_profile: bool = False) -> None:
         """``public_url`` is how clients reach the service; "" if that is not known."""
         self._base = public_url
+        self._request_profile = request_profile
 
     @refuses(NotFound)
     @named("getAuthzenConfiguration")
@@ -343,4 +405,6 @@ class AccessConfiguration:
             search_subject_endpoint=f"{base}/access/v1/search/subject",
             search_resource_endpoint=f"{base}/access/v1/search/resource",
             search_action_endpoint=f"{base}/access/v1/search/action",
+            access_request_endpoint=f"{base}{PATH}" if self._request_profile else UNSET,
+            capabilities=[CAPABILITY] if self._request_profile else UNSET,
         )
