@@ -508,11 +508,11 @@ class NotRequestable(Refusal):
     status, code, title = 400, "not_requestable", "The access can't be requested"
     type_uri = f"{_PROFILE}not_requestable"
 
-    def __init__(self, detail: str | None = None, decision: Decided | None = None) -> None:
+    def __init__(self, detail: str | None = None, denied: Decided | None = None) -> None:
+        """``denied`` is about the subject: no ``decision`` about the caller, as logs would tell it."""
         super().__init__(detail)
-        if decision is not None:
-            self.extra |= {"layer": decision.layer, "decisionId": decision.id}
-            self.decision = decision
+        if denied is not None:
+            self.extra |= {"layer": denied.layer, "decisionId": denied.id}
 
 
 class InvalidDenialBinding(Refusal):

@@ -15,6 +15,7 @@ from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.diagnosis.latest import LatestFindings
 from service.endpoints import (
+    access_configuration,
     access_evaluation,
     access_forward,
     access_profile,
@@ -346,7 +347,7 @@ def _add_access(routes: Routes, container: Container) -> None:
 def _add_outside(routes: Routes, container: Container) -> None:
     """Register what everybody may read without a login."""
     node, server = container.node, container.settings.server
-    configuration = access_evaluation.AccessConfiguration(
+    configuration = access_configuration.AccessConfiguration(
         server.public_url, request_profile=container.access_profile is not None
     )
     routes.add_outside("/.well-known/authzen-configuration", configuration)

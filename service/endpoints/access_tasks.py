@@ -187,7 +187,8 @@ class NewAccessTask(_Tasks):
         `policy.request_profile` is on. The role is given when others have approved; then the question is to
         be asked again.
         """
-        profile, policy, asking = self.profile, context.policy, context.user
+        profile, policy = self.profile, context.policy
+        asking = context.user
         body.require_supported()
         given = body.given()
         if policy is None:
