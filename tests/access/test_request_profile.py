@@ -12,6 +12,7 @@ import pytest
 
 from service.embedded import EmbeddedStores
 from service.evaluation import requestable_denials
+from service.evaluation.requestable_denials import Requestable, RequestableDenials
 from tests.access_requests.test_requests import ONE, after, decide
 from tests.access_requests.test_rules import RULE
 from tests.support.databases import database
@@ -304,6 +305,42 @@ async def test_a_role_that_is_given_at_once_is_not_asked_for_in_the_name_of_othe
 
     assert "access_request" not in (await profile.evaluate(who, code=code))["context"]
     assert "access_request" not in (await profile.evaluate(by_token(who), code=code))["context"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "by", "expected"),
+    [
+        ({"requestableBy": "system:user:list"}, "gateway", (400, "request")),
+        ({"assurance": "two-factors"}, "gateway", (400, "assurance")),
+        ({"assurance": "two-factors", "emergency": True}, "gateway", (400, None)),
+        ({}, "person", (403, "account")),
+        ({}, "orders", (403, "account")),
+    ],
+)
+async def test_the_enforcer_decides_again_when_the_request_is_made(
+    profile: Profile,
+    monkeypatch: pytest.MonkeyPatch,
+    rule: dict[str, Any],
+    by: str,
+    expected: tuple[int, str | None],
+) -> None:
+    """Whatever was so a moment before."""
+    role = f"crane-{next(_number)}"
+    await ruled(profile.service, role, "orders:order:read", **rule)
+    who = await profile.person()
+
+    async def before(*_: Any) -> Requestable:
+        return Requestable(role, "")
+
+    monkeypatch.setattr(RequestableDenials, "role_for", before)
+    code = "orders:order:read"
+    resource = {"type": "permission", "id": code}
+    refused = await profile.submit(who, await profile.denial(who, by=by, code=code), by=by, resource=resource)
+
+    assert (refused.status, refused.json.get("layer")) == expected
+    assert (await profile.approver.ask("GET", f"/api/access-request/list?userId={who.user_id}")).json["data"][
+        "total"
+    ] == 0
 
 
 async def test_only_service_accounts_are_told_of_it_and_only_about_persons(profile: Profile) -> None:
