@@ -10,9 +10,8 @@ from service.administration import change_log
 from service.administration.access_requests.requests import AccessRequests
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.authz.engine.policy import Decision
-from service.authz.engine.rules import ACCOUNT, ASSURANCE, REQUEST, assured
-from service.errors import Conflict, InvalidTaskState, NotRequestable, PermissionDenied
-from service.kernel.account_acts import refusal_of, submitting
+from service.authz.engine.rules import ASSURANCE, REQUEST, assured
+from service.errors import Conflict, InvalidTaskState, NotRequestable
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, words_asked
 from service.kernel.origin import values_change
@@ -65,7 +64,7 @@ class RequestsOnBehalf:
         """
         subject = submission.subject
         async with self._units.of_rights(write) as unit:
-            _require_submitting(unit, submission.service)
+            unit.check.require_submitting(submission.service)
             now = self.now()
             stored = await role_rights.of_enabled_user(unit.connection, subject.user_id, now)
             satisfied = words_asked(subject, now.timestamp())
@@ -112,7 +111,7 @@ class RequestsOnBehalf:
         """
         async with self._units.of_rights(write) as unit:
             task = await access_tasks.read(unit.connection, task_id, unit.caller.user_id)
-            _require_submitting(unit, task.service)
+            unit.check.require_submitting(task.service)
             now = self.now()
             request = await access_requests.read(unit.connection, task.request_id, now, for_update=True)
             if request.state != "pending":
@@ -121,14 +120,6 @@ class RequestsOnBehalf:
             _tell(unit, request.role_code, request.id, f"withdrawn by {unit.caller.user_name}")
             ended = await access_requests.read(unit.connection, request.id, now)
             return Submitted(task, ended, self._endpoint)
-
-
-def _require_submitting(unit: UnitOfWork, service: str) -> None:
-    caller = unit.caller
-    name = submitting(caller.service, service, by_person=caller.kind == "person")
-    decision = unit.check.ask(ACCOUNT, name)
-    if not decision.allowed:
-        raise PermissionDenied(refusal_of(name), decision)
 
 
 def _tell(unit: UnitOfWork, role_code: str, request_id: int, what: str) -> None:
