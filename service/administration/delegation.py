@@ -36,7 +36,8 @@ from service.errors import (
     ValidationFailed,
     too_weak,
 )
-from service.kernel.account_acts import CLOSED_TO_ALL, DEMANDED, Act, Partaking, Whom, refusal_of
+from service.kernel.account_acts import CLOSED_TO_ALL, DEMANDED, Act, Partaking, Whom, refusal_of, submitting
+from service.kernel.assurance import Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, NewAccount, Target, codes_asked
 from service.kernel.origin import ORIGIN, Delegated, EditRequest, GrantQuestion, Needed, ObjectQuestion
@@ -192,6 +193,13 @@ class DelegationCheck:
         """Return when the caller may do ``act`` with what the request came with; PermissionDenied else."""
         self._require_account(f"{act} {'by-session' if self._caller.key_id is None else 'by-key'}")
 
+    def require_submitting(self, service: str) -> None:
+        """Return when the caller may ask for roles in the name of others, about ``service``.
+
+        PermissionDenied else.
+        """
+        self._require_account(submitting(self.bound_to, service, by_person=self._caller.kind == "person"))
+
     def new_account(self, values: Mapping[str, Any]) -> NewAccount:
         """Return the account with ``values`` as one that the caller may create; PermissionDenied else.
 
@@ -244,8 +252,8 @@ class DelegationCheck:
         by_token, by_database = (self._policy.judge(layer, name, held) for held in self._held)
         return by_database if by_token.allowed else by_token
 
-    def ask_of(self, layer: str, name: str, held: HeldCodes) -> Decision:
-        """Return the decision of the same policy about somebody else, who holds ``held``."""
+    def ask_of(self, layer: str, name: str, held: HeldCodes | Satisfied) -> Decision:
+        """Return the decision of the same policy about somebody else, who holds or satisfies ``held``."""
         return self._policy.judge(layer, name, held)
 
     async def grants_roles(self, connection: Connection, role_ids: Iterable[int], held: HeldCodes) -> bool:

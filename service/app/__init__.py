@@ -11,7 +11,6 @@ from service.app.routes import add_routes
 from service.app.worker_samples import worker_samples
 from service.authn.step_up_methods import StepUpMethods
 from service.authz.publishing.shipped import Shipped, read_shipped
-from service.authz.review.requestable import RequestableRoles
 from service.kernel.operator_error import OperatorError
 from service.kernel.permission_catalogue import codes_by_endpoint
 from service.settings import Settings
@@ -49,7 +48,7 @@ def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -
         tracing=container.node.tracing,
         refused_reads=container.trail.journal.refused_reads,
         methods=StepUpMethods(container.sign_in.second_factors.check),
-        requestable=RequestableRoles(container.stores.database),
+        requestable=container.requestable,
     )
 
 

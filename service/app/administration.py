@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from service.administration.access_requests.on_behalf import RequestsOnBehalf
 from service.administration.access_requests.requests import AccessRequests
 from service.administration.account_links import AccountLinks, Invitations, SessionEnding
 from service.administration.accounts import Accounts, PasswordReset
@@ -24,6 +25,7 @@ from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.sign_in import SignIn
 from service.app.stores import Stores
+from service.endpoints.access_profile import PATH
 from service.mail.notices import Notices
 from service.mail.outbox import Outbox
 from service.settings import Settings
@@ -34,6 +36,7 @@ class Administration:
     """What changes records, under the rights of a caller."""
 
     access_requests: AccessRequests
+    requests_on_behalf: RequestsOnBehalf
     accounts: Accounts
     addresses: Addresses
     api_keys: ApiKeys
@@ -83,8 +86,10 @@ def make(
     accounts = Accounts(
         units, revocations, passwords, rules, notices=notices, address_changed=addresses.changed
     )
+    requests = AccessRequests(units, stores.sessions.synchronized.now)
     return Administration(
-        access_requests=AccessRequests(units, stores.sessions.synchronized.now),
+        access_requests=requests,
+        requests_on_behalf=RequestsOnBehalf(units, requests, f"{settings.server.public_url}{PATH}"),
         accounts=accounts,
         addresses=addresses,
         api_keys=ApiKeys(database, delegation, revocations, notices),

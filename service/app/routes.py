@@ -15,10 +15,13 @@ from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.diagnosis.latest import LatestFindings
 from service.endpoints import (
+    access_configuration,
     access_evaluation,
     access_forward,
+    access_profile,
     access_requests,
     access_search,
+    access_tasks,
     account_links,
     api_keys,
     assignments,
@@ -329,7 +332,11 @@ def _add_access(routes: Routes, container: Container) -> None:
     routes.add("/access/v1/forward/traefik/{service}", access_forward.ForwardTraefik(*forward_to))
     routes.add("/access/v1/forward/nginx/{service}", access_forward.ForwardNginx(*forward_to))
     routes.add("/access/v1/forward/envoy/{service}", access_forward.ForwardEnvoy(*forward_to))
-    asked = container.evaluator, note
+    profile = container.access_profile
+    asked = container.evaluator, note, profile
+    routes.add(access_profile.PATH, access_tasks.NewAccessTask(profile))
+    routes.add(f"{access_profile.PATH}/{{id}}", access_tasks.OneAccessTask(profile))
+    routes.add(f"{access_profile.PATH}/{{id}}/cancel", access_tasks.CancelledAccessTask(profile))
     routes.add("/access/v1/evaluation", access_evaluation.AccessEvaluation(*asked))
     routes.add("/access/v1/evaluations", access_evaluation.AccessEvaluations(*asked))
     routes.add("/access/v1/search/subject", access_search.AccessSubjects(container.search))
@@ -340,9 +347,10 @@ def _add_access(routes: Routes, container: Container) -> None:
 def _add_outside(routes: Routes, container: Container) -> None:
     """Register what everybody may read without a login."""
     node, server = container.node, container.settings.server
-    routes.add_outside(
-        "/.well-known/authzen-configuration", access_evaluation.AccessConfiguration(server.public_url)
+    configuration = access_configuration.AccessConfiguration(
+        server.public_url, request_profile=container.access_profile is not None
     )
+    routes.add_outside("/.well-known/authzen-configuration", configuration)
     routes.add_outside("/.well-known/passkey-endpoints", factors.PasskeyEndpoints(server.public_url))
     routes.add_outside("/.well-known/jwks.json", tokens.KeySet(container.sign_in.tokens))
     routes.add_outside("/health/live", Live())

@@ -1,14 +1,23 @@
 """Decisions for other services (AuthZEN §5 to §7), and where they ask: ``/access/v1/evaluation``."""
 
+import hashlib
 from collections.abc import Callable, Collection
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec.structs import replace
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, LAYERS, PERMISSION, RESOURCE
-from service.errors import BadRequest, NotFound, Unavailable
+from service.endpoints.access_profile import (
+    AccessProfile,
+    Approval,
+    NextAction,
+    RequestableDenial,
+    approval_in,
+)
+from service.errors import BadRequest, Unavailable
 from service.evaluation.answers import TOO_WEAK, Answer, Evaluator
 from service.evaluation.questions import Asked, Resource, Subject, named_service
 from service.kernel.account_acts import BY_PERSON, where
@@ -16,7 +25,7 @@ from service.kernel.assurance import Acr, step_up
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import asks, example_body, named, needs, refuses
+from service.web.messages.operation_metadata import asks, example_body, named, needs
 from service.web.messages.schema import ProtocolSchema
 
 Properties = dict[str, Any]
@@ -68,7 +77,10 @@ class ResourceEntity(ProtocolSchema):
 
 
 class Evaluation(ProtocolSchema):
-    """A question: may the subject perform the action on the resource? `context` decides nothing."""
+    """A question: may the subject perform the action on the resource? `context` decides nothing.
+
+    `context.approval` is the approval of a request that was made after a denial.
+    """
 
     subject: SubjectEntity
     action: ActionEntity
@@ -79,6 +91,16 @@ class Evaluation(ProtocolSchema):
     def asked(self) -> Asked:
         """The question."""
         return Asked(self.subject.entity, self.action.name, self.resource.entity)
+
+    def digest(self, subject: Caller | None) -> str:
+        """Return the digest of the question about ``subject``, whatever token names them.
+
+        The actor of a subject is no part of it: who submits a request may tell it elsewhere.
+        """
+        about = {name: value for name, value in self.subject.properties.items() if name != "act"}
+        who = self.subject.id if subject is None else subject.login_id
+        question = [self.subject.type, who, about, self.action, self.resource]
+        return hashlib.sha256(msgspec.json.encode(question, order="sorted")).hexdigest()
 
 
 Semantic = Literal["execute_all", "deny_on_first_deny", "permit_on_first_permit"]
@@ -138,7 +160,8 @@ class DecisionContext(ProtocolSchema, omit_defaults=True):
     `required` are the permission codes any one of which would have done. Callers with `system:policy:read`
     are told, and service accounts about routes, as proxies are. Where the person has to authenticate more
     strongly or again, all are told which words would do, and there is an obligation. `subject` is the account
-    of an API key that was allowed.
+    of an API key that was allowed. `access_request`, `approval` and `next_action` are of the Access Request
+    and Approval Profile, where that is on.
     """
 
     reason: Annotated[str, Meta(examples=["not_held"])]
@@ -150,6 +173,9 @@ class DecisionContext(ProtocolSchema, omit_defaults=True):
     required: list[str] | UnsetType = UNSET
     obligations: list[StepUp] | UnsetType = UNSET
     subject: AccountOfKey | UnsetType = UNSET
+    access_request: RequestableDenial | UnsetType = UNSET
+    approval: Approval | UnsetType = UNSET
+    next_action: NextAction | UnsetType = UNSET
 
 
 class EvaluationDecision(ProtocolSchema):
@@ -210,24 +236,55 @@ Note = Callable[[RequestContext, Asked, Caller | None, Answer], None]
 class _Asking:
     """Answers questions about the subjects that they name."""
 
-    def __init__(self, evaluator: Evaluator, note: Note | None = None) -> None:
-        """``note`` is None if there is no decision log."""
+    def __init__(
+        self, evaluator: Evaluator, note: Note | None = None, profile: AccessProfile | None = None
+    ) -> None:
+        """``note`` is None if there is no decision log, ``profile`` if requests are off."""
         self._evaluator = evaluator
         self._note = note
+        self._profile = profile
+
+    async def _decide_one(self, context: RequestContext, question: Evaluation) -> EvaluationDecision:
+        """Answer one question, with what the profile tells besides."""
+        answered: list[tuple[Asked, Caller | None, Answer]] = []
+        (shown,) = await self._decide(context, [question.asked], noted=answered)
+        if self._profile is None or context.policy is None:
+            return shown
+        ((asked, subject, answer),) = answered
+        members = await self._profile.members_for(
+            context.policy,
+            context.user,
+            asked,
+            subject,
+            answer,
+            digest=question.digest(subject),
+            approval_id=approval_in(question.context),
+        )
+        return replace(shown, context=replace(shown.context, **members))
 
     async def _decide(
-        self, context: RequestContext, asked: list[Asked | None], ends_with: bool | None = None
+        self,
+        context: RequestContext,
+        asked: list[Asked | None],
+        ends_with: bool | None = None,
+        noted: list[tuple[Asked, Caller | None, Answer]] | None = None,
     ) -> list[EvaluationDecision]:
         policy = context.policy
         if policy is None:
             raise Unavailable("No policy has been loaded yet")
-        note = self._note
+
+        def note(*arguments: Any) -> None:
+            if self._note is not None:
+                self._note(context, *arguments)
+            if noted is not None:
+                noted.append(arguments)
+
         answers = await self._evaluator.evaluate(
             policy,
             context.user,
             asked,
             ends_with=ends_with,
-            note=None if note is None else lambda *arguments: note(context, *arguments),
+            note=note,
             all_rights=context.all_rights,
         )
         shown_layers = _layers_shown(policy, context.user)
@@ -281,8 +338,7 @@ class AccessEvaluation(_Asking):
         The Access Evaluation API of OpenID AuthZEN 1.0. The rights are those of this moment. A denial is a
         200 with `"decision": false`; other answers are about the request itself.
         """
-        (answer,) = await self._decide(context, [body.asked])
-        return answer
+        return await self._decide_one(context, body)
 
 
 class AccessEvaluations(_Asking):
@@ -302,45 +358,7 @@ class AccessEvaluations(_Asking):
             return Decisions(evaluations=await self._decide(context, asked_in(body), ends_with))
         if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
             raise BadRequest("A question names its subject, its action and its resource")
-        asked = Asked(body.subject.entity, body.action.name, body.resource.entity)
-        (answer,) = await self._decide(context, [asked])
-        return Decisions(decision=answer.decision, context=answer.context)
-
-
-class DecisionPointMetadata(ProtocolSchema):
-    """The metadata of the decision point."""
-
-    policy_decision_point: str
-    access_evaluation_endpoint: str
-    access_evaluations_endpoint: str
-    search_subject_endpoint: str
-    search_resource_endpoint: str
-    search_action_endpoint: str
-
-
-class AccessConfiguration:
-    """``/.well-known/authzen-configuration``."""
-
-    def __init__(self, public_url: str) -> None:
-        """``public_url`` is how clients reach the service; "" if that is not known."""
-        self._base = public_url
-
-    @refuses(NotFound)
-    @named("getAuthzenConfiguration")
-    async def on_get(self, _context: RequestContext) -> DecisionPointMetadata:
-        """Read where the decision point of OpenID AuthZEN 1.0 answers.
-
-        404 unless the setting `server.public_url` says how clients reach it: the `Host` of a request is
-        chosen by the client.
-        """
-        base = self._base
-        if not base:
-            raise NotFound("The setting server.public_url does not say how clients reach this service")
-        return DecisionPointMetadata(
-            policy_decision_point=base,
-            access_evaluation_endpoint=f"{base}/access/v1/evaluation",
-            access_evaluations_endpoint=f"{base}/access/v1/evaluations",
-            search_subject_endpoint=f"{base}/access/v1/search/subject",
-            search_resource_endpoint=f"{base}/access/v1/search/resource",
-            search_action_endpoint=f"{base}/access/v1/search/action",
+        answer = await self._decide_one(
+            context, Evaluation(body.subject, body.action, body.resource, body.context)
         )
+        return Decisions(decision=answer.decision, context=answer.context)

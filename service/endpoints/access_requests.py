@@ -17,7 +17,7 @@ from service.errors import Conflict, NotFound
 from service.kernel.account_acts import READ_REQUESTS
 from service.kernel.request_objects import is_for_others, role_of
 from service.kernel.value_rules import REASON, bounds_of
-from service.records import access_requests
+from service.records import access_requests, access_tasks
 from service.records.access_requests import AccessDecision, RequestFilter, State, Verdict, Visible
 from service.records.database.transactions import Connection, Database
 from service.web.messages import operation_metadata as operation
@@ -79,6 +79,9 @@ class AccessRequest(Schema, kw_only=True):
     emergency: bool
     user_id: Id
     user_name: Annotated[str, Meta(examples=["heron"])]
+    submitted_by: Annotated[
+        str | None, Meta(description="The service account that has asked in the name of the user.")
+    ]
     role_id: Id
     role_code: Annotated[str, Meta(examples=["auditor"])]
     valid_from: Moment | None = msgspec.field(name="from")
@@ -106,7 +109,11 @@ class AccessRequestQuery(PageQuery):
     sort: Annotated[str, sort_keys("AccessRequestSort", access_requests.SORTS)] = "-id"
 
 
-def _shown(request: access_requests.AccessRequest, decided: Sequence[AccessDecision]) -> AccessRequest:
+def _shown(
+    request: access_requests.AccessRequest,
+    decided: Sequence[AccessDecision],
+    submitted_by: str | None = None,
+) -> AccessRequest:
     approved = {each.user_id: each.stages for each in decided if each.decision == "approve"}
     counted = [*passing.places(approved, request.stage_approvals).values()]
     stages = [
@@ -114,7 +121,8 @@ def _shown(request: access_requests.AccessRequest, decided: Sequence[AccessDecis
         for number, stage in enumerate(request.stages, 1)
     ]
     fields = {name: getattr(request, name) for name in access_requests.AccessRequest.__dataclass_fields__}
-    return AccessRequest.of(SimpleNamespace(**fields, stages=stages, decisions=list(decided)))
+    fields |= {"stages": stages, "decisions": list(decided), "submitted_by": submitted_by}
+    return AccessRequest.of(SimpleNamespace(**fields))
 
 
 def _made(_context: RequestContext, saved: Saved[access_requests.AccessRequest]) -> AccessRequest:
@@ -143,8 +151,10 @@ class AccessRequestEndpoint:
         self, connection: Connection, requests: Sequence[access_requests.AccessRequest]
     ) -> list[AccessRequest]:
         """Return requests with what was decided about them."""
-        decided = await access_requests.decisions(connection, [request.id for request in requests])
-        return [_shown(request, decided[request.id]) for request in requests]
+        ids = [request.id for request in requests]
+        decided = await access_requests.decisions(connection, ids)
+        submitted = await access_tasks.submitters(connection, ids)
+        return [_shown(each, decided[each.id], submitted.get(each.id)) for each in requests]
 
 
 class AccessRequestList(AccessRequestEndpoint):

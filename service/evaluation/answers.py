@@ -27,7 +27,7 @@ from service.evaluation.questions import (
     UseOf,
     question_of,
 )
-from service.kernel.account_acts import Where, where
+from service.kernel.account_acts import where
 from service.kernel.assurance import Satisfied, step_up
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import CooperativeYield
@@ -254,16 +254,17 @@ def question_by(policy: Policy, asking: Caller, action: str, resource: Resource)
     question = question_of(action, resource, asking.service)
     if isinstance(question, str):
         return Answer(False, question)
-    decision = policy.decide(rules.ACCOUNT, f"evaluate {_where(question, asking.service)}", asking)
+    about = where(asking.service, service_asked(question))
+    decision = policy.decide(rules.ACCOUNT, f"evaluate {about}", asking)
     return question if decision.allowed else Answer(False, "other_service", decision)
 
 
-def _where(question: Question, bound_to: str | None) -> Where:
-    """Return what the service of a question is to the account: a code is of the one that it begins with."""
+def service_asked(question: Question) -> str:
+    """Return the service that a question is about, "" for none: a code is of the one that it begins with."""
     if isinstance(question, UseOf):
         first, more, _ = question.code.partition(":")
-        return where(bound_to, first if more else "")
-    return where(bound_to, question.service)
+        return first if more else ""
+    return question.service
 
 
 Note: TypeAlias = Callable[[Asked, Caller | None, Answer], None]
@@ -313,6 +314,14 @@ class Evaluator:
                 break
             await work.after_item()
         return answers
+
+    async def evaluate_one(
+        self, policy: Policy, asking: Caller, asked: Asked, all_rights: bytes | None = None
+    ) -> tuple[Caller | None, Answer]:
+        """Return the subject of one question, None for one that is not active, and its answer."""
+        callers = await self._subjects.callers([asked.subject], policy.permission_map, all_rights)
+        caller = callers.get(asked.subject)
+        return caller, self.answer(policy, asking, asked, caller)
 
     def answer(self, policy: Policy, asking: Caller, asked: Asked, caller: Caller | None) -> Answer:
         """Return the answer about ``caller``, the subject of ``asked``; None for one that is not active."""

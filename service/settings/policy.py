@@ -54,6 +54,12 @@ class Policy:
         "A start with another one is refused, and running workers log other workers that use one. During the "
         "roll-out of a new version, name the digests of both.",
     )
+    request_profile: bool = setting(
+        default=False,
+        help="Whether other services may ask for a role in the name of a person to whom an evaluation denied "
+        "something: the OpenID AuthZEN Access Request and Approval Profile, a draft. Needs "
+        "`server.public_url`.",
+    )
     decision_log: LogOutput = setting(
         "off",
         help="Where each refusal by the policy is written as one line of JSON: `off`, `stdout`, or the path "

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.endpoints.access_evaluation import AccessConfiguration
+from service.endpoints.access_configuration import AccessConfiguration
 from service.errors import NotFound
 from tests.access.conftest import EVALUATION, EVALUATIONS, Access
 

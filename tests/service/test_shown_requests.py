@@ -58,6 +58,7 @@ LACKING = {
     "getRequestRule": 404,  # nobody can ask for the role
     "createAccessRequest": 422,  # the same
     "getAccessRequest": 404,
+    **dict.fromkeys(("createAccessTask", "getAccessTask", "cancelAccessTask"), 404),  # the setting is off
     "getAuthzenConfiguration": 404,  # nothing says how clients reach the service
     "issueClientToken": 401,
     "logIn": 401,

@@ -30,7 +30,7 @@ OK = ("200", "201")
 CREATING = (
     *("createUser", "createUserKey", "createRole", "createMenu", "createResource", "createService"),
     *("createServiceOpening", "uploadFile", "createOwnApp", "createOwnPasskey", "assignUserRole"),
-    "createAccessRequest",
+    *("createAccessRequest", "createAccessTask"),
 )
 """Operations that make a record."""
 

@@ -17,8 +17,9 @@ from service.authz.engine.rules import APPROVE, REQUEST
 from service.errors import Conflict, PermissionDenied, ValidationFailed
 from service.kernel.clock import from_seconds
 from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
 from service.kernel.origin import values_change
-from service.kernel.request_objects import Whose, ask, ask_at_once, stage_for, without_grant
+from service.kernel.request_objects import Whose, ask, ask_at_once, role_of, stage_for, without_grant
 from service.kernel.write import Write
 from service.records import (
     access_requests,
@@ -37,6 +38,8 @@ from service.records.request_rules import RequestRule
 
 _log = structlog.get_logger(__name__)
 
+LONGEST: Final = "longest"
+"""As a ``duration``: as long as the rule allows."""
 NO_ROLE: Final = "There is no such role that can be asked for"
 
 
@@ -70,27 +73,40 @@ class AccessRequests:
         """
         async with self._units.of_rights(write) as unit:
             unit.check.require_session("request")
-            rule = await _rule_of(unit.connection, given)
-            change_log.concerns(change_log.role_target(rule.role_code))
-            name = ask_at_once(rule.role_code) if rule.emergency else ask(rule.role_code)
-            decision = _passed(
-                unit.check.ask(REQUEST, name), f"You may not ask for the role {rule.role_code}"
-            )
-            unit.check.require_demand(REQUEST, name)
-            new = _new(unit, rule, given, decision, self.now())
-            role = await roles.read(unit.connection, rule.role_id)
-            until = _until(new, new.create_time)
-            require_demands(role, Given(role.id, new.valid_from, until, new.reason), new.create_time)
-            unit.authorized()
-            made = await access_requests.create(unit.connection, new)
-            await exclusions.begin(unit.connection, made.user_id, made.id)
-            unit.changes += _told(made, f"asked by {made.user_name}")
-            if rule.emergency:
-                await self._give(unit, made, ())
-                made = await access_requests.read(unit.connection, made.id, self.now())
-                unit.follow_ups.append(partial(_alert, made))
+
+            def allow(name: str) -> Decision:
+                why = f"You may not ask for the role {role_of(name)}"
+                decision = _passed(unit.check.ask(REQUEST, name), why)
+                unit.check.require_demand(REQUEST, name)
+                return decision
+
+            made = await self.make(unit, given, unit.caller, allow)
             await unit.made(made)
         return Saved(made)
+
+    async def make(
+        self, unit: UnitOfWork, given: Mapping[str, Any], author: Caller, allow: Callable[[str], Decision]
+    ) -> AccessRequest:
+        """Make the request of ``author`` in a unit under way, with what ``ask`` takes.
+
+        ``allow`` returns the decision that lets them pass an object of the layer ``request``, or raises.
+        """
+        rule = await _rule_of(unit.connection, given)
+        change_log.concerns(change_log.role_target(rule.role_code))
+        decision = allow(ask_at_once(rule.role_code) if rule.emergency else ask(rule.role_code))
+        new = _new(author, rule, given, decision, self.now())
+        role = await roles.read(unit.connection, rule.role_id)
+        until = _until(new, new.create_time)
+        require_demands(role, Given(role.id, new.valid_from, until, new.reason), new.create_time)
+        unit.authorized()
+        made = await access_requests.create(unit.connection, new)
+        await exclusions.begin(unit.connection, made.user_id, made.id)
+        unit.changes += _told(made, f"asked by {made.user_name}")
+        if rule.emergency:
+            await self._give(unit, made, ())
+            made = await access_requests.read(unit.connection, made.id, self.now())
+            unit.follow_ups.append(partial(_alert, made))
+        return made
 
     async def cancel(self, write: Write, request_id: int) -> Saved[None]:
         """Withdraw the caller's own request; ``Conflict`` if it has ended."""
@@ -258,10 +274,12 @@ async def _rule_of(connection: Connection, given: Mapping[str, Any]) -> RequestR
 
 
 def _new(
-    unit: UnitOfWork, rule: RequestRule, given: Mapping[str, Any], decision: Decision, now: datetime
+    author: Caller, rule: RequestRule, given: Mapping[str, Any], decision: Decision, now: datetime
 ) -> NewRequest:
     """Return the request for a role by its rule; ``ValidationFailed`` with the fields that break it."""
     begins, until, duration = (given.get(name) for name in ("valid_from", "valid_until", "duration"))
+    if duration == LONGEST:
+        duration = rule.max_duration
     since = max(now, begins) if begins is not None else now
     faults = []
     if (until is None) == (duration is None):
@@ -279,8 +297,8 @@ def _new(
     if faults:
         raise ValidationFailed(*faults)
     return NewRequest(
-        user_id=unit.caller.user_id,
-        user_name=unit.caller.user_name,
+        user_id=author.user_id,
+        user_name=author.user_name,
         role_id=rule.role_id,
         role_code=rule.role_code,
         emergency=rule.emergency,

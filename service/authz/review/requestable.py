@@ -38,7 +38,21 @@ class RequestableRoles:
         """Return the codes of at most ``MOST_ROLES`` such roles, sorted; none while they can't be read.
 
         Each of them alone, with the codes that ``caller`` holds, would open what was refused, by ``policy``.
-        The database is asked only if the layer ``request`` opens some role to the caller.
+        """
+        decider = BatchDecider(policy)
+        decide = any if refused.any_one else all
+
+        def opens(more: Sequence[str]) -> bool:
+            held = HeldCodes(caller.held.codes.union(more))
+            return decide(decider.opens(layer, name, held) for layer, name in refused.objects)
+
+        given = cooperatively(await self.open_to(policy, caller))
+        return list(islice((role for role, more in given if opens(more)), MOST_ROLES))
+
+    async def open_to(self, policy: Policy, caller: Caller) -> Sequence[tuple[str, Sequence[str]]]:
+        """Return the roles that ``caller`` may ask for, with the codes that each gives, by code.
+
+        None while they can't be read. The database is asked only if the layer ``request`` opens some role.
         """
         decider = BatchDecider(policy)
         codes = sorted({role_of(name) for name in policy.rules.objects(REQUEST)})
@@ -46,13 +60,6 @@ class RequestableRoles:
         if not open_codes:
             return []
         try:
-            given = await roles.held_codes_of(self._database, open_codes)
+            return await roles.held_codes_of(self._database, open_codes)
         except Unavailable:
             return []  # the refusal stands, and is all that matters
-        decide = any if refused.any_one else all
-
-        def opens(more: Sequence[str]) -> bool:
-            held = HeldCodes(caller.held.codes.union(more))
-            return decide(decider.opens(layer, name, held) for layer, name in refused.objects)
-
-        return list(islice((role for role, more in cooperatively(given) if opens(more)), MOST_ROLES))

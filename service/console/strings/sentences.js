@@ -51,11 +51,19 @@ export const ACTS = {
   "menu update": ["edited {about}", "edit {about}"],
   "menu delete": ["deleted {about}", "delete {about}"],
   "access-request ask for a role": ["asked for {about}", "ask for {about}"],
+  "access-request ask for a role in the name of a person": [
+    "asked for {about} in the name of a person",
+    "ask for {about} in the name of a person",
+  ],
   "access-request decide about a request": [
     "decided about a request for {about}",
     "decide about that for {about}",
   ],
   "access-request withdraw a request": ["withdrew a request for {about}", "withdraw a request for {about}"],
+  "access-request withdraw a request of another person": [
+    "withdrew a request of another person for {about}",
+    "withdraw a request of another person for {about}",
+  ],
   "role create": ["created {about}", "create {about}"],
   "role update": ["edited {about}", "edit {about}"],
   "role delete": ["deleted {about}", "delete {about}"],

@@ -27,6 +27,7 @@ export interface AccessRequest {
   emergency: boolean;
   userId: number;
   userName: string;
+  submittedBy: string | null;
   roleId: number;
   roleCode: string;
   from: string | null;

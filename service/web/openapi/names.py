@@ -33,6 +33,7 @@ _ENUMERATIONS: Final = {
         "MenuType": "Menu Button",
         "NoticeActor": " ".join(get_args(ActedBy)),
         "NoticeKind": " ".join(get_args(NoticeKind)),
+        "NextAction": "request none",
         "OpenTo": "@login @anyone",
         "OpeningNeeds": "nothing login",
         "OperationKind": (

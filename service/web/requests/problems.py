@@ -46,7 +46,7 @@ def document(refusal: errors.Refusal, request_id: str, trace_id: str = "") -> by
     kind = type(refusal)
     body = msgspec.json.encode(
         {
-            "type": type_of(kind),
+            "type": kind.type_uri or type_of(kind),
             "title": kind.title,
             "status": kind.status,
             "detail": refusal.detail,
