@@ -84,7 +84,9 @@ def make(
         units, revocations, passwords, rules, notices=notices, address_changed=addresses.changed
     )
     return Administration(
-        access_requests=AccessRequests(units, stores.sessions.synchronized.now),
+        access_requests=AccessRequests(
+            units, stores.sessions.synchronized.now, notices, policy.live.invariants
+        ),
         accounts=accounts,
         addresses=addresses,
         api_keys=ApiKeys(database, delegation, revocations, notices),

@@ -55,6 +55,7 @@ export const ACTS = {
     "decided about a request for {about}",
     "decide about that for {about}",
   ],
+  "access-request close an emergency": ["closed an emergency of {about}", "close an emergency of {about}"],
   "access-request withdraw a request": ["withdrew a request for {about}", "withdraw a request for {about}"],
   "role create": ["created {about}", "create {about}"],
   "role update": ["edited {about}", "edit {about}"],
