@@ -101,7 +101,7 @@ class ResourceButtons(RecordEndpoint[Changes]):
         "setResourceButtons",
         "system:resource:bind",
         "system:service:resources",
-        example={"menuIds": [16]},
+        example={"menuIds": [17]},
     )
     async def on_put(self, context: RequestContext, body: ButtonIds, id: int) -> SavedButtons:
         """Replace the Buttons that open a resource.

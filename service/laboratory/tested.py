@@ -55,7 +55,7 @@ def catalogue_cases(pages: Iterable[Page]) -> Document[TableFile]:
     opened = {endpoint: sorted(each) for endpoint, each in codes_by_endpoint(pages).items()}
     # A code that opens no endpoint may still open a resource of another service.
     bound = {
-        f"GET /catalogue/{code.replace(':', '-')}": code
+        f"GET /catalogue/{code.replace(':', '-')}": [code]
         for code in codes
         if not any(code in each for each in opened.values())
     }
@@ -75,8 +75,7 @@ def catalogue_cases(pages: Iterable[Page]) -> Document[TableFile]:
     table = TableFile(
         {_NOBODY: [], **holders},
         cases,
-        registered={name: [*each] for name, each in opened.items()}
-        | {name: [code] for name, code in bound.items()},
+        registered={name: [*each] for name, each in (opened | bound).items()},
         codes=[*codes],
         requestable={role: Requestable(code, [Stage(code)]) for role, code in roles.items()},
     )
@@ -92,9 +91,9 @@ def _requests(opened: dict[str, list[str]], holders: list[str]) -> Iterator[Case
         yield Case(_NOBODY, request, "deny", RESOURCE, required=codes)
 
 
-def _bound(bound: dict[str, str], holders: list[str]) -> Iterator[Case]:
+def _bound(bound: dict[str, list[str]], holders: list[str]) -> Iterator[Case]:
     """Yield who passes a resource to which the Button of each other code is bound."""
-    for name, code in bound.items():
+    for name, (code,) in bound.items():
         asks = Asks(RESOURCE, name)
         yield Case(holders, asks, "allow", RESOURCE, line=str(Rule(RESOURCE, name, code)))
         yield Case(_NOBODY, asks, "deny", RESOURCE, required=[code])

@@ -76,7 +76,7 @@ async def test_what_is_approved_waits_for_its_beginning_and_ends_when_it_was_ask
         request["from"],
         None,
     )
-    assert await settled(house, database) == "0 of 0 roles given, 0 requests expired, 0 authors told"
+    assert await settled(house, database) == "nothing is due"
     assert "system:file:list" not in await heron.held()
 
     await begin(house)
@@ -207,12 +207,12 @@ async def test_authors_hear_how_their_requests_have_ended_and_approvers_that_the
 
     kinds = "SELECT kind, facts FROM sys.notice WHERE user_id = %s AND kind LIKE 'access%%' ORDER BY id"
     ((kind, facts),) = await query(house, kinds, heron.user_id)
-    told = await query(house, kinds, kestrel.user_id)
+    heard = await query(house, kinds, kestrel.user_id)
     assert (kind, facts) == (
         "access_request_ended",
         {"role": "heron", "request": str(request["id"]), "state": "denied", "reason": "Not today"},
     )
-    assert [(name, seen["account"], seen["request"]) for name, seen in told] == [
+    assert [(name, seen["account"], seen["request"]) for name, seen in heard] == [
         ("access_request_made", "heron-1", str(request["id"])),
         ("access_request_made", "heron-1", str(withdrawn["id"])),
     ]

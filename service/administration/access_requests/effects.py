@@ -7,7 +7,7 @@ from datetime import datetime
 
 from service.administration.access_requests.asking import until_of
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import GRANT
+from service.authz.engine.rules import PERMISSION
 from service.authz.invariants.checking import Holders, Situation, newly_broken
 from service.authz.invariants.spans import Held, Span
 from service.authz.invariants.statements import Invariants
@@ -36,7 +36,7 @@ async def effect_of(
     rights = await role_rights.of(connection, request.user_id, now)
     holder = HeldCodes(rights.permissions)
     mine = given.get(request.role_code, ())
-    held = [code for code in mine if policy.judge(GRANT, code, holder).allowed]
+    held = [code for code in mine if policy.judge(PERMISSION, code, holder).allowed]
     if not invariants.about_users or not policy.revision:
         return Effect((), held)
     windows = [

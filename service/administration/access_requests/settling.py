@@ -36,6 +36,9 @@ async def settle_requests(database: Database, settings: Settings, notices: Notic
 
     By the session store's clock. Raises Unavailable and PolicyError.
     """
+    async with database.snapshot() as connection:
+        if not await access_requests.is_due(connection):
+            return "nothing is due"
     begun, given = 0, 0
     async with _requests(database, settings, notices) as requests:
         now = requests.now()
