@@ -140,9 +140,10 @@ class AccessRequestQuery(PageQuery):
     sort: Annotated[str, sort_keys("AccessRequestSort", access_requests.SORTS)] = "-id"
 
 
-def _shown(
+def shown_request(
     request: access_requests.AccessRequest, decided: Sequence[AccessDecision], effect: Effect | None = None
 ) -> AccessRequest:
+    """Return a request as answers show it, with what was ``decided`` about it."""
     approved = {each.user_id: each.stages for each in decided if each.decision == "approve"}
     counted = [*passing.places(approved, request.stage_approvals).values()]
     stages = [
@@ -163,7 +164,7 @@ def _shown(
 
 
 def _made(_context: RequestContext, saved: Saved[Asked]) -> AccessRequest:
-    return _shown(saved.record, (), saved.record.effect)
+    return shown_request(saved.record, (), saved.record.effect)
 
 
 class AccessRequestEndpoint:
@@ -191,7 +192,7 @@ class AccessRequestEndpoint:
         decided = await access_requests.decisions(connection, [request.id])
         policy = context.policy
         effect = None if policy is None else await self.requests.effect(connection, policy, request)
-        return _shown(request, decided[request.id], effect)
+        return shown_request(request, decided[request.id], effect)
 
 
 class AccessRequestList(AccessRequestEndpoint):
@@ -216,7 +217,7 @@ class AccessRequestList(AccessRequestEndpoint):
                 sort=query.sort,
             )
             decided = await access_requests.decisions(connection, [request.id for request in listed.items])
-        items = [_shown(request, decided[request.id]) for request in listed.items]
+        items = [shown_request(request, decided[request.id]) for request in listed.items]
         return Page(items=items, page=query.page, size=query.size, total=listed.total)
 
 
