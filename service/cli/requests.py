@@ -142,13 +142,13 @@ class _Site:
         """Raises ``LaunchError`` for a URL over which no password goes."""
         try:
             parts = urlsplit(url)
-            scheme, host, port = parts.scheme, parts.hostname, parts.port
+            host, port = parts.hostname, parts.port
         except ValueError:
-            scheme, host, port = "", None, None
-        if host is None or not (scheme == "https" or (scheme == "http" and is_local(host))):
+            host = None
+        if host is None or not (parts.scheme == "https" or (parts.scheme == "http" and is_local(host))):
             raise LaunchError(f"{printable(url)} is neither an https:// URL nor one of this machine")
         self._connect: Callable[[], http.client.HTTPConnection]
-        if scheme == "https":
+        if parts.scheme == "https":
             context = ssl.create_default_context()
             self._connect = lambda: http.client.HTTPSConnection(host, port, timeout=_WITHIN, context=context)
         else:

@@ -129,7 +129,7 @@ class ButtonResources(RecordEndpoint[Changes]):
     @needs("system:menu:list")
     @refuses(NotFound)
     @tagged
-    @example_parameters(id=16)
+    @example_parameters(id=17)
     @named("getButtonResources")
     async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
         """Read the resources that a Button opens."""
