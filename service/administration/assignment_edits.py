@@ -15,7 +15,7 @@ from service.administration.older_nodes import require_known
 from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.errors import Conflict, ValidationFailed
-from service.kernel.clock import from_seconds, rfc3339
+from service.kernel.clock import from_seconds, rfc3339, whole_milliseconds
 from service.kernel.identity import Target
 from service.kernel.origin import values_change
 from service.kernel.value_rules import REASON
@@ -68,7 +68,7 @@ class AssignmentEdits:
 
     def now(self) -> datetime:
         """Return the instant by which assignments begin and end, in whole milliseconds, rounded down."""
-        return _whole(from_seconds(self._now()))
+        return whole_milliseconds(from_seconds(self._now()))
 
     async def create(self, write: Write, user_id: int, given: Mapping[str, Any]) -> Saved[Assignment]:
         """Assign the role ``role_id`` or ``role_code``, from ``valid_from`` until ``valid_until``.
@@ -179,18 +179,13 @@ class AssignmentEdits:
         await self._notices.tell(unit.connection, edited.target.user_id, "roles_changed", by, facts)
 
 
-def _whole(at: datetime) -> datetime:
-    """Return ``at`` in whole milliseconds, as answers show times, rounded down."""
-    return at.replace(microsecond=at.microsecond // 1000 * 1000)
-
-
 def _time(given: datetime | None) -> datetime | None:
-    return None if given is None else _whole(given)
+    return None if given is None else whole_milliseconds(given)
 
 
 def _begin(given: datetime | None, now: datetime) -> datetime | None:
     """Return when a new assignment begins; None for at once."""
-    return None if given is None or given <= now else _whole(given)
+    return None if given is None or given <= now else whole_milliseconds(given)
 
 
 def _since(before: Assignment, now: datetime) -> datetime:

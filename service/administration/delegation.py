@@ -78,6 +78,11 @@ class DelegationCheck:
         if self._origin is not None:
             self._origin.delegated = self._asked
 
+    @property
+    def policy(self) -> Policy:
+        """The policy by which this check decides."""
+        return self._policy
+
     async def require(self, codes: Iterable[str], why: str) -> None:
         """Return when the caller may grant each of ``codes``.
 

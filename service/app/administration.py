@@ -86,7 +86,7 @@ def make(
     accounts = Accounts(
         units, revocations, passwords, rules, notices=notices, address_changed=addresses.changed
     )
-    requests = AccessRequests(units, stores.sessions.synchronized.now)
+    requests = AccessRequests(units, stores.sessions.synchronized.now, notices, policy.live.invariants)
     return Administration(
         access_requests=requests,
         requests_on_behalf=RequestsOnBehalf(units, requests, f"{settings.server.public_url}{PATH}"),

@@ -10,7 +10,7 @@ from service.errors import Unavailable
 from service.jobs.runner import Job
 from service.kernel.metrics import Sample, counted
 from service.keyspace import LogQueue, SessionStore
-from service.records import backups, jobs, mail, policy_revisions, policy_workers
+from service.records import access_requests, backups, jobs, mail, policy_revisions, policy_workers
 from service.records.backups import Standing
 from service.records.database.transactions import Database
 from service.records.jobs import StoredJob
@@ -40,6 +40,7 @@ class InDatabase:
     verified: Collection[Verification]
     backup: Standing
     mails: MailStanding
+    emergencies: int
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -81,6 +82,7 @@ class Installation:
                 entries=await log_chain.lengths(connection),
                 verified=await log_chain.latest_verifications(connection),
                 mails=await mail.standing(connection),
+                emergencies=len(await access_requests.open_emergencies(connection)),
                 backup=await backups.standing(connection, self.backup_days),
             )
         return list(samples_of_database(facts))
@@ -121,6 +123,7 @@ def samples_of_database(facts: InDatabase) -> Iterator[Sample]:
     yield Sample("portcullis_mails_waiting", facts.mails.waiting, {})
     yield Sample("portcullis_mails_oldest_seconds", facts.mails.oldest, {})
     yield Sample("portcullis_mails_given_up", facts.mails.given_up, {})
+    yield Sample("portcullis_emergencies_open", facts.emergencies, {})
 
 
 def _unix(moment: datetime | None) -> float:

@@ -236,6 +236,7 @@ def _add_menus_and_roles(routes: Routes, container: Container) -> None:
     routes.add("/api/access-request/list", access_requests.AccessRequestList(*requested))
     routes.add("/api/access-request/{id}", access_requests.OneAccessRequest(*requested))
     routes.add("/api/access-request/{id}/decision", access_requests.DecisionAboutRequest(*requested))
+    routes.add("/api/access-request/{id}/closing", access_requests.ClosingOfEmergency(*requested))
 
 
 def _add_logs(routes: Routes, container: Container) -> None:

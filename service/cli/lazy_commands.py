@@ -171,6 +171,15 @@ FAMILIES: Final = (
             ),
         ),
     ),
+    Family(
+        "request",
+        "requests for roles",
+        (
+            Command("list", "list requests for roles, the newest first", "requests"),
+            Command("show", "print a request, its stages, and what was decided", "requests"),
+            Command("decide", "approve or deny a request as a user, whose password is asked for", "requests"),
+        ),
+    ),
     Family("mail", "mails to users", (Command("test", "send a mail now, and print what the server says"),)),
     Family(
         "jobs",

@@ -6,11 +6,11 @@ from datetime import timedelta
 from typing import Final
 
 from service.authn.factors.sealing import ID_BYTES, FactorKeys
-from service.diagnosis.findings import Finding, Installation, fault, ok, warning
+from service.diagnosis.findings import Finding, Installation, fault, few, ok, warning
 from service.diagnosis.upkeep_checks import NEW
 from service.kernel.clock import rfc3339
 from service.kernel.text import name_key, printable
-from service.records import assignment_ends, factors, mail
+from service.records import access_requests, assignment_ends, factors, mail
 from service.records.assignment_list import Assignment
 from service.records.seed_catalogue import ADMINISTRATOR
 from service.records.user_overview import administrators, unconfirmed
@@ -159,6 +159,20 @@ async def role_demands(installation: Installation) -> Finding:
         f"{_named(breaking)}",
         "give them an end and a reason, or end them",
         users=dict.fromkeys((each.user_id, each.user_name) for each in breaking[:_MANY]),
+    )
+
+
+async def emergencies(installation: Installation) -> Finding:
+    """Who was given a role at once, in an emergency, was approved by nobody: somebody else looks at it."""
+    async with installation.records() as connection:
+        unclosed = await access_requests.open_emergencies(connection)
+    if not unclosed:
+        return ok("no emergency waits for somebody to close it")
+    names = [f"{each.role_code} of {each.user_name} (access request {each.id})" for each in unclosed]
+    return warning(
+        f"{len(unclosed)} roles were given at once, and nobody has closed the emergency: {few(names)}",
+        "have somebody close it who may decide about the request: docs/reference/roles-and-menus.md",
+        users=dict.fromkeys((each.user_id, each.user_name) for each in unclosed[:_MANY]),
     )
 
 

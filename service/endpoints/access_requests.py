@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from service.administration.access_requests import passing
-from service.administration.access_requests.requests import AccessRequests
+from service.administration.access_requests.effects import Effect
+from service.administration.access_requests.requests import AccessRequests, Asked
 from service.administration.unit_of_work import Saved
 from service.authz.engine.rules import ACCOUNT, APPROVE
 from service.endpoints.request_rules import Stage
@@ -27,15 +28,22 @@ from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, sor
 
 _Reason = Annotated[str, bounds_of(REASON), Meta(examples=["The books of this month"])]
 _Until = Annotated[datetime, Meta(tz=True, description="When the role is to end.")]
+_From = Annotated[
+    datetime, Meta(tz=True, description="When the role is to begin: at once if it is left out.")
+]
 
 
 class AccessRequestBody(Schema, kw_only=True):
-    """A role to ask for, by its id or its code, and either for how long or until when."""
+    """A role to ask for, by its id or its code, and either for how long or until when.
+
+    `from` lets it begin later: all approvals are decided anew then.
+    """
 
     role_id: Id | None = None
     role_code: Annotated[str, Meta(max_length=64, examples=["auditor"])] | None = None
     duration: Annotated[int, Meta(ge=1, examples=[3600], description="Seconds.")] | None = None
     valid_until: _Until | None = msgspec.field(default=None, name="until")
+    valid_from: _From | None = msgspec.field(default=None, name="from")
     reason: _Reason | None = None
     ticket: Annotated[str, Meta(max_length=128, examples=["OPS-4711"])] | None = None
     decision_id: (
@@ -50,6 +58,20 @@ class DecisionBody(Schema, kw_only=True):
     decision: Verdict
     reason: Annotated[str, bounds_of(REASON), Meta(min_length=1, examples=["As agreed"])]
     valid_until: _Until | None = msgspec.field(default=None, name="until")
+
+
+class ClosingBody(Schema, kw_only=True):
+    """What somebody says who has looked at an emergency."""
+
+    reason: Annotated[str, bounds_of(REASON), Meta(min_length=1, examples=["The database was down"])]
+
+
+class ClosingOfRequest(Schema, kw_only=True):
+    """Who has closed an emergency, why and when."""
+
+    user_name: Annotated[str, Meta(examples=["kestrel"])]
+    reason: str
+    time: Moment
 
 
 class DecisionOfRequest(Schema, kw_only=True):
@@ -72,7 +94,11 @@ class StageOfRequest(Stage, kw_only=True):
 
 
 class AccessRequest(Schema, kw_only=True):
-    """A request for a role: `from`, `until` and `duration` (seconds) are as it was asked for."""
+    """A request for a role: `from`, `until` and `duration` (seconds) are as it was asked for.
+
+    Once it is approved, `from` and `until` are those of the assignment as it was given. `breaks` and `held`
+    are of a pending request alone, and null in lists.
+    """
 
     id: Id
     state: State
@@ -100,6 +126,14 @@ class AccessRequest(Schema, kw_only=True):
     stages: list[StageOfRequest]
     decisions: list[DecisionOfRequest]
     version: Annotated[int, Meta(ge=1)]
+    breaks: Annotated[
+        list[str] | None,
+        Meta(description="Which statements of the invariants it would break to give the role, as of now."),
+    ]
+    held: Annotated[
+        list[str] | None, Meta(description="Which codes of the role its author holds already, sorted.")
+    ]
+    closed: Annotated[ClosingOfRequest | None, Meta(description="Who has closed it: of an emergency alone.")]
 
 
 @filters_of(RequestFilter)
@@ -109,11 +143,13 @@ class AccessRequestQuery(PageQuery):
     sort: Annotated[str, sort_keys("AccessRequestSort", access_requests.SORTS)] = "-id"
 
 
-def _shown(
+def shown_request(
     request: access_requests.AccessRequest,
     decided: Sequence[AccessDecision],
+    effect: Effect | None = None,
     submitted_by: str | None = None,
 ) -> AccessRequest:
+    """Return a request as answers show it, with what was ``decided`` about it."""
     approved = {each.user_id: each.stages for each in decided if each.decision == "approve"}
     counted = [*passing.places(approved, request.stage_approvals).values()]
     stages = [
@@ -121,12 +157,27 @@ def _shown(
         for number, stage in enumerate(request.stages, 1)
     ]
     fields = {name: getattr(request, name) for name in access_requests.AccessRequest.__dataclass_fields__}
-    fields |= {"stages": stages, "decisions": list(decided), "submitted_by": submitted_by}
-    return AccessRequest.of(SimpleNamespace(**fields))
+    if request.granted_until is not None:
+        fields |= {"valid_from": request.granted_from, "valid_until": request.granted_until}
+    closing = next((each for each in decided if each.decision == "close"), None)
+    closed = closing and SimpleNamespace(
+        user_name=closing.user_name, reason=closing.reason, time=closing.create_time
+    )
+    decisions = [each for each in decided if each.decision != "close"]
+    breaks, held = (None, None) if effect is None else ([*effect.breaks], [*effect.held])
+    more = {
+        "stages": stages,
+        "decisions": decisions,
+        "breaks": breaks,
+        "held": held,
+        "closed": closed,
+        "submitted_by": submitted_by,
+    }
+    return AccessRequest.of(SimpleNamespace(**fields | more))
 
 
-def _made(_context: RequestContext, saved: Saved[access_requests.AccessRequest]) -> AccessRequest:
-    return _shown(saved.record, ())
+def _made(_context: RequestContext, saved: Saved[Asked]) -> AccessRequest:
+    return shown_request(saved.record, (), saved.record.effect)
 
 
 class AccessRequestEndpoint:
@@ -148,13 +199,14 @@ class AccessRequestEndpoint:
         return Visible(context.user.user_id, mine)
 
     async def answered(
-        self, connection: Connection, requests: Sequence[access_requests.AccessRequest]
-    ) -> list[AccessRequest]:
-        """Return requests with what was decided about them."""
-        ids = [request.id for request in requests]
-        decided = await access_requests.decisions(connection, ids)
-        submitted = await access_tasks.submitters(connection, ids)
-        return [_shown(each, decided[each.id], submitted.get(each.id)) for each in requests]
+        self, context: RequestContext, connection: Connection, request: access_requests.AccessRequest
+    ) -> AccessRequest:
+        """Return a request with what was decided about it, and what it would do to give the role."""
+        decided = await access_requests.decisions(connection, [request.id])
+        policy = context.policy
+        effect = None if policy is None else await self.requests.effect(connection, policy, request)
+        submitted = await access_tasks.submitters(connection, [request.id])
+        return shown_request(request, decided[request.id], effect, submitted.get(request.id))
 
 
 class AccessRequestList(AccessRequestEndpoint):
@@ -165,7 +217,7 @@ class AccessRequestList(AccessRequestEndpoint):
     async def on_get(self, context: RequestContext, query: AccessRequestQuery) -> Page[AccessRequest]:
         """List requests for roles: the caller's own, those that the caller may decide or has decided.
 
-        Holders of `system:user:detail` see the requests of all.
+        Holders of `system:access-request:list` see the requests of all.
         """
         criteria, visible = query.filter(RequestFilter), self.visible(context)
         async with self.database.snapshot() as connection:
@@ -178,7 +230,10 @@ class AccessRequestList(AccessRequestEndpoint):
                 size=query.size,
                 sort=query.sort,
             )
-            items = await self.answered(connection, listed.items)
+            ids = [request.id for request in listed.items]
+            decided = await access_requests.decisions(connection, ids)
+            submitted = await access_tasks.submitters(connection, ids)
+        items = [shown_request(each, decided[each.id], None, submitted.get(each.id)) for each in listed.items]
         return Page(items=items, page=query.page, size=query.size, total=listed.total)
 
 
@@ -196,7 +251,7 @@ class NewAccessRequest(AccessRequestEndpoint):
     async def on_post(self, context: RequestContext, body: AccessRequestBody) -> AccessRequest:
         """Ask for a role, for a time; who may ask and who approves is said by its rule.
 
-        The role is given when all stages have approved; by a rule for emergencies, at once.
+        The role is given when all stages have approved, or later, at `from`; in an emergency at once.
         """
         return _made(context, await self.requests.ask(context.write, body.given()))
 
@@ -212,8 +267,7 @@ class OneAccessRequest(AccessRequestEndpoint):
         visible = self.visible(context)
         async with self.database.snapshot() as connection:
             request = await access_requests.read(connection, id, self.requests.now(), visible)
-            (shown,) = await self.answered(connection, [request])
-        return shown
+            return await self.answered(context, connection, request)
 
     @operation.login
     @operation.named("cancelAccessRequest")
@@ -242,5 +296,24 @@ class DecisionAboutRequest(AccessRequestEndpoint):
         """
         saved = await self.requests.decide(context.write, id, body.given(), self.visible(context))
         async with self.database.snapshot() as connection:
-            (shown,) = await self.answered(connection, [saved.record])
-        return shown
+            return await self.answered(context, connection, saved.record)
+
+
+class ClosingOfEmergency(AccessRequestEndpoint):
+    """``/api/access-request/{id}/closing``."""
+
+    @operation.login
+    @operation.named("closeEmergency")
+    @operation.dry_run
+    @operation.logged("access-request", "close an emergency", "UPDATE")
+    @operation.refuses_keys("an emergency is closed once")
+    @operation.refuses(NotFound, Conflict)
+    @operation.example_body({"reason": "The database was down"})
+    async def on_post(self, context: RequestContext, body: ClosingBody, id: int) -> AccessRequest:
+        """Close an emergency of somebody else, who was given a role at once.
+
+        Those who may decide about requests for the role may do it. Until then it is a finding.
+        """
+        saved = await self.requests.close(context.write, id, body.reason, self.visible(context))
+        async with self.database.snapshot() as connection:
+            return await self.answered(context, connection, saved.record)

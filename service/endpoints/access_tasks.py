@@ -5,8 +5,8 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
+from service.administration.access_requests.asking import LONGEST
 from service.administration.access_requests.on_behalf import Submission, Submitted
-from service.administration.access_requests.requests import LONGEST
 from service.administration.unit_of_work import Saved
 from service.authz.engine.rules import ACCOUNT
 from service.endpoints.access_evaluation import Evaluation

@@ -25,7 +25,8 @@ class NoticeFacts(Schema, omit_defaults=True):
     `factor` and `name` are those of a second factor; `name` and `account` those of an API key; `givenRoles`,
     `takenRoles` and `changedRoles` are codes, `from`, `until` and `reason` those of a single assignment;
     `until` is the end of a ban too; `email` is the address that is used from then on. `role` ends in about
-    so many `days`, by the assignment with that id.
+    so many `days`, by the assignment with that id. `request` is the id of an access request, of `account` or
+    of the reader; `state` is how it has ended.
     """
 
     factor: Annotated[str, Meta(examples=["totp"])] | None = None
@@ -41,6 +42,8 @@ class NoticeFacts(Schema, omit_defaults=True):
     role: Annotated[str, Meta(examples=["auditor"])] | None = None
     days: Annotated[str, Meta(examples=["7"])] | None = None
     assignment: str | None = None
+    request: str | None = None
+    state: Annotated[str, Meta(examples=["approved"])] | None = None
 
 
 class Notice(Schema):

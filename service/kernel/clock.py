@@ -22,6 +22,11 @@ def from_seconds(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
+def whole_milliseconds(moment: datetime) -> datetime:
+    """Return ``moment`` in whole milliseconds, as answers show times, rounded down."""
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
 class AtMostEvery:
     """Says when something may be done: the first time, and then once in ``seconds`` at most.
 

@@ -12,7 +12,10 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """A code, the title of its Button, and the endpoints that it opens, such as ``GET /api/user/list``."""
+    """A code, the title of its Button, and the endpoints that it opens, such as ``GET /api/user/list``.
+
+    A code that opens none is asked for by a line of ``policies/accounts.csv``.
+    """
 
     code: str
     title: str
@@ -330,6 +333,12 @@ CATALOGUE: Final = (
         "Activity",
         "activity",
         ("list", "Read sign-ins and refusals by hour", "GET /api/system/activity"),
+    ),
+    _page(
+        "access-request",
+        "Access requests",
+        "hand",
+        ("list", "Read the requests for roles of all"),
     ),
 )
 """All pages, in the order of the menu."""

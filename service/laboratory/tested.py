@@ -53,6 +53,12 @@ def catalogue_cases(pages: Iterable[Page]) -> Document[TableFile]:
     pages = tuple(pages)
     codes = sorted(permissions(pages))
     opened = {endpoint: sorted(each) for endpoint, each in codes_by_endpoint(pages).items()}
+    # A code that opens no endpoint may still open a resource of another service.
+    bound = {
+        f"GET /catalogue/{code.replace(':', '-')}": [code]
+        for code in codes
+        if not any(code in each for each in opened.values())
+    }
     holders = {
         "exact": codes,
         "everything": ["*"],
@@ -60,11 +66,16 @@ def catalogue_cases(pages: Iterable[Page]) -> Document[TableFile]:
         "pattern": sorted({":".join([code.partition(":")[0], *["*"] * code.count(":")]) for code in codes}),
     }
     roles = {code.replace(":", "-"): code for code in codes}
-    cases = [*_requests(opened, [*holders]), *_codes(codes, [*holders]), *_asking(roles, [*holders])]
+    cases = [
+        *_requests(opened, [*holders]),
+        *_bound(bound, [*holders]),
+        *_codes(codes, [*holders]),
+        *_asking(roles, [*holders]),
+    ]
     table = TableFile(
         {_NOBODY: [], **holders},
         cases,
-        registered={name: [*each] for name, each in opened.items()},
+        registered={name: [*each] for name, each in (opened | bound).items()},
         codes=[*codes],
         requestable={role: Requestable(code, [Stage(code)]) for role, code in roles.items()},
     )
@@ -78,6 +89,14 @@ def _requests(opened: dict[str, list[str]], holders: list[str]) -> Iterator[Case
         line, through = (str(Rule(layer, endpoint, codes[0])) for layer in (ENDPOINT, RESOURCE))
         yield Case(holders, request, "allow", ENDPOINT, line=line, through=through)
         yield Case(_NOBODY, request, "deny", RESOURCE, required=codes)
+
+
+def _bound(bound: dict[str, list[str]], holders: list[str]) -> Iterator[Case]:
+    """Yield who passes a resource to which the Button of each other code is bound."""
+    for name, (code,) in bound.items():
+        asks = Asks(RESOURCE, name)
+        yield Case(holders, asks, "allow", RESOURCE, line=str(Rule(RESOURCE, name, code)))
+        yield Case(_NOBODY, asks, "deny", RESOURCE, required=[code])
 
 
 def _codes(codes: list[str], holders: list[str]) -> Iterator[Case]:

@@ -113,6 +113,24 @@ WORDS: Final[Mapping[str, Words]] = {
         ),
     ),
     "banned": _notice("Your account is banned", f"{_ACCOUNT.capitalize()} is banned until {{until}}."),
+    "access_request_made": Words(
+        "Somebody asks for a role",
+        (
+            "{account} asks for the role {role} at {site}.",
+            "You may decide about it: log in, and look at the access request {request}.",
+        ),
+    ),
+    "access_request_ended": Words(
+        "Your request for a role has ended",
+        (f"The request {{request}} of {_ACCOUNT} for the role {{role}} has ended: it is {{state}}.",),
+    ),
+    "emergency_given": Words(
+        "A role was given in an emergency",
+        (
+            "{account} was given the role {role} at {site} at once, in an emergency, until {until}.",
+            "Look at what it is used for, and close the access request {request} with a reason.",
+        ),
+    ),
     "test": Words(
         "A mail for a test",
         ("An operator of {site} has sent this mail, to see whether mails arrive. They do.",),

@@ -4,7 +4,7 @@ A notice, and the mail beside it, are written in the transaction of what they te
 address that the user has confirmed last; to no other one, since a stranger may own it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
@@ -100,6 +100,23 @@ class Notices:
         if also not in (None, owner.email):
             shown = _shown(new, owner, owner.create_time)
             await self._outbox.put(connection, Letter(kind, str(also), user_id, shown))
+
+    async def tell_each(
+        self,
+        connection: Connection,
+        user_ids: Collection[int],
+        kind: NoticeKind,
+        by: ActedBy,
+        facts: Facts = _NO_FACTS,
+    ) -> None:
+        """Tell several users of the same, which has no link: ``kind`` with ``facts``."""
+        if not user_ids:
+            return
+        new = _notice(0, kind, by, facts, None)
+        for owner in await notices.add_each(connection, new, user_ids):
+            if owner.email is not None and self._outbox is not None and self._outbox.enabled:
+                shown = _shown(new, owner, owner.create_time)
+                await self._outbox.put(connection, Letter(kind, owner.email, owner.user_id, shown))
 
     async def of_login(self, database: Database, user_id: int, address: str, user_agent: str) -> None:
         """Tell a user of a login from a device that is new to the account. Raises ``Unavailable``.

@@ -6,8 +6,8 @@ whenever a job stores that. Callers that change one have read it ``for_update``,
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
@@ -21,12 +21,14 @@ from service.records.assignments import instant
 from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of, sorts_of
 from service.records.database.row_mapper import RowMapper
+from service.records.schema.of_users import notice
 from service.records.schema.requests import access_decision, access_request
+from service.records.schema.rights import user
 
 State: TypeAlias = Literal["pending", "approved", "denied", "expired", "cancelled", "failed"]
 """What has become of a request."""
 Verdict: TypeAlias = Literal["approve", "deny"]
-"""What somebody has decided."""
+"""What somebody decides about a pending request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +67,8 @@ class NewRequest:
 class AccessRequest(NewRequest):
     """A request. ``complete``: all stages have passed, and it waits for its beginning.
 
-    One that has ended has ``end_time``; ``ended_by`` is who ended it, None for nobody, and ``assignment_id``
-    the assignment of one that was approved.
+    One that has ended has ``end_time``; ``ended_by`` is who ended it, None for nobody. One that was approved
+    has its ``assignment_id``, and from when until when that was given.
     """
 
     id: int
@@ -76,21 +78,58 @@ class AccessRequest(NewRequest):
     ended_by: str | None
     end_reason: str | None
     assignment_id: int | None
+    granted_from: datetime | None
+    granted_until: datetime | None
     version: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessDecision:
-    """What somebody decided about a request; ``stages`` are those that they were entitled to decide."""
+    """What somebody decided about a request; ``stages`` are those that they were entitled to decide.
+
+    ``close`` is said of an emergency, once.
+    """
 
     user_id: int
     user_name: str
-    decision: Verdict
+    decision: Verdict | Literal["close"]
     reason: str
     valid_until: datetime | None
     stages: tuple[int, ...]
     decision_ids: tuple[str, ...]
     create_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The assignment of a request that was approved, and its window."""
+
+    assignment_id: int
+    granted_from: datetime
+    granted_until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEmergency:
+    """A role that was given at once, and that nobody has closed."""
+
+    id: int
+    user_id: int
+    user_name: str
+    role_code: str
+    end_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A request whose author is to hear how it has ended; ``granted_until`` of one that was approved."""
+
+    id: int
+    user_id: int
+    role_code: str
+    state: State
+    end_reason: str | None
+    granted_until: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +152,26 @@ class Visible:
 SORTS: Final = sorts_of(access_request, "id", "create_time", "deadline", "user_name", "role_code")
 """The columns by which a list of requests can be sorted."""
 
+ENDED: Final = "access_request_ended"
+"""The kind of the notice by which authors hear how their requests have ended."""
+
 _DECISION: Final = RowMapper(AccessDecision, access_decision)
+_OPEN: Final = RowMapper(OpenEmergency, access_request)
+_ENDED: Final = RowMapper(Ended, access_request)
+_CLOSED: Final = sa.exists().where(
+    access_decision.c.request_id == access_request.c.id, access_decision.c.decision == "close"
+)
+IS_OPEN: Final = sa.and_(access_request.c.emergency, access_request.c.state == "approved", ~_CLOSED)
+"""The condition of an emergency that nobody has closed."""
+
+
+def _over(at: datetime | None) -> sa.ColumnElement[bool]:
+    table = access_request.c
+    return (table.state == "pending") & ~table.complete & (table.deadline <= instant(at))
 
 
 def _state(at: datetime) -> sa.ColumnElement[State]:
-    table = access_request.c
-    over = (table.state == "pending") & ~table.complete & (table.deadline <= instant(at))
-    return sa.case((over, "expired"), else_=table.state)
+    return sa.case((_over(at), "expired"), else_=access_request.c.state)
 
 
 def _records(at: datetime) -> RowMapper[AccessRequest]:
@@ -138,6 +190,11 @@ async def create(connection: AsyncConnection, new: NewRequest) -> AccessRequest:
     pending = sa.select(access_request.c.id).where(same, access_request.c.state == "pending")
     if (other := (await connection.execute(pending)).scalar_one_or_none()) is not None:
         raise Conflict("You have asked for this role already", rule="unique", accessRequestId=other)
+    if new.emergency:
+        lasts = access_request.c.granted_until > instant(new.create_time)
+        given = sa.select(access_request.c.id).where(same, access_request.c.emergency, lasts).limit(1)
+        if (other := (await connection.execute(given)).scalar_one_or_none()) is not None:
+            raise Conflict("You were given this role already", rule="unique", accessRequestId=other)
     written = sa.insert(access_request).values(columns).returning(*records.columns)
     return await records.returned(connection, written)
 
@@ -220,23 +277,25 @@ async def end(
     *,
     by: str | None,
     reason: str | None = None,
-    assignment_id: int | None = None,
+    granted: Granted | None = None,
 ) -> None:
-    """End a pending request for good."""
+    """End a pending request for good; one that is approved was ``granted``."""
     values = {"state": state, "end_time": at, "ended_by": by, "end_reason": reason}
+    if granted is not None:
+        values |= asdict(granted)
     await connection.execute(
         sa.update(access_request)
         .where(access_request.c.id == request_id)
-        .values(**values, assignment_id=assignment_id, version=access_request.c.version + 1)
+        .values(**values, version=access_request.c.version + 1)
     )
 
 
-async def wait(connection: AsyncConnection, request_id: int, *, complete: bool) -> None:
-    """Store whether all stages of a pending request have passed, so that it waits for its beginning."""
+async def wait(connection: AsyncConnection, request_id: int) -> None:
+    """Store that all stages of a pending request have passed: it waits for its beginning."""
     await connection.execute(
         sa.update(access_request)
         .where(access_request.c.id == request_id)
-        .values(complete=complete, version=access_request.c.version + 1)
+        .values(complete=True, version=access_request.c.version + 1)
     )
 
 
@@ -263,17 +322,60 @@ async def fail_all(
 
 async def expire(connection: AsyncConnection, at: datetime, *, user_id: int | None = None) -> list[int]:
     """Store that requests have expired at their deadline, of all users or of one; return their ids."""
-    table = access_request.c
-    over = (table.state == "pending") & ~table.complete & (table.deadline <= instant(at))
+    table, over = access_request.c, _over(at)
     if user_id is not None:
         over &= table.user_id == user_id
     ended = sa.update(access_request).where(over).values(state="expired", end_time=table.deadline)
     return list((await connection.execute(ended.returning(table.id))).scalars())
 
 
-async def beginning(connection: AsyncConnection, at: datetime) -> list[int]:
-    """Return the ids of the pending requests whose beginning has come, by it."""
+def _begun(at: datetime | None) -> sa.ColumnElement[bool]:
+    """Return the condition that all stages have passed and the beginning has come; others have expired."""
     table = access_request.c
-    begun = (table.state == "pending") & (table.valid_from <= instant(at))
-    chosen = sa.select(table.id).where(begun).order_by(table.valid_from, table.id)
+    return (table.state == "pending") & table.complete & (table.valid_from <= instant(at))
+
+
+async def beginning(connection: AsyncConnection, at: datetime) -> list[int]:
+    """Return the ids of the requests that are to be decided anew, since their beginning has come, by it."""
+    table = access_request.c
+    chosen = sa.select(table.id).where(_begun(at)).order_by(table.valid_from, table.id)
     return list((await connection.execute(chosen)).scalars())
+
+
+async def open_emergencies(connection: AsyncConnection) -> list[OpenEmergency]:
+    """Return the emergencies that nobody has closed, the oldest first."""
+    chosen = sa.select(*_OPEN.columns).where(IS_OPEN).order_by(access_request.c.id)
+    return await _OPEN.all(connection, chosen)
+
+
+def _untold() -> sa.ColumnElement[bool]:
+    """Return the condition that a request ended within a day and its author has not heard of it.
+
+    Who withdrew one knows, and who was given a role at once.
+    """
+    table = access_request.c
+    known = (
+        (notice.c.user_id == table.user_id)
+        & (notice.c.kind == ENDED)
+        & (notice.c.facts["request"].astext == sa.cast(table.id, sa.Text))
+    )
+    ended = table.end_time > sa.func.statement_timestamp() - timedelta(days=1)
+    return (
+        ended
+        & table.state.in_(("approved", "denied", "expired", "failed"))
+        & ~table.emergency
+        & sa.exists().where(user.c.id == table.user_id)
+        & ~sa.exists().where(known).correlate(access_request)
+    )
+
+
+async def to_tell(connection: AsyncConnection, most: int) -> list[Ended]:
+    """Return at most ``most`` requests of which their authors are to be told how they have ended."""
+    chosen = sa.select(*_ENDED.columns).where(_untold()).order_by(access_request.c.id).limit(most)
+    return await _ENDED.all(connection, chosen)
+
+
+async def is_due(connection: AsyncConnection) -> bool:
+    """Return whether a request begins or has expired, or an author is to be told how one has ended."""
+    asked = (sa.exists().where(condition) for condition in (_over(None), _begun(None), _untold()))
+    return bool(await connection.scalar(sa.select(sa.or_(*asked))))

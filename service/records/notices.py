@@ -31,6 +31,9 @@ NoticeKind: TypeAlias = Literal[
     "roles_changed",
     "role_ends",
     "banned",
+    "access_request_made",
+    "access_request_ended",
+    "emergency_given",
 ]
 """What somebody is told."""
 ActedBy: TypeAlias = Literal["self", "administrator", "operator"]
@@ -69,6 +72,7 @@ class Notice(NewNotice):
 class Told:
     """Who was told, and when; ``email`` is the last address that the user has confirmed."""
 
+    user_id: int
     user_name: str
     email: str | None
     create_time: datetime
@@ -88,17 +92,19 @@ _LAST_SEEN: Final = PreparedSelect(
 
 async def add(connection: AsyncConnection, new: NewNotice) -> Told | None:
     """Write a notice, and return whom it is for; None, and nothing is written, if there is no such user."""
+    return next(iter(await add_each(connection, new, [new.user_id])), None)
+
+
+async def add_each(connection: AsyncConnection, new: NewNotice, user_ids: Collection[int]) -> list[Told]:
+    """Write a notice like ``new`` to each of these users; return whom it is for, without unknown users."""
     values = asdict(new)
     chosen = sa.select(user.c.id, *(sa.literal(values[name], notice.c[name].type) for name in _COLUMNS))
-    rows = sa.insert(notice).from_select(["user_id", *_COLUMNS], chosen.where(user.c.id == new.user_id))
-    of_user = sa.select(user.c.user_name, user.c.recovery_email).where(user.c.id == new.user_id)
-    statement = rows.returning(
-        of_user.with_only_columns(user.c.user_name).scalar_subquery(),
-        of_user.with_only_columns(user.c.recovery_email).scalar_subquery(),
-        notice.c.create_time,
-    )
-    row = (await connection.execute(statement)).one_or_none()
-    return None if row is None else Told(*row)
+    among = user.c.id == sa.any_(sa.literal(list(user_ids), sa.ARRAY(sa.BigInteger)))
+    rows = sa.insert(notice).from_select(["user_id", *_COLUMNS], chosen.where(among).order_by(user.c.id))
+    written = rows.returning(notice.c.user_id, notice.c.create_time).cte("written")
+    owners = sa.select(user.c.id, user.c.user_name, user.c.recovery_email, written.c.create_time)
+    statement = owners.join(written, written.c.user_id == user.c.id).order_by(user.c.id)
+    return [Told(*row) for row in await connection.execute(statement)]
 
 
 async def told_within(connection: AsyncConnection, user_id: int, kind: NoticeKind, ago: timedelta) -> bool:

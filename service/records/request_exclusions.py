@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import array
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records.access_requests import IS_OPEN
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.of_users import account_token
 from service.records.schema.requests import access_request, access_request_exclusion
@@ -24,7 +25,7 @@ Why: TypeAlias = Literal["account", "codes", "credentials"]
 
 @dataclass(frozen=True, slots=True)
 class PendingStages:
-    """A pending request: the role, the codes of its stages, and whether approvers must grant the role's."""
+    """A request: the role, the codes of its stages, and whether approvers must be able to grant its codes."""
 
     id: int
     role_id: int
@@ -74,17 +75,21 @@ _GROUND: Final = RowMapper(
 )
 _ITS_CIRCLE: Final = sa.union_all(
     sa.select(access_request.c.id).where(access_request.c.user_id == _USER, _IS_PENDING),
+    sa.select(access_request.c.id).where(access_request.c.user_id == _USER, access_request.c.emergency),
     sa.select(access_request_exclusion.c.request_id).where(access_request_exclusion.c.user_id == _USER),
 )
 _PENDING_OF_CIRCLE: Final = (
     sa.select(*_PENDING.columns)
-    .where(_IS_PENDING, access_request.c.id.in_(_ITS_CIRCLE))
+    .where(_IS_PENDING | IS_OPEN, access_request.c.id.in_(_ITS_CIRCLE))
     .order_by(access_request.c.id)
 )
 
 
 async def pending_of_circle(connection: AsyncConnection, user_id: int) -> list[PendingStages]:
-    """Return the pending requests whose author is the user, or stands behind the user, by id."""
+    """Return the requests whose author is the user, or stands behind the user, by id.
+
+    Pending ones, and emergencies that nobody has closed.
+    """
     rows = await connection.execute(_PENDING_OF_CIRCLE, {"user_id": user_id})
     return [_PENDING.of(row) for row in rows]
 

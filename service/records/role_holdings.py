@@ -22,7 +22,7 @@ from service.kernel.identity import Kind
 from service.records import assignments, bans, factors, role_lives, roles
 from service.records.assignments import Present, Source, assigned, of_user
 from service.records.database.paging import Page
-from service.records.schema.rights import menu, role, role_code_life, role_menu, user, user_ban
+from service.records.schema.rights import menu, role, role_code_life, role_menu, user, user_ban, user_role
 
 Roles: TypeAlias = tuple[str, ...]
 """The codes of all roles of a user, sorted."""
@@ -330,6 +330,19 @@ async def changing(
             held = role_codes[each.role_id], each.valid_from, each.valid_until
             of_user.setdefault(name, []).append(held)
     return of_user
+
+
+async def windows_of(
+    connection: AsyncConnection, user_id: int, at: datetime
+) -> list[tuple[str, datetime | None, datetime | None]]:
+    """Return the assignments of a user, in force and later: role code, beginning and end, by id."""
+    statement = (
+        sa.select(role.c.role_code, user_role.c.valid_from, user_role.c.valid_until)
+        .join(role, role.c.id == user_role.c.role_id)
+        .where(user_role.c.user_id == user_id, assignments.not_ended(assignments.instant(at)))
+    )
+    rows = await connection.execute(statement.order_by(user_role.c.id))
+    return [(role_code, begin, end) for role_code, begin, end in rows]
 
 
 async def names_by_roles(

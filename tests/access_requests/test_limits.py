@@ -107,3 +107,31 @@ async def test_an_approval_counts_no_more_once_its_giver_has_a_password_of_the_a
     waiting = await decide(crane, request)
 
     assert (waiting.status, waiting.json["data"]["state"]) == (200, "pending")
+
+
+async def test_who_lists_access_requests_reads_those_of_all_and_decides_none(house: Inside) -> None:
+    await ruled(house)
+    heron, reader = (
+        await member(house, "heron-1"),
+        await member(house, "reader", "system:access-request:list"),
+    )
+    detail = await member(house, "detail", "system:user:detail")
+    request = await asked(heron)
+
+    seen = [(await who.ask("GET", f"{ASKED}/{request['id']}")).status for who in (reader, detail)]
+    refused = await decide(reader, request)
+
+    assert seen == [200, 404]
+    assert (refused.status, refused.json["layer"]) == (403, "approve")
+
+
+async def test_from_and_until_of_what_was_approved_are_those_of_the_assignment(house: Inside) -> None:
+    await ruled(house)
+    heron, kestrel = await people(house)
+    request, end = await asked(heron), after(60)
+
+    approved = (await decide(kestrel, request, until=end)).json["data"]
+
+    assert (request["from"], request["until"]) == (None, None)
+    assert (approved["until"], approved["duration"]) == (end, request["duration"])
+    assert approved["from"] == approved["endTime"]

@@ -40,6 +40,7 @@ class Person:
     app: int = 0
     codes: list[str] = field(default_factory=list)
     passkey: Passkey = field(default_factory=lambda: Passkey("id.example.com", ORIGIN))
+    password: str = PASSWORD
 
     async def ask(self, method: str, target: str, body: Any = None) -> Answer:
         """Send a request with the person's token."""
@@ -51,11 +52,10 @@ class Person:
         assert answer.status in (200, 201), answer.body
         return answer.json["data"]
 
-    async def first_step(self, password: str = PASSWORD, **other: str) -> Answer:
+    async def first_step(self, password: str | None = None, **other: str) -> Answer:
         """Send name and password."""
-        return await public(
-            self.site, "/api/auth/login", {"userName": self.name, "password": password, **other}
-        )
+        body = {"userName": self.name, "password": password or self.password, **other}
+        return await public(self.site, "/api/auth/login", body)
 
     async def challenged(self) -> dict[str, Any]:
         """Return the refusal of a first step with the right password."""

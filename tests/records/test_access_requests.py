@@ -93,7 +93,7 @@ async def test_a_request_is_expired_from_its_deadline_on_unless_all_stages_have_
     before = await shown(connection, made, NOW + HOUR - timedelta(milliseconds=1))
     assert (before.state, late.state, late.end_time) == ("pending", "expired", NOW + HOUR)
 
-    await access_requests.wait(connection, made.id, complete=True)
+    await access_requests.wait(connection, made.id)
 
     assert (await shown(connection, made, NOW + HOUR)).state == "pending"
     assert await access_requests.expire(connection, NOW + HOUR) == []
@@ -162,7 +162,10 @@ async def test_requests_begin_in_the_order_of_their_beginnings(connection: Async
     late = replace(ASKED, valid_from=NOW + HOUR, role_id=8)
     second = await access_requests.create(connection, late)
     first = await access_requests.create(connection, replace(late, valid_from=NOW, role_id=9))
-    await access_requests.create(connection, ASKED)
+    unapproved = await access_requests.create(connection, replace(late, valid_from=NOW, role_id=10))
+    for made in (second, first, await access_requests.create(connection, ASKED)):
+        await access_requests.wait(connection, made.id)
 
+    assert unapproved.state == "pending"
     assert await access_requests.beginning(connection, NOW) == [first.id]
     assert await access_requests.beginning(connection, NOW + HOUR) == [first.id, second.id]

@@ -30,6 +30,7 @@ ACTIONS = {
     "mail": "list",
     "doctor": "read",
     "activity": "list",
+    "access-request": "list",
 }
 CODES = {f"system:{page}:{action}" for page, actions in ACTIONS.items() for action in actions.split()}
 # What each seeded route asks of its caller by its own declaration; the empty set is "a login".

@@ -84,6 +84,7 @@ OTHERWISE = {
     "POST /api/user/{id}/keys",
     "PUT /api/user/profile/password",
     "POST /api/access-request/{id}/decision",  # of a request that somebody else has made
+    "POST /api/access-request/{id}/closing",
     "POST /api/access-request",  # for a role that has a rule
     "POST /access/v1/requests",  # with a token that binds it to a denial
     *PROOFS,

@@ -494,6 +494,7 @@ WALKED_EXTERNAL: Final = {
         ),
         "tests/access_requests/test_requests.py",
     ),
+    "POST /api/access-request/{id}/closing": "tests/access_requests/test_emergencies.py",
     **dict.fromkeys(
         ("POST /api/user/{id}/keys", "DELETE /api/user/{id}/keys/{key_id}"),
         "tests/api_keys/test_endpoints.py",

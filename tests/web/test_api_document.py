@@ -23,7 +23,7 @@ from tests.docs.pages import ROOT, between, rows
 Document = dict[str, Any]
 
 VERBS = (
-    "accept|assign|ban|cancel|change|check|compare|confirm|create|decide|delete|download|end|explain|export|find|get|import|introspect|invite|issue|kick|list|log|mark|"
+    "accept|assign|ban|cancel|change|check|close|compare|confirm|create|decide|delete|download|end|explain|export|find|get|import|introspect|invite|issue|kick|list|log|mark|"
     "patch|pause|preview|refresh|reload|request|reset|restore|revoke|run|set|start|step|unban|update|upload|verify"
 )
 OK = ("200", "201")

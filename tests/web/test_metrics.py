@@ -218,6 +218,7 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 FOUND = InDatabase(
     newest=7,
     tamperings=0,
+    emergencies=0,
     workers=[
         PolicyWorker("a", 7, None, NOW, "d", {"version": "1", "settings": {"auth": "x"}, "parts": {}}),
         PolicyWorker("b", 6, None, NOW, "d", {"version": "1", "settings": {"auth": "y"}, "parts": {}}),

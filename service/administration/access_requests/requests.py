@@ -1,8 +1,8 @@
 """Asking for roles, deciding about requests, and giving what was approved, each in a unit of work."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -10,62 +10,67 @@ import structlog
 
 from service.administration import change_log
 from service.administration.access_requests import exclusions, passing
+from service.administration.access_requests.asking import new_request, require_shorter, rule_of, until_of
+from service.administration.access_requests.counting import Approval, approvals_of, approvers_of
+from service.administration.access_requests.effects import Effect, effect_of
 from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
-from service.authz.engine.policy import Decision
+from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import APPROVE, REQUEST
-from service.errors import Conflict, PermissionDenied, ValidationFailed
-from service.kernel.clock import from_seconds
+from service.authz.invariants.statements import Invariants
+from service.errors import Conflict, PermissionDenied
+from service.kernel.clock import from_seconds, whole_milliseconds
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
-from service.kernel.origin import values_change
+from service.kernel.origin import FieldChange, values_change
 from service.kernel.request_objects import Whose, ask, ask_at_once, role_of, stage_for, without_grant
 from service.kernel.write import Write
+from service.mail.notices import Notices
 from service.records import (
     access_requests,
     accounts,
     assignments,
     request_exclusions,
-    request_rules,
     role_rights,
     roles,
     user_list,
 )
-from service.records.access_requests import AccessDecision, AccessRequest, NewRequest, Visible
+from service.records.access_requests import AccessDecision, AccessRequest, Granted, Visible
 from service.records.assignments import Given
 from service.records.database.transactions import Connection
-from service.records.request_rules import RequestRule
 
 _log = structlog.get_logger(__name__)
 
-LONGEST: Final = "longest"
-"""As a ``duration``: as long as the rule allows."""
-NO_ROLE: Final = "There is no such role that can be asked for"
+TOO_FEW: Final = "Too few of its approvals count at its start"
 
 
-@dataclass(frozen=True, slots=True)
-class _Approval:
-    """An approval that counts: in which stages it may, and until when it lets the role be given."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked(AccessRequest):
+    """A request that was made just now, and what giving its role would do; None if it was given."""
 
-    stages: Collection[int]
-    valid_until: datetime | None
+    effect: Effect | None
 
 
 class AccessRequests:
     """Requests for roles. ``now`` is the session store's time, in seconds since the epoch.
 
-    All raise ``NotFound`` for a request that the caller may not see, and what ``RightsUnits`` raises.
+    ``invariants`` are the statements that a grant may not break. All raise ``NotFound`` for a request that
+    the caller may not see, and what ``RightsUnits`` raises.
     """
 
-    def __init__(self, units: RightsUnits, now: Callable[[], float]) -> None:
+    def __init__(
+        self, units: RightsUnits, now: Callable[[], float], notices: Notices, invariants: Invariants
+    ) -> None:
         self._units = units
         self._now = now
+        self._notices = notices
+        self._invariants = invariants
 
     def now(self) -> datetime:
         """Return the instant by which requests expire and begin."""
         return from_seconds(self._now())
 
-    async def ask(self, write: Write, given: Mapping[str, Any]) -> Saved[AccessRequest]:
+    async def ask(self, write: Write, given: Mapping[str, Any]) -> Saved[Asked]:
         """Ask for the role ``role_id`` or ``role_code``.
 
         Raises ``ValidationFailed`` with the field that breaks the rule, ``PermissionDenied`` if the caller
@@ -81,8 +86,31 @@ class AccessRequests:
                 return decision
 
             made = await self.make(unit, given, unit.caller, allow)
-            await unit.made(made)
-        return Saved(made)
+            effect = await self.effect(unit.connection, unit.check.policy, made)
+            asked = Asked(**_fields(made), effect=effect)
+            await unit.made(asked)
+        return Saved(asked)
+
+    async def effect(self, connection: Connection, policy: Policy, request: AccessRequest) -> Effect | None:
+        """Return what it would do to give the role of a pending request; None for one that has ended."""
+        if request.state != "pending":
+            return None
+        return await effect_of(connection, policy, self._invariants, request, self.now())
+
+    async def _tell_approvers(self, unit: UnitOfWork, request: AccessRequest) -> None:
+        """Tell those who may decide about a request that it was made, or given at once."""
+        if request.state not in ("pending", "approved"):
+            return
+        facts = {
+            "role": request.role_code,
+            "account": request.user_name,
+            "request": str(request.id),
+            "until": request.granted_until,
+            "reason": request.reason,
+        }
+        kind: Final = "access_request_made" if request.state == "pending" else "emergency_given"
+        approvers = await approvers_of(unit, request, self.now())
+        await self._notices.tell_each(unit.connection, approvers, kind, "administrator", facts)
 
     async def make(
         self, unit: UnitOfWork, given: Mapping[str, Any], author: Caller, allow: Callable[[str], Decision]
@@ -91,12 +119,12 @@ class AccessRequests:
 
         ``allow`` returns the decision that lets them pass an object of the layer ``request``, or raises.
         """
-        rule = await _rule_of(unit.connection, given)
+        rule = await rule_of(unit.connection, given)
         change_log.concerns(change_log.role_target(rule.role_code))
         decision = allow(ask_at_once(rule.role_code) if rule.emergency else ask(rule.role_code))
-        new = _new(author, rule, given, decision, self.now())
+        new = new_request(author, rule, given, decision, self.now())
         role = await roles.read(unit.connection, rule.role_id)
-        until = _until(new, new.create_time)
+        until = until_of(new, new.create_time)
         require_demands(role, Given(role.id, new.valid_from, until, new.reason), new.create_time)
         unit.authorized()
         made = await access_requests.create(unit.connection, new)
@@ -105,7 +133,9 @@ class AccessRequests:
         if rule.emergency:
             await self._give(unit, made, ())
             made = await access_requests.read(unit.connection, made.id, self.now())
-            unit.follow_ups.append(partial(_alert, made))
+            if made.state == "approved":
+                unit.follow_ups.append(partial(_alert, made))
+        await self._tell_approvers(unit, made)
         return made
 
     async def cancel(self, write: Write, request_id: int) -> Saved[None]:
@@ -142,7 +172,8 @@ class AccessRequests:
             request = await access_requests.read(connection, request_id, now, visible, for_update=True)
             change_log.concerns(change_log.role_target(request.role_code))
             known = (await access_requests.decisions(connection, [request_id]))[request_id]
-            if any(decided.user_id == unit.caller.user_id for decided in known):
+            mine = (each for each in known if each.user_id == unit.caller.user_id)
+            if any(each.decision != "close" for each in mine):
                 return Saved(request)
             _require_pending(request)
             made = await self._decision(unit, request, given, now)
@@ -156,6 +187,53 @@ class AccessRequests:
             else:
                 await self._proceed(unit, request, [*known, made], now)
             return Saved(await access_requests.read(connection, request_id, now))
+
+    async def close(
+        self, write: Write, request_id: int, reason: str, visible: Visible | None
+    ) -> Saved[AccessRequest]:
+        """Close an emergency: somebody else, who may decide about the request, has looked at it.
+
+        Raises as ``decide``, and ``Conflict`` for what is no emergency, or is closed.
+        """
+        async with self._units.of_rights(write) as unit:
+            unit.check.require_session("approve")
+            connection, now = unit.connection, self.now()
+            request = await access_requests.read(connection, request_id, now, visible, for_update=True)
+            change_log.concerns(change_log.role_target(request.role_code))
+            if not request.emergency or request.state != "approved":
+                raise Conflict("No role was given by it in an emergency", rule="history")
+            made = await self._decision(unit, request, {"decision": "close", "reason": reason}, now)
+            known = (await access_requests.decisions(connection, [request_id]))[request_id]
+            if closed := next((each for each in known if each.decision == "close"), None):
+                raise Conflict(f"{closed.user_name} has closed it", rule="history")
+            await access_requests.decide(connection, request_id, made)
+            ids = ", ".join(made.decision_ids)
+            unit.changes += _told(request, f"closed by {made.user_name} ({ids})")
+        return Saved(request)
+
+    async def begin(
+        self, write: Write, request_id: int, failed: str | None = None
+    ) -> tuple[AccessRequest, Sequence[FieldChange]]:
+        """Give the role of a request whose beginning has come, or end it as failed: all is decided anew.
+
+        ``write`` is the operator's. Returns the request, and what has changed. ``failed`` says why the role
+        can't be given; without it raises ``ValidationFailed`` and ``Conflict`` where the role or an invariant
+        forbids the grant.
+        """
+        async with self._units.of_rights(write) as unit:
+            now = self.now()
+            request = await access_requests.read(unit.connection, request_id, now, for_update=True)
+            if request.state != "pending" or request.valid_from is None or request.valid_from > now:
+                return request, ()
+            known = (await access_requests.decisions(unit.connection, [request_id]))[request_id]
+            approvals = await approvals_of(unit, request, known, now)
+            if failed is None and not _have_passed(request, approvals):
+                failed = TOO_FEW
+            if failed is not None:
+                await _fail(unit, request, now, failed)
+            else:
+                await self._give(unit, request, [*approvals.values()])
+            return await access_requests.read(unit.connection, request_id, now), unit.changes
 
     async def _decision(
         self, unit: UnitOfWork, request: AccessRequest, given: Mapping[str, Any], now: datetime
@@ -175,7 +253,7 @@ class AccessRequests:
             await unit.check.require_roles(unit.connection, [request.role_id])
         until = given.get("valid_until")
         if until is not None:
-            _require_shorter(request, until, now)
+            require_shorter(request, until, now)
         return AccessDecision(
             user_id=caller.user_id,
             user_name=caller.user_name,
@@ -191,22 +269,24 @@ class AccessRequests:
         self, unit: UnitOfWork, request: AccessRequest, decided: Sequence[AccessDecision], now: datetime
     ) -> None:
         """Give the role if all stages have passed and it begins; else let the request wait."""
-        approvals = await _approvals(unit, request, decided, now)
-        entitled = {user_id: approval.stages for user_id, approval in approvals.items()}
-        if not passing.have_passed(entitled, request.stage_approvals):
+        approvals = await approvals_of(unit, request, decided, now)
+        if request.valid_from is not None and request.valid_from <= now:
+            if not _have_passed(request, approvals):
+                await _fail(unit, request, now, TOO_FEW)
+                return
+        elif not _have_passed(request, approvals):
             return
-        if request.valid_from is not None and request.valid_from > now:
-            await access_requests.wait(unit.connection, request.id, complete=True)
+        elif request.valid_from is not None:
+            await access_requests.wait(unit.connection, request.id)
             return
         await self._give(unit, request, [*approvals.values()])
 
-    async def _give(self, unit: UnitOfWork, request: AccessRequest, approvals: Sequence[_Approval]) -> None:
+    async def _give(self, unit: UnitOfWork, request: AccessRequest, approvals: Sequence[Approval]) -> None:
         """Assign the role as it was asked for, and no longer than each approval lets; or end as failed."""
         connection, now = unit.connection, self.now()
-        begins = request.valid_from if request.valid_from is not None and request.valid_from > now else None
-        ends = [_until(request, now), *(each.valid_until for each in approvals)]
-        until = min(end for end in ends if end is not None)
-        new = Given(request.role_id, begins, until, request.reason, "request")
+        ends = [until_of(request, now), *(each.valid_until for each in approvals)]
+        until = whole_milliseconds(min(end for end in ends if end is not None))
+        new = Given(request.role_id, None, until, request.reason, "request")
         target = unit.check.author(request.user_id)
         if not await _may_still_ask(unit, request, now):
             await _fail(unit, request, now, "Its author may no longer ask")
@@ -220,15 +300,25 @@ class AccessRequests:
         require_demands(await roles.read(connection, request.role_id), new, now)
         user = await user_list.read(connection, request.user_id)
         (assignment_id,) = await assignments.give(connection, target, [new])
-        await access_requests.end(
-            connection, request.id, "approved", now, by=unit.caller.user_name, assignment_id=assignment_id
-        )
+        granted = Granted(assignment_id, now, until)
+        by = None if unit.caller.is_operator else unit.caller.user_name
+        await access_requests.end(connection, request.id, "approved", now, by=by, granted=granted)
         await accounts.update(connection, target, {})
         unit.refreshing.add(request.user_id)
-        unit.changes += _told(request, "approved")
+        ids = ", ".join(decision_id for each in approvals for decision_id in each.decision_ids)
+        unit.changes += _told(request, f"approved ({ids or request.asked_decision_id})")
         unit.changes += values_change(
             change_log.user_target(user.user_name), "roles", (), [request.role_code]
         )
+
+
+def _have_passed(request: AccessRequest, approvals: Mapping[int, Approval]) -> bool:
+    entitled = {user_id: approval.stages for user_id, approval in approvals.items()}
+    return passing.have_passed(entitled, request.stage_approvals)
+
+
+def _fields(request: AccessRequest) -> dict[str, Any]:
+    return {name: getattr(request, name) for name in AccessRequest.__dataclass_fields__}
 
 
 async def _alert(request: AccessRequest) -> None:
@@ -262,107 +352,11 @@ def _require_pending(request: AccessRequest) -> None:
         raise Conflict(f"The request has ended: it is {request.state}", rule="history")
 
 
-async def _rule_of(connection: Connection, given: Mapping[str, Any]) -> RequestRule:
-    """Return the rule of the enabled role that is named; ``ValidationFailed`` without one."""
-    role_id, role_code = given.get("role_id"), given.get("role_code")
-    if (role_id is None) == (role_code is None):
-        raise ValidationFailed(("roleId", "Give either roleId or roleCode"))
-    for rule in await request_rules.of_enabled_roles(connection):
-        if role_id == rule.role_id or role_code == rule.role_code:
-            return rule
-    raise ValidationFailed(("roleCode" if role_id is None else "roleId", NO_ROLE))
-
-
-def _new(
-    author: Caller, rule: RequestRule, given: Mapping[str, Any], decision: Decision, now: datetime
-) -> NewRequest:
-    """Return the request for a role by its rule; ``ValidationFailed`` with the fields that break it."""
-    begins, until, duration = (given.get(name) for name in ("valid_from", "valid_until", "duration"))
-    if duration == LONGEST:
-        duration = rule.max_duration
-    since = max(now, begins) if begins is not None else now
-    faults = []
-    if (until is None) == (duration is None):
-        faults.append(("duration", "Give either duration or until"))
-    elif duration is not None and duration > rule.max_duration:
-        faults.append(("duration", f"must be at most {rule.max_duration} seconds"))
-    elif until is not None and until <= since:
-        faults.append(("until", "must be after the beginning"))
-    elif until is not None and until - since > timedelta(seconds=rule.max_duration):
-        faults.append(("until", f"must be at most {rule.max_duration} seconds after the beginning"))
-    if begins is not None and rule.emergency:
-        faults.append(("from", "In an emergency the role is given at once"))
-    if rule.reason_required and not (given.get("reason") or "").strip():
-        faults.append(("reason", "The role is asked for with a reason only"))
-    if faults:
-        raise ValidationFailed(*faults)
-    return NewRequest(
-        user_id=author.user_id,
-        user_name=author.user_name,
-        role_id=rule.role_id,
-        role_code=rule.role_code,
-        emergency=rule.emergency,
-        valid_from=begins if begins is not None and begins > now else None,
-        valid_until=until,
-        duration=duration,
-        reason=given.get("reason"),
-        ticket=given.get("ticket"),
-        decision_id=given.get("decision_id"),
-        asked_decision_id=decision.id,
-        stage_codes=rule.stage_codes,
-        stage_approvals=rule.stage_approvals,
-        grant_needed=rule.grant_needed,
-        create_time=now,
-        deadline=now + timedelta(seconds=rule.pending_timeout),
-    )
-
-
-def _until(request: NewRequest, now: datetime) -> datetime:
-    """Return when what is asked for ends, if it begins at ``now`` or later."""
-    begins = max(now, request.valid_from or now)
-    if request.valid_until is not None:
-        return request.valid_until
-    return begins + timedelta(seconds=request.duration or 0)
-
-
-def _require_shorter(request: AccessRequest, until: datetime, now: datetime) -> None:
-    if until <= now:
-        raise ValidationFailed(("until", "must be in the future"))
-    if until > _until(request, now):
-        raise ValidationFailed(("until", "An approval may shorten what was asked for, and not lengthen it"))
-
-
 async def _may_still_ask(unit: UnitOfWork, request: AccessRequest, now: datetime) -> bool:
     """Tell whether the author is neither disabled nor banned, and may ask for the role by what is stored."""
     held = await role_rights.of_enabled_user(unit.connection, request.user_id, now)
     name = ask_at_once(request.role_code) if request.emergency else ask(request.role_code)
     return held is not None and unit.check.ask_of(REQUEST, name, HeldCodes(held.permissions)).allowed
-
-
-async def _approvals(
-    unit: UnitOfWork, request: AccessRequest, decided: Sequence[AccessDecision], now: datetime
-) -> dict[int, _Approval]:
-    """Return the approvals that count now, by user id: each is asked anew, by what is stored."""
-    excluded = await request_exclusions.of_request(unit.connection, request.id)
-    counting: dict[int, _Approval] = {}
-    for decision in decided:
-        if decision.decision != "approve" or decision.user_id in (request.user_id, *excluded):
-            continue
-        rights = await role_rights.of_enabled_user(unit.connection, decision.user_id, now)
-        if rights is None:
-            continue
-        held = HeldCodes(rights.permissions)
-        free = unit.check.ask_of(APPROVE, without_grant(request.role_code), held).allowed
-        if not (free or await unit.check.grants_roles(unit.connection, [request.role_id], held)):
-            continue
-        stages = [
-            number
-            for number in decision.stages
-            if unit.check.ask_of(APPROVE, stage_for(request.role_code, number, "others"), held).allowed
-        ]
-        if stages:
-            counting[decision.user_id] = _Approval(stages, decision.valid_until)
-    return counting
 
 
 def _told(request: AccessRequest, what: str) -> Any:

@@ -45,5 +45,9 @@ export const NOTICES = {
         .filter(Boolean)
         .join(" "),
     banned: () => "Your account was banned",
+    access_request_made: ({ account, role }) => `${account} asks for the role ${role}: you may decide`,
+    access_request_ended: ({ role, state }) => `Your request for the role ${role} has ended: it is ${state}`,
+    emergency_given: ({ account, role }) =>
+      `${account} was given the role ${role} at once, in an emergency: look at it, and close it`,
   }),
 };

@@ -20,7 +20,7 @@ export type AccessKind = "grant" | "request";
 
 export type AccessNeeds = "code" | "login" | "nothing";
 
-/** A request for a role: `from`, `until` and `duration` (seconds) are as it was asked for. */
+/** A request for a role: `from`, `until` and `duration` (seconds) are as it was asked for. Once it is approved, `from` and `until` are those of the assignment as it was given. `breaks` and `held` are of a pending request alone, and null in lists. */
 export interface AccessRequest {
   id: number;
   state: AccessRequestState;
@@ -46,14 +46,18 @@ export interface AccessRequest {
   stages: StageOfRequest[];
   decisions: DecisionOfRequest[];
   version: number;
+  breaks: string[] | null;
+  held: string[] | null;
+  closed: ClosingOfRequest | null;
 }
 
-/** A role to ask for, by its id or its code, and either for how long or until when. */
+/** A role to ask for, by its id or its code, and either for how long or until when. `from` lets it begin later: all approvals are decided anew then. */
 export interface AccessRequestBody {
   roleId?: number | null;
   roleCode?: string | null;
   duration?: number | null;
   until?: string | null;
+  from?: string | null;
   reason?: string | null;
   ticket?: string | null;
   decisionId?: string | null;
@@ -273,6 +277,18 @@ export interface CheckFinding {
   message: string;
   remedy: string | null;
   users: UserOfFinding[];
+}
+
+/** What somebody says who has looked at an emergency. */
+export interface ClosingBody {
+  reason: string;
+}
+
+/** Who has closed an emergency, why and when. */
+export interface ClosingOfRequest {
+  userName: string;
+  reason: string;
+  time: string;
 }
 
 /** All routes, and the enabled resources that match no request of any route. `unrouted` are those of the page, `unroutedTotal` says how many there are. */
@@ -877,7 +893,7 @@ export interface Notice {
 
 export type NoticeActor = "administrator" | "operator" | "self";
 
-/** What a notice tells beside its kind. `factor` and `name` are those of a second factor; `name` and `account` those of an API key; `givenRoles`, `takenRoles` and `changedRoles` are codes, `from`, `until` and `reason` those of a single assignment; `until` is the end of a ban too; `email` is the address that is used from then on. `role` ends in about so many `days`, by the assignment with that id. */
+/** What a notice tells beside its kind. `factor` and `name` are those of a second factor; `name` and `account` those of an API key; `givenRoles`, `takenRoles` and `changedRoles` are codes, `from`, `until` and `reason` those of a single assignment; `until` is the end of a ban too; `email` is the address that is used from then on. `role` ends in about so many `days`, by the assignment with that id. `request` is the id of an access request, of `account` or of the reader; `state` is how it has ended. */
 export interface NoticeFacts {
   factor?: string | null;
   name?: string | null;
@@ -892,9 +908,11 @@ export interface NoticeFacts {
   role?: string | null;
   days?: string | null;
   assignment?: string | null;
+  request?: string | null;
+  state?: string | null;
 }
 
-export type NoticeKind = "address_changed" | "address_verified" | "api_key_made" | "banned" | "factor_added" | "factor_removed" | "factors_reset" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked";
+export type NoticeKind = "access_request_ended" | "access_request_made" | "address_changed" | "address_verified" | "api_key_made" | "banned" | "emergency_given" | "factor_added" | "factor_removed" | "factors_reset" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked";
 
 /** A page of notices; `unread` is how many are not marked as read, on all pages. */
 export interface NoticePage {
@@ -2486,6 +2504,12 @@ export interface Operations {
     path: { id: number };
     query: { dryRun?: boolean };
     body: DecisionBody;
+    answer: AccessRequest;
+  };
+  "POST /api/access-request/{id}/closing": {
+    path: { id: number };
+    query: { dryRun?: boolean };
+    body: ClosingBody;
     answer: AccessRequest;
   };
   "GET /api/operation-log/list": {

@@ -90,10 +90,17 @@ access_request = sa.Table(
     sa.Column("ended_by", sa.Text),
     sa.Column("end_reason", sa.Text),
     sa.Column("assignment_id", sa.BigInteger),
+    # From when until when it was given.
+    sa.Column("granted_from", sa.DateTime(timezone=True)),
+    sa.Column("granted_until", sa.DateTime(timezone=True)),
     sa.Column("version", sa.Integer, nullable=False, server_default=sa.text("1")),
     sa.CheckConstraint("(valid_until IS NULL) <> (duration IS NULL)", name="lasting"),
     sa.CheckConstraint("(state = 'pending') = (end_time IS NULL)", name="ended"),
     sa.CheckConstraint("(state = 'approved') = (assignment_id IS NOT NULL)", name="assignment_id"),
+    sa.CheckConstraint(
+        "num_nonnulls(granted_from, granted_until) = CASE state WHEN 'approved' THEN 2 ELSE 0 END",
+        name="granted",
+    ),
     sa.Index(
         "access_request_pending_key",
         "user_id",
@@ -104,6 +111,8 @@ access_request = sa.Table(
     sa.Index("access_request_user_id_id_idx", "user_id", "id"),
     sa.Index("access_request_role_code_id_idx", "role_code", "id"),
     sa.Index("access_request_deadline_idx", "deadline", postgresql_where=sa.text("state = 'pending'")),
+    sa.Index("access_request_end_time_idx", "end_time", postgresql_where=sa.text("end_time IS NOT NULL")),
+    sa.Index("access_request_emergency_idx", "user_id", postgresql_where=sa.text("emergency")),
     sa.Index(
         "access_request_assignment_id_key",
         "assignment_id",
@@ -119,7 +128,8 @@ access_decision = sa.Table(
     sa.Column("request_id", sa.ForeignKey(access_request.c.id, ondelete="CASCADE"), nullable=False),
     sa.Column("user_id", sa.BigInteger, nullable=False),
     filled("user_name"),
-    chosen("decision", "approve", "deny", nullable=False),
+    # An emergency is closed afterwards, once.
+    chosen("decision", "approve", "deny", "close", nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     # An approval may shorten what was asked for.
     sa.Column("valid_until", sa.DateTime(timezone=True)),
@@ -128,6 +138,12 @@ access_decision = sa.Table(
     sa.Column("decision_ids", ARRAY(sa.Text), nullable=False),
     moment("create_time"),
     sa.UniqueConstraint("request_id", "user_id"),
+    sa.Index(
+        "access_decision_closing_key",
+        "request_id",
+        unique=True,
+        postgresql_where=sa.text("decision = 'close'"),
+    ),
     sa.Index(None, "user_id"),
 )
 

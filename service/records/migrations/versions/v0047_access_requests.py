@@ -41,18 +41,24 @@ CREATE TABLE sys.access_request (
     ended_by TEXT,
     end_reason TEXT,
     assignment_id BIGINT,
+    granted_from TIMESTAMP WITH TIME ZONE,
+    granted_until TIMESTAMP WITH TIME ZONE,
     version INTEGER DEFAULT 1 NOT NULL,
     CONSTRAINT access_request_pkey PRIMARY KEY (id),
     CONSTRAINT access_request_lasting_check CHECK ((valid_until IS NULL) <> (duration IS NULL)),
     CONSTRAINT access_request_ended_check CHECK ((state = 'pending') = (end_time IS NULL)),
     CONSTRAINT access_request_assignment_id_check
-        CHECK ((state = 'approved') = (assignment_id IS NOT NULL))
+        CHECK ((state = 'approved') = (assignment_id IS NOT NULL)),
+    CONSTRAINT access_request_granted_check
+        CHECK (num_nonnulls(granted_from, granted_until) = CASE state WHEN 'approved' THEN 2 ELSE 0 END)
 );
 CREATE UNIQUE INDEX access_request_pending_key ON sys.access_request (user_id, role_id)
     WHERE state = 'pending';
 CREATE INDEX access_request_user_id_id_idx ON sys.access_request (user_id, id);
 CREATE INDEX access_request_role_code_id_idx ON sys.access_request (role_code, id);
 CREATE INDEX access_request_deadline_idx ON sys.access_request (deadline) WHERE state = 'pending';
+CREATE INDEX access_request_end_time_idx ON sys.access_request (end_time) WHERE end_time IS NOT NULL;
+CREATE INDEX access_request_emergency_idx ON sys.access_request (user_id) WHERE emergency;
 CREATE UNIQUE INDEX access_request_assignment_id_key ON sys.access_request (assignment_id)
     WHERE assignment_id IS NOT NULL;
 """
@@ -63,7 +69,7 @@ CREATE TABLE sys.access_decision (
     user_id BIGINT NOT NULL,
     user_name TEXT NOT NULL CONSTRAINT access_decision_user_name_check CHECK (user_name <> ''),
     decision TEXT NOT NULL
-        CONSTRAINT access_decision_decision_check CHECK (decision IN ('approve', 'deny')),
+        CONSTRAINT access_decision_decision_check CHECK (decision IN ('approve', 'deny', 'close')),
     reason TEXT NOT NULL,
     valid_until TIMESTAMP WITH TIME ZONE,
     stages INTEGER[] NOT NULL,
@@ -74,6 +80,8 @@ CREATE TABLE sys.access_decision (
     CONSTRAINT access_decision_request_id_fkey
         FOREIGN KEY (request_id) REFERENCES sys.access_request (id) ON DELETE CASCADE
 );
+CREATE UNIQUE INDEX access_decision_closing_key ON sys.access_decision (request_id)
+    WHERE decision = 'close';
 CREATE INDEX access_decision_user_id_idx ON sys.access_decision (user_id);
 CREATE TABLE sys.access_request_exclusion (
     request_id BIGINT NOT NULL,

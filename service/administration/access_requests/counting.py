@@ -1,0 +1,78 @@
+"""Which approvals of a request count: each is asked anew, by what is stored; and who could approve it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from service.administration.unit_of_work import UnitOfWork
+from service.authz.engine.policy import Decision
+from service.authz.engine.rules import APPROVE
+from service.kernel.codes import HeldCodes
+from service.kernel.request_objects import stage_for, without_grant
+from service.records import approvers, request_exclusions, role_rights
+from service.records.access_requests import AccessDecision, AccessRequest
+
+MOST: Final = 100
+"""The most approvers that are told of a request."""
+_ASKED: Final = 1000  # holders of a code of a stage, or of a wildcard, at whom is looked
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """An approval that counts: in which stages, by which decisions, and the end that it sets."""
+
+    stages: Collection[int]
+    decision_ids: Sequence[str]
+    valid_until: datetime | None
+
+
+async def approvals_of(
+    unit: UnitOfWork, request: AccessRequest, decided: Sequence[AccessDecision], now: datetime
+) -> dict[int, Approval]:
+    """Return the approvals that count at ``now``, by user id."""
+    excluded = await request_exclusions.of_request(unit.connection, request.id)
+    counting: dict[int, Approval] = {}
+    for decision in decided:
+        if decision.decision != "approve" or decision.user_id in (request.user_id, *excluded):
+            continue
+        rights = await role_rights.of_enabled_user(unit.connection, decision.user_id, now)
+        if rights is None:
+            continue
+        passed = await _passed(unit, request, HeldCodes(rights.permissions), decision.stages)
+        if passed:
+            ids = [answer.id for answer in passed.values()]
+            counting[decision.user_id] = Approval([*passed], ids, decision.valid_until)
+    return counting
+
+
+async def approvers_of(unit: UnitOfWork, request: AccessRequest, now: datetime) -> list[int]:
+    """Return the ids of at most ``MOST`` persons who may decide about a request: others than its circle."""
+    excluded = await request_exclusions.of_request(unit.connection, request.id)
+    stored = await request_exclusions.codes_like(unit.connection, request.stage_codes)
+    stages = range(1, len(request.stages) + 1)
+    chosen: list[int] = []
+    answers: dict[tuple[str, ...], bool] = {}  # most of them hold the same codes
+    for user_id, codes in await approvers.holders(unit.connection, stored, now, _ASKED):
+        if user_id == request.user_id or user_id in excluded:
+            continue
+        if codes not in answers:
+            answers[codes] = bool(await _passed(unit, request, HeldCodes(codes), stages))
+        if answers[codes]:
+            chosen.append(user_id)
+    return chosen[:MOST]
+
+
+async def _passed(
+    unit: UnitOfWork, request: AccessRequest, held: HeldCodes, stages: Collection[int]
+) -> Mapping[int, Decision]:
+    """Return the stages that a holder of ``held`` passes for others, by which decisions."""
+    answers = {
+        number: unit.check.ask_of(APPROVE, stage_for(request.role_code, number, "others"), held)
+        for number in stages
+    }
+    passed = {number: answer for number, answer in answers.items() if answer.allowed}
+    free = unit.check.ask_of(APPROVE, without_grant(request.role_code), held).allowed
+    if passed and (free or await unit.check.grants_roles(unit.connection, [request.role_id], held)):
+        return passed
+    return {}
