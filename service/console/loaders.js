@@ -86,6 +86,11 @@ export const VIEWS = [
     operation: "GET /api/policy/what",
   },
   {
+    pattern: "/roles/{id}/asking",
+    load: () => import("./views/role.js"),
+    operation: "GET /api/role/{id}/request-rule",
+  },
+  {
     pattern: "/roles/{id}/history",
     load: () => import("./views/role.js"),
     operation: "GET /api/operation-log/list",
@@ -94,6 +99,36 @@ export const VIEWS = [
     pattern: "/assignments",
     load: () => import("./views/assignments.js"),
     operation: "GET /api/assignment/list",
+  },
+  {
+    pattern: "/access-requests",
+    load: () => import("./views/access-requests.js"),
+    operation: "GET /api/access-request/list",
+  },
+  {
+    pattern: "/access-requests/waiting",
+    load: () => import("./views/access-requests.js"),
+    operation: "GET /api/access-request/list",
+  },
+  {
+    pattern: "/access-requests/all",
+    load: () => import("./views/access-requests.js"),
+    operation: "GET /api/access-request/list",
+  },
+  {
+    pattern: "/access-requests/new",
+    load: () => import("./views/access-request-form.js"),
+    operation: "POST /api/access-request",
+  },
+  {
+    pattern: "/access-requests/{id}",
+    load: () => import("./views/access-request.js"),
+    operation: "GET /api/access-request/{id}",
+  },
+  {
+    pattern: "/access-requests/{id}/access",
+    load: () => import("./views/access-request.js"),
+    operation: "GET /api/policy/what",
   },
   {
     pattern: "/menus",

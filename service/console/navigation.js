@@ -4,6 +4,8 @@ import { ENTRIES as T, FRAME, GROUPS } from "./strings/frame.js";
 
 /** The path of the entry that says how many findings there are. */
 export const HEALTH = "/doctor";
+/** The path of the entry that says how many requests wait for the caller. */
+export const REQUESTS = "/access-requests";
 
 /**
  * The groups with their entries: the path of a view without parameters, the text, and the icon.
@@ -16,6 +18,7 @@ export const NAVIGATION = [
       ["/users", T.users, "user"],
       ["/roles", T.roles, "shield"],
       ["/assignments", T.assignments, "clock"],
+      [REQUESTS, T.requests, "check"],
       ["/menus", T.permissions, "key"],
     ],
   ],

@@ -85,6 +85,14 @@ _NEEDED: Final = {"userName": "hostile-{n}", "nickName": "Hostile {n}", "roleNam
     "resourceName": "Hostile {n}",
 }
 """What fields that may not be empty hold where a text is refused."""
+_RULE: Final[dict[str, Any]] = {
+    "requestableBy": "@login",
+    "stages": [{"code": "system:user:list", "approvals": 1}],
+    "maxDuration": 3600,
+    "pendingTimeout": 86_400,
+    "reasonRequired": False,
+}
+"""How each of the roles is asked for."""
 
 
 def store(client: httpx.Client, *, everywhere: bool) -> dict[str, list[int]]:
@@ -93,13 +101,21 @@ def store(client: httpx.Client, *, everywhere: bool) -> dict[str, list[int]]:
     The logs have them as well: as names, devices and browsers of sign-ins that failed. Some users are banned
     for such reasons.
     """
-    ids: dict[str, list[int]] = {kind: [] for kind in _BODIES}
+    ids: dict[str, list[int]] = {kind: [] for kind in (*_BODIES, "access-request")}
     for number in range(len(TEXTS) if everywhere else FEW):
         for shift, (kind, form) in enumerate(_BODIES.items()):
             step = 0 if everywhere else FEW
             texts = (TEXTS[(number + step * place) % len(TEXTS)] for place in itertools.count(shift))
             body = {name: value.format(n=number) if value else next(texts) for name, value in form.items()}
             ids[kind].append(_store(client, kind, body, number))
+        client.put(f"/api/role/{ids['role'][-1]}/request-rule", json=_RULE).raise_for_status()
+        asked = {
+            "roleId": ids["role"][-1],
+            "duration": 600,
+            "reason": TEXTS[number],
+            "ticket": TEXTS[-number],
+        }
+        ids["access-request"].append(_store(client, "access-request", asked, number))
         _fail_to_sign_in(client, TEXTS[number])
     for user, text in zip(ids["user"][:5], TEXTS[5:10], strict=True):
         client.post(f"/api/online/{user}/ban", json={"reason": text}).raise_for_status()

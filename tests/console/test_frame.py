@@ -95,7 +95,9 @@ def test_the_navigation_is_the_consoles_own_and_shows_what_the_caller_may_see(
     page = visit.page
     visit.sign_in("steward")
     navigation = page.get_by_role("navigation", name="Main navigation")
-    assert navigation.get_by_role("list", name="Access").get_by_role("link").all_inner_texts() == ["Roles"]
+    assert navigation.get_by_role("list", name="Access").get_by_role("link").all_inner_texts() == [
+        *("Roles", "Requests"),
+    ]
     endpoints = navigation.get_by_role("list", name="Endpoints").get_by_role("link")
     assert endpoints.all_inner_texts() == ["Resources"]
     expect(navigation.get_by_role("list", name="Activity")).to_have_count(0)

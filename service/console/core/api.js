@@ -9,6 +9,7 @@ const KEYED = new Set([
   "/api/resource",
   "/api/service",
   "/api/opening",
+  "/api/access-request",
   "/api/user/{id}/roles",
   "/api/user/bulk/status",
   "/api/user/bulk/role",

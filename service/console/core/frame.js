@@ -1,12 +1,13 @@
 // @ts-check
 /** What stands around every view: the navigation, the account, messages, the keyboard. */
-import { HEALTH, NAVIGATION, NOTICES, OWN } from "../navigation.js";
+import { HEALTH, NAVIGATION, NOTICES, OWN, REQUESTS } from "../navigation.js";
 import { FRAME, PRODUCT, SHORTCUTS } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
 import { button, h, icon, link, mark } from "./dom.js";
 import { keepFocus, leaveFocus } from "./focus.js";
 import * as health from "./health.js";
 import * as notices from "./notices.js";
+import * as queue from "./queue.js";
 import { match, page, reconsider, start, stop, useViews } from "./router.js";
 import * as session from "./session.js";
 
@@ -14,6 +15,8 @@ import * as session from "./session.js";
 /** @type {HTMLElement} */ let account;
 /** How many findings there are, beside the entry that leads to them. */
 const alarm = h("span", { class: "badge warn", hidden: true });
+/** How many requests for roles wait for the caller, beside the entry that leads to them. */
+const waiting = h("span", { class: "badge info", hidden: true });
 /**
  * Shows the navigation over the view, or takes it away, where the screen is narrow.
  * @type {(on: boolean) => void}
@@ -21,6 +24,8 @@ const alarm = h("span", { class: "badge warn", hidden: true });
 let toggle;
 /** How many notices the caller has not read: a way to them, beside the account. */
 const bell = h("nav", { "aria-label": FRAME.notices, hidden: true });
+/** What stands beside entries, by their path. @type {Record<string, HTMLElement>} */
+const BESIDE = { [HEALTH]: alarm, [REQUESTS]: waiting };
 /** The rights of the caller, and all that the frame shows of them. */
 let [held, drawn] = ["", ""];
 /** @type {Promise<void> | null} */ let refreshing = null;
@@ -89,6 +94,10 @@ export async function open(views) {
     alarm.hidden = count === 0;
     alarm.replaceChildren(String(count), h("span", { class: "hidden" }, FRAME.findings(count)));
   };
+  queue.hooks.counted = (count) => {
+    waiting.hidden = count === 0;
+    waiting.replaceChildren(String(count), h("span", { class: "hidden" }, FRAME.waiting(count)));
+  };
   notices.hooks.counted = (count) => {
     bell.hidden = count === 0;
     bell.replaceChildren(
@@ -134,6 +143,7 @@ async function refreshed() {
   if (before && before.id !== me.id) await session.restart(); // another tab has signed in as somebody else
   if (session.may("GET /api/system/findings")) health.read().catch(() => {}); // the views of them say what is wrong
   notices.read().catch(() => {}); // the view of them says what is wrong
+  if (session.may("GET /api/access-request/list")) queue.read().catch(() => {}); // as do those of requests
   const rights = JSON.stringify([me.roles, me.permissions, [...operations]]);
   const changed = held !== "" && rights !== held;
   held = rights;
@@ -203,7 +213,7 @@ function groups() {
       h(
         "ul",
         { "aria-label": title },
-        offered.map(([path, text, shown]) => entry(path, text, shown, path === HEALTH && alarm)),
+        offered.map(([path, text, shown]) => entry(path, text, shown, BESIDE[path])),
       ),
     );
   });

@@ -208,6 +208,7 @@ async function show({ same = false, back = false } = {}) {
         FRAME.notYours,
         FRAME.notYoursText(matched.view.operation ?? ""),
         button(FRAME.again, () => again(made), { icon: "refresh" }),
+        matched.view.operation?.startsWith("GET ") && refused(made, matched.view.operation),
       );
     } else {
       const { show: view } = await loaded(matched.view);
@@ -292,10 +293,38 @@ async function loaded(view) {
   }
 }
 
-/** @param {Page} made @param {string} title @param {string} text @param {HTMLElement} [action] */
-function refuse(made, title, text, action) {
+/** @param {Page} made @param {string} title @param {string} text @param {...import("./dom.js").Child} actions */
+function refuse(made, title, text, ...actions) {
   made.title(title);
-  made.put(h("p", null, text), action && h("p", null, action), h("p", null, link("/", FRAME.home)));
+  made.put(
+    h("p", null, text),
+    actions.length > 0 && h("div", { class: "actions" }, actions),
+    h("p", null, link("/", FRAME.home)),
+  );
+}
+
+/**
+ * Return a button that sends what a refused view would read. The refusal, which is logged as any other, names the roles
+ * that the caller may ask for.
+ * @param {Page} made
+ * @param {string} operation
+ */
+function refused(made, operation) {
+  return button(FRAME.ask, async () => {
+    try {
+      await made.call("GET", operation.slice(4), { path: made.params });
+    } catch (problem) {
+      if (made.signal.aborted) return;
+      const named = problem instanceof Problem && problem.document.requestable?.length;
+      made.put(
+        trouble(problem),
+        !named && h("p", null, FRAME.noneOpens),
+        h("p", null, link("/", FRAME.home)),
+      );
+      return;
+    }
+    await made.reload();
+  });
 }
 
 /** Look again whether the caller may see the view that was refused, and say so if not. @param {Page} made */

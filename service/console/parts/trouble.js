@@ -1,7 +1,7 @@
 // @ts-check
 /** What a refusal of the API means to the reader. */
 import { Problem } from "../core/api.js";
-import { button, h, icon, link } from "../core/dom.js";
+import { button, h, icon, link, linkButton } from "../core/dom.js";
 import { may, usable } from "../core/session.js";
 import { ACTION, TROUBLE } from "../strings/common.js";
 import { STEP_UP } from "../strings/step-up.js";
@@ -44,6 +44,7 @@ export function trouble(problem, retry, subject) {
         ),
       ),
     conflicts(document),
+    may("POST /api/access-request") && requestable(document),
     problem.retryAfter !== undefined && again && h("p", null, TROUBLE.wait(problem.retryAfter)),
     repeat && again && h("p", null, button(ACTION.retry, repeat, { icon: "refresh" })),
     requested(problem),
@@ -125,6 +126,26 @@ function explained({ status, code, document }) {
   const text = `${status} ${code}`;
   if (!/^\/docs\/errors#[a-z-]+$/.test(document.type)) return text;
   return h("a", { href: document.type, target: "_blank", rel: "noopener" }, text);
+}
+
+/**
+ * Return the way to ask for a role that would open what was refused; to the request where it waits already.
+ * @param {Record<string, any>} document
+ */
+function requestable({ requestable: roles = [], decisionId, accessRequestId: waiting }) {
+  const address = (/** @type {string} */ roleCode) =>
+    `/access-requests/new?${new URLSearchParams({ roleCode, ...(decisionId && { decisionId }) })}`;
+  return [
+    waiting && h("p", null, link(`/access-requests/${waiting}`, TROUBLE.pendingOne)),
+    roles.length > 0 && [
+      h("p", null, roles.length > 1 ? TROUBLE.openings : TROUBLE.opening),
+      h(
+        "p",
+        { class: "badges" },
+        roles.map((/** @type {string} */ role) => linkButton(address(role), TROUBLE.askFor(role))),
+      ),
+    ],
+  ];
 }
 
 /**

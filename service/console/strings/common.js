@@ -124,6 +124,10 @@ export const TROUBLE = {
   needsAny: (/** @type {string} */ codes) => `Any one of these permissions would do: ${codes}`,
   needsAll: (/** @type {string} */ codes) => `All of these permissions are needed: ${codes}`,
   wait: (/** @type {number} */ seconds) => `Try again in ${count(seconds, "second", "seconds")}.`,
+  opening: "You may ask for a role that opens this.",
+  openings: "You may ask for a role that opens this. Any one of these would do.",
+  askFor: (/** @type {string} */ role) => `Ask for access: ${role}`,
+  pendingOne: "The request that waits",
   inConsole: "The console failed",
   conflicts: {
     users: "Users",

@@ -1,10 +1,13 @@
 // @ts-check
 /** The caller's own account: the profile, the password and the second factors. */
 import { badge, badges, card, definition, h } from "../core/dom.js";
+import { endings } from "../parts/access-requests.js";
+import { block } from "../parts/block.js";
 import { tell } from "../parts/dialog.js";
 import { factors } from "../parts/factors.js";
 import { merging } from "../parts/form.js";
 import { password } from "../parts/password.js";
+import { REQUESTS } from "../strings/access-requests.js";
 import { ACCOUNT as T } from "../strings/account.js";
 import { FACTORS } from "../strings/factors.js";
 import { rights } from "../parts/rights.js";
@@ -77,6 +80,7 @@ export async function show(page) {
       card(T.profile, profile, stored && unconfirmed(page, stored)),
       card(T.password, h("p", { class: "help" }, T.passwordText), passwords),
     ),
+    block(page, REQUESTS.ending, () => endings(page), { quiet: true }),
     card(FACTORS.title, h("p", { class: "help" }, FACTORS.about), factors(page)),
     card(
       RIGHTS.title,

@@ -2,6 +2,7 @@
 /** What has happened to the caller's own account, and from where. */
 import { badge, badges, button, h } from "../core/dom.js";
 import * as unread from "../core/notices.js";
+import { REQUESTS } from "../navigation.js";
 import { attempt } from "../parts/preview.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
@@ -37,6 +38,7 @@ export async function show(page) {
           T.by[actedBy] ?? [clientIp, browser, os].filter(Boolean).join(", "),
       },
     ],
+    row: ({ facts }) => (facts.request ? `${REQUESTS}/${facts.request}` : null),
     load: async (query) => {
       const { data } = await page.call("GET", "/api/user/profile/notices", { query });
       unread.count(data.unread);

@@ -6,8 +6,10 @@ import { history } from "../parts/history.js";
 import { members } from "../parts/members.js";
 import { permissions } from "../parts/permissions.js";
 import { remove, setEnabled } from "../parts/preview.js";
+import { requestRule } from "../parts/request-rule.js";
 import { record } from "../parts/record.js";
 import { edited, time } from "../parts/time.js";
+import { RULE } from "../strings/access-requests.js";
 import { ACTION, RECORD } from "../strings/common.js";
 import { ROLES as T } from "../strings/roles.js";
 import { duration } from "../strings/words.js";
@@ -42,6 +44,7 @@ export async function show(page) {
       },
       { path: "members", text: T.members, show: () => members(page, role) },
       { path: "access", text: RECORD.access, show: () => access(page, { roleCode: role.roleCode }) },
+      { path: "asking", text: RULE.tab, show: () => requestRule(page, role) },
       { path: "history", text: RECORD.history, show: () => history(page, `role:${role.roleCode}`) },
     ],
     aside: card(

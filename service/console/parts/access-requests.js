@@ -1,0 +1,236 @@
+// @ts-check
+/** Requests for roles: their state, for how long, and what is done about them. */
+import { badge, badges, button, definition, h, link } from "../core/dom.js";
+import * as queue from "../core/queue.js";
+import * as session from "../core/session.js";
+import { REQUESTS as T } from "../strings/access-requests.js";
+import { ask, tell } from "./dialog.js";
+import { agreed, attempt } from "./preview.js";
+import { table } from "./rows.js";
+import { time, timeText } from "./time.js";
+
+/** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("../core/queue.js").AccessRequest} AccessRequest */
+
+const ONE = "/api/access-request/{id}";
+const CLOSING = /** @type {string} */ ("/api/access-request/{id}/closing");
+/** Milliseconds after which what has ended here has ended for the service as well. */
+const SOON = 1000;
+const KINDS = /** @type {Record<string, string>} */ ({
+  pending: "info",
+  approved: "good",
+  denied: "bad",
+  failed: "bad",
+});
+
+/** Return what has become of a request, in badges. @param {AccessRequest} request */
+export function stateOf(request) {
+  const { state, emergency, closed } = request;
+  const end = endOf(request);
+  return badges(
+    badge(T.states[state] ?? state, KINDS[state]),
+    end !== null && end <= Date.now() && badge(T.over),
+    emergency && badge(T.emergency, "warn"),
+    emergency && state === "approved" && closed === null && badge(T.open, "warn"),
+  );
+}
+
+/** Return for how long the role is asked for. @param {AccessRequest} request */
+export function lasting({ duration, until }) {
+  return until ? T.until(timeText(until)) : duration && T.duration(duration);
+}
+
+/**
+ * Return when the role of an approved request ends, in milliseconds; null for another one. Somebody may have ended it
+ * earlier.
+ * @param {AccessRequest} request
+ */
+export function endOf({ state, endTime, from, until, duration, decisions }) {
+  if (state !== "approved" || !endTime) return null;
+  const begins = Math.max(Date.parse(endTime), from ? Date.parse(from) : 0);
+  const ends = [until, ...decisions.map((decision) => decision.until)].filter((end) => end !== null);
+  return Math.min(...ends.map((end) => Date.parse(end)), begins + (duration ?? Infinity) * 1000);
+}
+
+/**
+ * Return the buttons for what the caller may do about a request, as far as is known: the service decides that itself.
+ * @param {Page} page @param {AccessRequest} request
+ */
+export function acts(page, request) {
+  const own = request.userId === page.me.id;
+  return {
+    approve:
+      queue.decides(request) &&
+      page.may(`POST ${ONE}/decision`) &&
+      button(T.approve, () => approve(page, request), { kind: "primary", icon: "check" }),
+    deny:
+      queue.decides(request) &&
+      page.may(`POST ${ONE}/decision`) &&
+      button(T.deny, () => deny(page, request), { kind: "danger", icon: "close" }),
+    withdraw:
+      own &&
+      request.state === "pending" &&
+      page.may(`DELETE ${ONE}`) &&
+      button(T.withdraw, () => withdraw(page, request)),
+    close:
+      queue.closes(request) &&
+      page.may(`POST ${CLOSING}`) &&
+      button(T.close, () => close(page, request), { kind: "primary", icon: "check" }),
+  };
+}
+
+const REASON = {
+  name: "reason",
+  label: T.decisionReason,
+  type: "textarea",
+  required: true,
+  help: T.decisionReasonHelp,
+  attributes: { maxlength: 500, rows: "2" },
+};
+
+/** Show the request as it is now, and how many wait. @param {Page} page @param {string} text */
+async function done(page, text) {
+  tell(text);
+  queue.read().catch(() => {}); // the list of them says what is wrong
+  await page.reload();
+}
+
+/** @param {Page} page @param {AccessRequest} request */
+function approve(page, { id, roleCode: role, userName }) {
+  const title = T.approveTitle(role, userName);
+  return attempt(title, async () => {
+    const made = await ask({
+      title,
+      confirm: T.preview,
+      extra: [REASON, { name: "until", label: T.earlier, type: "datetime", help: T.earlierHelp }],
+      act: (values) =>
+        agreed({
+          title: T.approveSure(role, userName),
+          more: ({ state }) => h("p", null, state === "approved" ? T.given : T.others),
+          confirm: T.approve,
+          write: (dryRun) =>
+            page.call("POST", `${ONE}/decision`, {
+              path: { id },
+              body: { decision: "approve", .../** @type {any} */ (values) },
+              dryRun,
+            }),
+        }),
+    });
+    if (made) await done(page, T.approved(role, userName));
+  });
+}
+
+/** @param {Page} page @param {AccessRequest} request */
+async function deny(page, { id, roleCode: role, userName }) {
+  const made = await ask({
+    title: T.denyTitle(role, userName),
+    text: T.denyText,
+    confirm: T.deny,
+    danger: true,
+    extra: [REASON],
+    act: ({ reason }) =>
+      page.call("POST", `${ONE}/decision`, { path: { id }, body: { decision: "deny", reason } }),
+  });
+  if (made) await done(page, T.denied(role, userName));
+}
+
+/** @param {Page} page @param {AccessRequest} request */
+async function withdraw(page, { id, roleCode: role }) {
+  const made = await ask({
+    title: T.withdrawTitle(role),
+    text: T.withdrawText,
+    confirm: T.withdraw,
+    danger: true,
+    act: () => page.call("DELETE", ONE, { path: { id } }),
+  });
+  if (made) await done(page, T.withdrawn(role));
+}
+
+/** @param {Page} page @param {AccessRequest} request */
+async function close(page, { id, roleCode: role, userName }) {
+  const made = await ask({
+    title: T.closeTitle(role, userName),
+    text: T.closeText,
+    confirm: T.close,
+    extra: [REASON],
+    act: (body) => page.call("POST", CLOSING, { path: { id }, body }),
+  });
+  if (made) await done(page, T.closed(userName));
+}
+
+/** Return who approves, by stage, and how many have. @param {AccessRequest["stages"]} stages */
+export function approvers(stages) {
+  return table(
+    T.stages,
+    [T.stage, T.approver, T.counted],
+    stages.map(({ code, approvals, counted }, place) => [
+      String(place + 1),
+      h("code", null, code),
+      badges(T.of(counted, approvals), counted >= approvals && badge(T.passed, "good")),
+    ]),
+  );
+}
+
+/**
+ * Return what is asked for, in words.
+ * @param {AccessRequest} request
+ */
+export function asked(request) {
+  return definition([
+    [T.how, lasting(request)],
+    [T.from, time(request.from)],
+    [T.reason, request.reason && h("q", null, request.reason)],
+    [T.ticket, request.ticket],
+  ]);
+}
+
+/**
+ * Return the own roles that end, each with the time that is left; null if there is none. The service tells
+ * everybody their own requests: these are the roles that somebody has by one.
+ * @param {Page} page
+ */
+export async function endings(page) {
+  if (!page.may("GET /api/access-request/list")) return null;
+  const query = { userId: page.me.id, state: "approved", sort: "-id", size: 100 };
+  const { data } = await page.call("GET", "/api/access-request/list", { query });
+  const held = data.items
+    .map((request) => ({ request, end: endOf(request) ?? 0 }))
+    .filter(({ request, end }) => end > Date.now() && page.me.roles.includes(request.roleCode))
+    .sort((a, b) => a.end - b.end);
+  if (held.length === 0) return null;
+  return [
+    h("p", { class: "help" }, T.endingText),
+    definition(
+      held.map(({ request, end }) => [
+        request.roleCode,
+        [
+          countdown(page, end, () => session.hooks.changed()),
+          " ",
+          h("small", null, "(", time(new Date(end).toISOString()), ")"),
+          " ",
+          link(`/access-requests/${request.id}`, T.request),
+        ],
+      ]),
+    ),
+  ];
+}
+
+/**
+ * Return how long it is until an instant, which counts down while its view is shown.
+ * @param {Page} page @param {number} end Milliseconds.
+ * @param {() => void} [over] Called once the instant has passed, for the service too.
+ */
+export function countdown(page, end, over) {
+  const shown = h("strong", { class: "countdown", role: "timer" });
+  const count = () => {
+    const seconds = Math.ceil((end - Date.now()) / 1000);
+    shown.textContent = seconds > 0 ? T.left(seconds) : T.gone;
+    if (seconds > 0) return;
+    clearInterval(timer);
+    if (over) setTimeout(over, SOON);
+  };
+  const timer = setInterval(count, 1000);
+  page.signal.addEventListener("abort", () => clearInterval(timer));
+  count();
+  return shown;
+}
