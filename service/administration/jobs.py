@@ -24,6 +24,7 @@ from service.jobs.housekeeping import (
     forget_keys,
     forget_links,
     forget_notices,
+    forget_uses,
     remind_of_keys,
 )
 from service.jobs.runner import Job, JobRunner
@@ -133,6 +134,7 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             retry=60.0,
             pending=assignment_ends.is_due,
         ),
+        Job("old-uses", "Delete the use of permissions after 25 months", forget_uses, _DAY),
         Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),
         Job(
             "expired-dead-letters",
