@@ -35,6 +35,7 @@ from service.endpoints import (
     policy_explain,
     policy_matrix,
     policy_revisions,
+    policy_unused,
     policy_what_if,
     policy_who_may,
     profile,
@@ -182,6 +183,7 @@ def _add_policy(routes: Routes, container: Container) -> None:
     routes.add("/api/policy/what", policy_who_may.WhatMay(*asked))
     routes.add("/api/policy/what-if", policy_what_if.WhatIf(*asked))
     routes.add("/api/policy/matrix", policy_matrix.RoleMatrix(*asked))
+    routes.add("/api/policy/unused", policy_unused.UnusedOfPolicy(*asked, container.settings.policy))
     routes.add("/api/policy/permission-map", policy.PermissionBits(parts.live))
     routes.add("/api/policy/openings", policy_who_may.Openings(parts.live, parts.concurrency))
 

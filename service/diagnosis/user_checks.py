@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import Final
 
 from service.authn.factors.sealing import ID_BYTES, FactorKeys
+from service.authz.review.unused import DAYS, read_unused
 from service.diagnosis.findings import Finding, Installation, fault, ok, warning
 from service.diagnosis.upkeep_checks import NEW
 from service.kernel.clock import rfc3339
-from service.kernel.text import name_key, printable
+from service.kernel.text import counted, name_key, printable
 from service.records import assignment_ends, factors, mail
 from service.records.assignment_list import Assignment
 from service.records.seed_catalogue import ADMINISTRATOR
@@ -160,6 +161,24 @@ async def role_demands(installation: Installation) -> Finding:
         "give them an end and a reason, or end them",
         users=dict.fromkeys((each.user_id, each.user_name) for each in breaking[:_MANY]),
     )
+
+
+async def unused_rights(installation: Installation) -> Finding:
+    """A right that nobody needs is one that somebody else may use."""
+    async with installation.records() as connection:
+        stored = await read_unused(connection, DAYS, size=1)
+    if not stored.is_observed:
+        since = "" if stored.recorded_since is None else f" since {rfc3339(stored.recorded_since)}"
+        return ok(f"not known yet: uses are recorded{since}, and {DAYS} days are asked about")
+    parts = (
+        (stored.assignments.total, "assignment"),
+        (len(stored.rights.unused_codes()), "code"),
+        (stored.keys.total, "API key"),
+    )
+    unused = ", ".join(counted(number, noun) for number, noun in parts if number)
+    if not unused:
+        return ok(f"all assignments, codes of roles and API keys were used within {DAYS} days")
+    return warning(f"not used for {DAYS} days: {unused}", "portcullis policy unused, and take them away")
 
 
 def _named(some: Sequence[Assignment]) -> str:

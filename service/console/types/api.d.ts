@@ -1780,6 +1780,23 @@ export interface SessionsOfUsersOrder {
   ids: number[];
 }
 
+/** A role, and `proposed`: codes by which all decisions would have been as they were. None of these can be left out. To see what the change would do, send them as `permissions` to `PUT /api/role/{id}/permissions?dryRun=true`. `recent` are those that the role has not given for the whole time; they stay. */
+export interface SmallerRole {
+  roleId: number;
+  roleCode: string;
+  codes: string[];
+  proposed: string[];
+  recent: string[];
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface SmallerRolePage {
+  items: SmallerRole[];
+  page: number;
+  size: number;
+  total: number;
+}
+
 /** As many different people as `approvals` who hold `code` must approve. */
 export interface Stage {
   code: string;
@@ -1859,6 +1876,76 @@ export interface TokenPair {
   accessToken: string;
   refreshToken: string;
   expiresIn: number;
+}
+
+/** An API key that was not used; `lastUseTime` is null for never. */
+export interface UnusedApiKey {
+  id: number;
+  keyName: string;
+  userId: number;
+  userName: string;
+  createTime: string;
+  lastUseTime: string | null;
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface UnusedApiKeyPage {
+  items: UnusedApiKey[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+/** An assignment that its user has not needed; `reason` and `source` say why it is there. */
+export interface UnusedAssignment {
+  id: number;
+  userId: number;
+  userName: string;
+  roleId: number;
+  roleCode: string;
+  createTime: string | null;
+  validUntil: string | null;
+  reason: string | null;
+  source: AssignmentSource;
+  createdBy: string | null;
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface UnusedAssignmentPage {
+  items: UnusedAssignment[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+export type UnusedCheck = "replay" | "use";
+
+/** A code that a role gives since `beginTime` and that none of its holders has needed. */
+export interface UnusedCode {
+  roleId: number;
+  roleCode: string;
+  code: string;
+  beginTime: string;
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface UnusedCodePage {
+  items: UnusedCode[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+/** What was not used from the day `since` on, by UTC, and existed before it. `recordedSince` is since when uses are recorded. While that is not before `since`, `observed` is false, and the lists are empty. `checkedBy` says whether `roles` follow from all decisions of the time, which the decision log has kept and which were made again (`replay`), or from the codes that were needed (`use`). */
+export interface UnusedRights {
+  since: string;
+  recordedSince: string | null;
+  observed: boolean;
+  checkedBy: UnusedCheck;
+  assignments: UnusedAssignmentPage;
+  codes: UnusedCodePage;
+  keys: UnusedApiKeyPage;
+  roles: SmallerRolePage;
 }
 
 /** A user account. Each edit increments `version`, which is its `ETag`. */
@@ -2186,6 +2273,12 @@ export interface Operations {
     query: { page?: number; size?: number; object?: string; roleCode?: string[]; at?: string };
     body: undefined;
     answer: MatrixRequestPage;
+  };
+  "GET /api/policy/unused": {
+    path: {};
+    query: { page?: number; size?: number; days?: number };
+    body: undefined;
+    answer: UnusedRights;
   };
   "GET /api/policy/permission-map": {
     path: {};

@@ -1,0 +1,196 @@
+"""Which assignments, codes of roles and API keys were not used since a day: ``sys.permission_use`` by roles.
+
+What exists since a later day is never among them.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records import assignment_list, permission_uses
+from service.records.assignment_list import Assignment
+from service.records.assignments import in_force, instant
+from service.records.database.paging import Page, page_of
+from service.records.database.row_mapper import RowMapper
+from service.records.schema.rights import (
+    api_key,
+    ended_assignment,
+    menu,
+    role,
+    role_code_life,
+    user,
+    user_role,
+)
+
+NO_WORD: Final = "^[^@]"
+"""Codes match it, the words of lines don't."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenCode:
+    """A code that a role gives since ``begin_time``."""
+
+    role_id: int
+    role_code: str
+    code: str
+    begin_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RoleUse:
+    """The last day on which a holder of a role has needed a code, whichever role has given it."""
+
+    role_id: int
+    code: str
+    day: date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnusedKey:
+    """An API key of an account, and when it was used last, if ever."""
+
+    id: int
+    key_name: str
+    user_id: int
+    user_name: str
+    create_time: datetime
+    last_use_time: datetime | None
+
+
+_EVER: Final = sa.text("'-infinity'::timestamptz")
+_KEY: Final = RowMapper(UnusedKey, api_key, user_name=user.c.user_name)
+_GIVEN: Final = RowMapper(GivenCode, role_code_life)
+
+
+def _beginning(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _day_of(moment: sa.ColumnElement[Any]) -> sa.ColumnElement[date]:
+    return sa.cast(sa.func.timezone("UTC", moment), sa.Date)
+
+
+async def given_codes(connection: AsyncConnection) -> list[GivenCode]:
+    """Return the codes that roles give now, by role and code."""
+    life = role_code_life.c
+    of_roles = role_code_life.join(role, role.c.id == life.role_id)
+    given = sa.select(*_GIVEN.columns).select_from(of_roles).where(life.end_time.is_(None), life.code != "")
+    return await _GIVEN.all(connection, given.order_by(life.role_code, life.code))
+
+
+async def button_codes(connection: AsyncConnection) -> frozenset[str]:
+    """Return the codes that a role can give: those of the enabled Buttons."""
+    codes = sa.select(menu.c.auth_mark).where(menu.c.menu_type == "Button", menu.c.enabled)
+    return frozenset((await connection.execute(codes)).scalars())
+
+
+async def role_uses(connection: AsyncConnection, since: date) -> list[RoleUse]:
+    """Return what the holders of each role have needed since a day, while they had the role."""
+    live, ended = user_role.c, ended_assignment.c
+
+    def held(table: Any, over: sa.ColumnElement[Any]) -> sa.Select[Any]:
+        begun = sa.func.greatest(table.valid_from, table.create_time).label("begun")
+        return sa.select(table.role_id, table.user_id, begun, over.label("over"))
+
+    past = held(ended, ended.end_time).where(ended.end_time >= _beginning(since))
+    holding = sa.union_all(held(live, live.valid_until), past).subquery("holding")
+    used = permission_uses.last_uses(since).cte("used").prefix_with("MATERIALIZED")
+    meanwhile = (
+        (used.c.user_id == holding.c.user_id)
+        & (holding.c.begun.is_(None) | (used.c.day >= _day_of(holding.c.begun)))
+        & (holding.c.over.is_(None) | (used.c.day <= _day_of(holding.c.over)))
+    )
+    statement = (
+        sa.select(holding.c.role_id, used.c.code, sa.func.max(used.c.day))
+        .select_from(holding.join(used, meanwhile))
+        .where(used.c.code.regexp_match(NO_WORD))
+        .group_by(holding.c.role_id, used.c.code)
+    )
+    return [RoleUse(*row) for row in await connection.execute(statement)]
+
+
+Covered = Mapping[int, Collection[str]]
+"""By the ids of roles, which of the codes that were needed a role gives."""
+
+
+def _uses_of_assignments(covered: Covered, since: date | None) -> sa.Select[Any]:
+    """Return the statement that reads users and roles with the last day on which they needed the role."""
+    pairs = [(role_id, code) for role_id, codes in covered.items() for code in codes]
+    ids, codes = ([pair[place] for pair in pairs] for place in (0, 1))
+    unnested = (
+        sa.func.unnest(sa.literal(ids, ARRAY(sa.BigInteger)), sa.literal(codes, ARRAY(sa.Text)))
+        .table_valued(sa.column("role_id", sa.BigInteger), sa.column("code", sa.Text), name="covered")
+        .render_derived()
+    )
+    used = permission_uses.last_uses(since).cte("used").prefix_with("MATERIALIZED")
+    return (
+        sa.select(used.c.user_id, unnested.c.role_id, sa.func.max(used.c.day).label("day"))
+        .select_from(used.join(unnested, unnested.c.code == used.c.code))
+        .group_by(used.c.user_id, unnested.c.role_id)
+    )
+
+
+async def unused_assignments(
+    connection: AsyncConnection,
+    since: date,
+    roles: Collection[int],
+    covered: Covered,
+    *,
+    page: int,
+    size: int,
+) -> Page[Assignment]:
+    """Return page ``page`` (from 1) of the assignments of ``roles`` that nobody has needed since a day.
+
+    They have been in force since before it. By the names of users, then by role.
+    """
+    used, now = _uses_of_assignments(covered, since).subquery("of_roles"), instant(None)
+    begun = sa.func.coalesce(sa.func.greatest(user_role.c.valid_from, user_role.c.create_time), _EVER)
+    same = (used.c.user_id == user_role.c.user_id) & (used.c.role_id == user_role.c.role_id)
+    statement = (
+        sa.select(user_role.c.id)
+        .select_from(
+            user_role.join(user, user.c.id == user_role.c.user_id)
+            .join(role, role.c.id == user_role.c.role_id)
+            .outerjoin(used, same)
+        )
+        .where(
+            user_role.c.role_id.in_(roles),
+            in_force(now),
+            begun < _beginning(since),
+            used.c.day.is_(None),
+        )
+    )
+    order = (user.c.user_name_key, role.c.role_code, user_role.c.id)
+    listed = await page_of(connection, statement, page=page, size=size, order=order)
+    ids = [row.id for row in listed.items]
+    return Page(await assignment_list.in_order(connection, ids), listed.total)
+
+
+async def last_uses_of(
+    connection: AsyncConnection, covered: Covered, pairs: Iterable[tuple[int, int]]
+) -> dict[tuple[int, int], date]:
+    """Return when users have last needed roles, for pairs of the ids of both; as far as that is kept."""
+    used = _uses_of_assignments(covered, None).subquery("of_roles")
+    chosen = sa.select(used).where(sa.tuple_(used.c.user_id, used.c.role_id).in_(list(pairs)))
+    return {(user_id, role_id): day for user_id, role_id, day in await connection.execute(chosen)}
+
+
+async def unused_keys(connection: AsyncConnection, since: date, *, page: int, size: int) -> Page[UnusedKey]:
+    """Return page ``page`` (from 1) of the API keys that work, are older than a day and not used since it."""
+    key, begun = api_key.c, _beginning(since)
+    statement = (
+        sa.select(*_KEY.columns)
+        .select_from(api_key.join(user, user.c.id == key.user_id))
+        .where(
+            key.create_time < begun,
+            key.last_use_time.is_(None) | (key.last_use_time < begun),
+            key.expire_time.is_(None) | (key.expire_time > sa.func.now()),
+        )
+    )
+    order = (user.c.user_name_key, key.id)
+    return (await page_of(connection, statement, page=page, size=size, order=order)).of(_KEY)
