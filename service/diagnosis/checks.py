@@ -88,6 +88,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("factor-key", user_checks.factor_key, local=True),
     Check("role-ends", user_checks.role_ends),
     Check("role-demands", user_checks.role_demands),
+    Check("dormant-accounts", user_checks.dormant_accounts),
     Check("unused-rights", user_checks.unused_rights),
     Check("api-keys", upkeep_checks.expiring_keys),
     Check("jobs", upkeep_checks.jobs_in_time),

@@ -11,7 +11,7 @@ from service.diagnosis.findings import Finding, Installation, fault, ok, warning
 from service.diagnosis.upkeep_checks import NEW
 from service.kernel.clock import rfc3339
 from service.kernel.text import counted, name_key, printable
-from service.records import assignment_ends, factors, mail
+from service.records import assignment_ends, dormant, factors, mail
 from service.records.assignment_list import Assignment
 from service.records.seed_catalogue import ADMINISTRATOR
 from service.records.user_overview import administrators, unconfirmed
@@ -160,6 +160,24 @@ async def role_demands(installation: Installation) -> Finding:
         f"{_named(breaking)}",
         "give them an end and a reason, or end them",
         users=dict.fromkeys((each.user_id, each.user_name) for each in breaking[:_MANY]),
+    )
+
+
+async def dormant_accounts(installation: Installation) -> Finding:
+    """Nobody notices when somebody else uses an account that its owner has given up."""
+    auth = installation.settings.auth
+    if not auth.dormant_days:
+        return ok("auth.dormant_days is 0: nobody is disabled for not being there")
+    async with installation.records() as connection:
+        quiet = await dormant.quiet(connection, auth.dormant_days)
+    if not quiet:
+        return ok(f"every account was used within {auth.dormant_days} days, or it is not known")
+    names = ", ".join(printable(each.user_name) for each in quiet[:_MANY])
+    return warning(
+        f"{len(quiet)} accounts were not used for {auth.dormant_days} days: {names}"
+        + (", …" if len(quiet) > _MANY else ""),
+        "the job dormant-accounts disables them, but never the last administrator",
+        users=[(each.user_id, each.user_name) for each in quiet[:_MANY]],
     )
 
 

@@ -893,7 +893,7 @@ export interface NoticeFacts {
   assignment?: string | null;
 }
 
-export type NoticeKind = "address_changed" | "address_verified" | "api_key_made" | "banned" | "factor_added" | "factor_removed" | "factors_reset" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked";
+export type NoticeKind = "account_dormant" | "address_changed" | "address_verified" | "api_key_made" | "banned" | "factor_added" | "factor_removed" | "factors_reset" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked";
 
 /** A page of notices; `unread` is how many are not marked as read, on all pages. */
 export interface NoticePage {
