@@ -58,12 +58,14 @@ async def settle(database: Database, settings: Settings, notices: Notices) -> st
     disabled, kept = 0, 0
     if due:
         store = SessionStore(settings.redis, auth)
+        revocations = Revocations(database, store)
         try:
-            disabler = await _Disabler.of(database, settings, store, notices)
+            disabler = await _Disabler.of(database, settings, store, revocations, notices)
             for each in due[:AT_ONCE]:
                 done = await disabler.disable(each)
                 disabled, kept = disabled + done, kept + (not done)
         finally:
+            await revocations.finish()
             await store.close()
     return f"{len(untold)} accounts told, {disabled} disabled, {kept} kept"
 
@@ -88,13 +90,17 @@ class _Disabler:
 
     @classmethod
     async def of(
-        cls, database: Database, settings: Settings, store: SessionStore, notices: Notices
+        cls,
+        database: Database,
+        settings: Settings,
+        store: SessionStore,
+        revocations: Revocations,
+        notices: Notices,
     ) -> "_Disabler":
         """Load the policy, which says how administrators must be able to authenticate."""
         await store.clock()
         live = LivePolicy(configured(settings.policy), seals_of(settings.oplog), store.synchronized.now)
         await live.load(database)
-        revocations = Revocations(database, store)
         units = RightsUnits(database, OperatorDelegation(live, database), revocations)
         return cls(settings, units, revocations, notices)
 

@@ -31,9 +31,9 @@ class House:
     async def settle(self) -> str:
         return await settle(self.database, self.settings, notices_of(self.settings))
 
-    def set(self, change: str, *values: Any) -> None:
+    def change(self, statement: str, *values: Any) -> None:
         with psycopg.connect(self.service.database_url) as connection:
-            connection.execute(change.encode(), values)
+            connection.execute(statement.encode(), values)
 
     def rows(self, query: str, *values: Any) -> list[Any]:
         with psycopg.connect(self.service.database_url) as connection:
@@ -41,14 +41,14 @@ class House:
 
     def age(self) -> None:
         """Have everything be as old as the account."""
-        self.set(
+        self.change(
             "UPDATE sys.\"user\" SET create_time = now() - interval '200 days', update_time = create_time"
         )
-        self.set("UPDATE sys.\"user\" SET update_time = now() - interval '200 days'")
-        self.set("UPDATE sys.user_login SET last_login_time = now() - interval '200 days'")
+        self.change("UPDATE sys.\"user\" SET update_time = now() - interval '200 days'")
+        self.change("UPDATE sys.user_login SET last_login_time = now() - interval '200 days'")
 
     def told_for(self, days: int) -> None:
-        self.set("UPDATE sys.notice SET create_time = now() - make_interval(days => %s)", days)
+        self.change("UPDATE sys.notice SET create_time = now() - make_interval(days => %s)", days)
 
     def enabled(self) -> set[str]:
         return {name for (name,) in self.rows("SELECT user_name FROM sys.\"user\" WHERE status = 'enabled'")}
@@ -141,7 +141,7 @@ async def test_the_last_administrator_is_never_disabled(place: House, alice: Mem
 async def test_an_account_is_not_dormant_while_it_is_used_or_shut_anyway(
     place: House, alice: Member, activity: str
 ) -> None:
-    place.set(activity, alice.user_id)
+    place.change(activity, alice.user_id)
     await place.settle()
 
     assert place.noticed() == {"admin"}
