@@ -6,14 +6,15 @@ from datetime import timedelta
 from typing import Final
 
 from service.authn.factors.sealing import ID_BYTES, FactorKeys
-from service.authz.review.unused import DAYS, read_unused
+from service.authz.review.unused import DAYS, first_day
 from service.diagnosis.findings import Finding, Installation, fault, ok, warning
 from service.diagnosis.upkeep_checks import NEW
 from service.kernel.clock import rfc3339
 from service.kernel.text import counted, name_key, printable
-from service.records import assignment_ends, dormant, factors, mail
+from service.records import assignment_ends, dormant, factors, mail, permission_uses
 from service.records.assignment_list import Assignment
 from service.records.seed_catalogue import ADMINISTRATOR
+from service.records.unused_rights import idle_assignments, unused_keys
 from service.records.user_overview import administrators, unconfirmed
 from service.settings import SettingsError, local_factor_key, local_previous_factor_key
 
@@ -183,20 +184,21 @@ async def dormant_accounts(installation: Installation) -> Finding:
 
 async def unused_rights(installation: Installation) -> Finding:
     """A right that nobody needs is one that somebody else may use."""
+    since = first_day(DAYS)
     async with installation.records() as connection:
-        stored = await read_unused(connection, DAYS, size=1)
-    if not stored.is_observed:
-        since = "" if stored.recorded_since is None else f" since {rfc3339(stored.recorded_since)}"
-        return ok(f"not known yet: uses are recorded{since}, and {DAYS} days are asked about")
-    parts = (
-        (stored.assignments.total, "assignment"),
-        (len(stored.rights.unused_codes()), "code"),
-        (stored.keys.total, "API key"),
+        recorded = await permission_uses.recorded_since(connection)
+        assignments = await idle_assignments(connection, since)
+        keys = (await unused_keys(connection, since, page=1, size=1)).total
+    if recorded is None or recorded.date() >= since:
+        known = "" if recorded is None else f" since {rfc3339(recorded)}"
+        return ok(f"not known yet: uses are recorded{known}, and {DAYS} days are asked about")
+    if not (assignments or keys):
+        return ok(f"whoever has a role, and every API key, was there within {DAYS} days")
+    return warning(
+        f"{counted(assignments, 'assignment')} of users who have used nothing for {DAYS} days, and "
+        f"{counted(keys, 'API key')} as old that nobody has used",
+        "portcullis policy unused names them and more; take them away",
     )
-    unused = ", ".join(counted(number, noun) for number, noun in parts if number)
-    if not unused:
-        return ok(f"all assignments, codes of roles and API keys were used within {DAYS} days")
-    return warning(f"not used for {DAYS} days: {unused}", "portcullis policy unused, and take them away")
 
 
 def _named(some: Sequence[Assignment]) -> str:

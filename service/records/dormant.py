@@ -38,7 +38,7 @@ async def quiet(connection: AsyncConnection, days: int, user_id: int | None = No
     beginning = datetime.combine(since, time(), UTC)
     if recorded is None or recorded >= beginning:
         return []
-    used = permission_uses.last_uses(since).subquery("used")
+    used = permission_uses.uses(since).subquery("used")
     keys = sa.exists().where(api_key.c.user_id == user.c.id, api_key.c.last_use_time >= beginning)
     logins = sa.exists().where(user_login.c.user_id == user.c.id, user_login.c.last_login_time >= beginning)
     known = sa.select(sa.func.min(notice.c.create_time)).where(

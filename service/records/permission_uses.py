@@ -100,25 +100,25 @@ class LastUse:
     day: date
 
 
-def last_uses(since: date | None = None) -> sa.Select[int, str, date]:
-    """Return the statement that reads the last day of each user and code, from the day ``since`` on.
+def uses(since: date | None = None) -> sa.Select[int, str, date]:
+    """Return the statement that reads who has needed which code on which days, from the day ``since`` on.
 
-    Its columns are ``user_id``, ``code`` and ``day``.
+    Its columns are ``user_id``, ``code`` and ``day``. A code comes once for each month, with its last day.
     """
     given = sa.func.jsonb_each_text(permission_use.c.days).table_valued("key", "value", name="given")
     day = permission_use.c.month + sa.cast(given.c.value, sa.Integer) - 1
-    last = sa.func.max(day)
-    statement = (
-        sa.select(permission_use.c.user_id, given.c.key.label("code"), last.label("day"))
-        .select_from(permission_use.join(given, sa.true()))
-        .group_by(permission_use.c.user_id, given.c.key)
+    statement = sa.select(permission_use.c.user_id, given.c.key.label("code"), day.label("day")).select_from(
+        permission_use.join(given, sa.true())
     )
     if since is None:
         return statement
-    return statement.where(permission_use.c.month >= since.replace(day=1)).having(last >= since)
+    return statement.where(permission_use.c.month >= since.replace(day=1), day >= since)
 
 
 async def of_user(connection: AsyncConnection, user_id: int) -> list[LastUse]:
     """Return what a user has needed, as far as it is kept, sorted by code."""
-    mine = last_uses().where(permission_use.c.user_id == user_id).order_by("code")
-    return [LastUse(*row) for row in await connection.execute(mine)]
+    mine = uses().where(permission_use.c.user_id == user_id).subquery()
+    last = sa.select(mine.c.user_id, mine.c.code, sa.func.max(mine.c.day)).group_by(
+        mine.c.user_id, mine.c.code
+    )
+    return [LastUse(*row) for row in await connection.execute(last.order_by(mine.c.code))]

@@ -3,7 +3,7 @@
 What exists since a later day is never among them.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any, Final
@@ -21,6 +21,7 @@ from service.records.schema.rights import (
     api_key,
     ended_assignment,
     menu,
+    permission_use,
     role,
     role_code_life,
     user,
@@ -99,7 +100,7 @@ async def role_uses(connection: AsyncConnection, since: date) -> list[RoleUse]:
 
     past = held(ended, ended.end_time).where(ended.end_time >= _beginning(since))
     holding = sa.union_all(held(live, live.valid_until), past).subquery("holding")
-    used = permission_uses.last_uses(since).cte("used").prefix_with("MATERIALIZED")
+    used = permission_uses.uses(since).subquery("used")
     meanwhile = (
         (used.c.user_id == holding.c.user_id)
         & (holding.c.begun.is_(None) | (used.c.day >= _day_of(holding.c.begun)))
@@ -119,20 +120,19 @@ Covered = Mapping[int, Collection[str]]
 
 
 def _uses_of_assignments(covered: Covered, since: date | None) -> sa.Select[Any]:
-    """Return the statement that reads users and roles with the last day on which they needed the role."""
+    """Return the statement that reads when users have needed their assignments: ``id`` and ``day``."""
     pairs = [(role_id, code) for role_id, codes in covered.items() for code in codes]
     ids, codes = ([pair[place] for pair in pairs] for place in (0, 1))
-    unnested = (
-        sa.func.unnest(sa.literal(ids, ARRAY(sa.BigInteger)), sa.literal(codes, ARRAY(sa.Text)))
-        .table_valued(sa.column("role_id", sa.BigInteger), sa.column("code", sa.Text), name="covered")
-        .render_derived()
+    unnested = sa.func.unnest(sa.literal(ids, ARRAY(sa.BigInteger)), sa.literal(codes, ARRAY(sa.Text)))
+    given = unnested.table_valued(
+        sa.column("role_id", sa.BigInteger), sa.column("code", sa.Text), name="given"
     )
-    used = permission_uses.last_uses(since).cte("used").prefix_with("MATERIALIZED")
-    return (
-        sa.select(used.c.user_id, unnested.c.role_id, sa.func.max(used.c.day).label("day"))
-        .select_from(used.join(unnested, unnested.c.code == used.c.code))
-        .group_by(used.c.user_id, unnested.c.role_id)
-    )
+    gives = given.render_derived()
+    used = permission_uses.uses(since).subquery("used")
+    needed = (gives.c.role_id == user_role.c.role_id) & (gives.c.code == used.c.code)
+    # The users' own roles first: many roles give the same code.
+    joined = user_role.join(used, used.c.user_id == user_role.c.user_id).join(gives, needed)
+    return sa.select(user_role.c.id, used.c.day).select_from(joined)
 
 
 async def unused_assignments(
@@ -148,36 +148,49 @@ async def unused_assignments(
 
     They have been in force since before it. By the names of users, then by role.
     """
-    used, now = _uses_of_assignments(covered, since).subquery("of_roles"), instant(None)
-    begun = sa.func.coalesce(sa.func.greatest(user_role.c.valid_from, user_role.c.create_time), _EVER)
-    same = (used.c.user_id == user_role.c.user_id) & (used.c.role_id == user_role.c.role_id)
+    used = _uses_of_assignments(covered, since).subquery("of_assignments")
+    unneeded = user_role.c.id.not_in(sa.select(used.c.id).distinct())
     statement = (
         sa.select(user_role.c.id)
         .select_from(
-            user_role.join(user, user.c.id == user_role.c.user_id)
-            .join(role, role.c.id == user_role.c.role_id)
-            .outerjoin(used, same)
+            user_role.join(user, user.c.id == user_role.c.user_id).join(
+                role, role.c.id == user_role.c.role_id
+            )
         )
-        .where(
-            user_role.c.role_id.in_(roles),
-            in_force(now),
-            begun < _beginning(since),
-            used.c.day.is_(None),
-        )
+        .where(user_role.c.role_id.in_(roles), _there_since(since), unneeded)
+        .order_by(user.c.user_name_key, role.c.role_code, user_role.c.id)
     )
-    order = (user.c.user_name_key, role.c.role_code, user_role.c.id)
-    listed = await page_of(connection, statement, page=page, size=size, order=order)
-    ids = [row.id for row in listed.items]
-    return Page(await assignment_list.in_order(connection, ids), listed.total)
+    # All ids: to count them apart would read all uses once more.
+    ids = list((await connection.execute(statement)).scalars())
+    return Page(await assignment_list.in_order(connection, ids[(page - 1) * size : page * size]), len(ids))
+
+
+async def idle_assignments(connection: AsyncConnection, since: date) -> int:
+    """Count the assignments of users who have used nothing at all since the month of a day.
+
+    They give codes, and are older than that day. It reads no uses, so that it is done at once.
+    """
+    gives = role_code_life.c.role_id == user_role.c.role_id
+    coded = sa.exists().where(gives, role_code_life.c.end_time.is_(None), role_code_life.c.code != "")
+    month = permission_use.c.month >= since.replace(day=1)
+    used = sa.exists().where(permission_use.c.user_id == user_role.c.user_id, month)
+    counted = sa.select(sa.func.count()).select_from(user_role).where(_there_since(since), coded, ~used)
+    return int((await connection.execute(counted)).scalar_one())
+
+
+def _there_since(since: date) -> sa.ColumnElement[bool]:
+    """Return the condition that an assignment is in force, and began before a day."""
+    begun = sa.func.coalesce(sa.func.greatest(user_role.c.valid_from, user_role.c.create_time), _EVER)
+    return in_force(instant(None)) & (begun < _beginning(since))
 
 
 async def last_uses_of(
-    connection: AsyncConnection, covered: Covered, pairs: Iterable[tuple[int, int]]
-) -> dict[tuple[int, int], date]:
-    """Return when users have last needed roles, for pairs of the ids of both; as far as that is kept."""
-    used = _uses_of_assignments(covered, None).subquery("of_roles")
-    chosen = sa.select(used).where(sa.tuple_(used.c.user_id, used.c.role_id).in_(list(pairs)))
-    return {(user_id, role_id): day for user_id, role_id, day in await connection.execute(chosen)}
+    connection: AsyncConnection, covered: Covered, assignment_ids: Collection[int]
+) -> dict[int, date]:
+    """Return when assignments were last needed, by their ids; as far as that is kept."""
+    used = _uses_of_assignments(covered, None).where(user_role.c.id.in_(assignment_ids)).subquery()
+    last = sa.select(used.c.id, sa.func.max(used.c.day)).group_by(used.c.id)
+    return dict((await connection.execute(last)).tuples().all())
 
 
 async def unused_keys(connection: AsyncConnection, since: date, *, page: int, size: int) -> Page[UnusedKey]:

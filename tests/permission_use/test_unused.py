@@ -191,8 +191,7 @@ async def test_other_days_are_refused(shared: Inside, days: int) -> None:
     assert (await shared.ask("GET", f"/api/policy/unused?days={days}")).status == 422
 
 
-@pytest.mark.usefixtures("two")
-async def test_doctor_counts_what_is_unused(house: Inside) -> None:
+async def test_doctor_counts_what_is_unused(house: Inside, two: tuple[Member, Member]) -> None:
     async def finding() -> Finding:
         there: Any = SimpleNamespace(schema=SimpleNamespace(is_usable=True))
         database = Database(house.database_url, timeout=10)
@@ -205,10 +204,9 @@ async def test_doctor_counts_what_is_unused(house: Inside) -> None:
     store_uses(house.database_url, {}, since_days=5)
     assert (await finding()).message.startswith("not known yet: uses are recorded since ")
     store_uses(house.database_url, {})
-    answer = await unused(house)
-    count = [answer[part]["total"] for part in ("assignments", "codes")]
-    assert await finding() == Finding(
-        "warning",
-        f"not used for 90 days: {count[0]} assignments, {count[1]} codes",
-        "portcullis policy unused, and take them away",
+    idle = await finding()
+    assert (idle.state, idle.message.split(" of ")[0]) == ("warning", "3 assignments")
+    store_uses(house.database_url, {two[0].user_id: {"@login": days_ago(0)}})
+    assert (await finding()).message == (
+        "2 assignments of users who have used nothing for 90 days, and 0 API keys as old that nobody has used"
     )
