@@ -91,9 +91,9 @@ class PermissionUses:
     async def merge(self) -> bool:
         """Merge what was noted; False if the database did not take all: the rest waits for the next time."""
         async with self._merging:
-            bits, days = self._bits, self._days
-            self._bits, self._days, self._day_ends = {}, {}, float("-inf")
-            codes = [*bits]
+            codes, days = [*self._bits], self._days
+            self._bits, self._days = {}, {}
+            self._day_ends = float("-inf")
             try:
                 await self._confirm()
                 for day in sorted(days):

@@ -186,3 +186,12 @@ async def test_it_is_off_by_default(place: House, alice: Member) -> None:
 
     assert jobs["dormant-accounts"]["interval"] is None
     assert alice.name in place.enabled()
+
+
+def test_the_grace_is_no_longer_than_the_days() -> None:
+    chosen = {"PORTCULLIS_CONFIG": "", "PORTCULLIS_AUTH__DORMANT_DAYS": "10"}
+    with pytest.raises(settings.SettingsError) as refused:
+        settings.load(chosen)
+
+    assert [fault.name for fault in refused.value.faults] == ["auth.dormant_grace"]
+    assert settings.load(chosen | {"PORTCULLIS_AUTH__DORMANT_GRACE": "10"}).auth.dormant_grace == 10

@@ -29,7 +29,8 @@ class UseNotes:
 
     def note(self, context: RequestContext) -> None:
         """Note what a finished request has needed; never raises."""
-        decision, opened, caller = context.decision, context.opened, context.caller
+        decision, opened = context.decision, context.opened
+        caller = context.caller
         if caller is None or decision is None or opened is None or not decision.allowed:
             return
         try:
@@ -62,7 +63,8 @@ def _beside(context: RequestContext, caller: Caller) -> Iterator[str]:
     Asked again: the policy remembers its decisions.
     """
     yield from context.shown
-    held, policy, delegated = codes_asked(caller), context.policy, context.delegated
+    held = codes_asked(caller)
+    policy, delegated = context.policy, context.delegated
     if policy is None:
         return
     objects = {*context.objects, *(() if delegated is None else delegated.objects)}
