@@ -24,6 +24,7 @@ from service.jobs.housekeeping import (
     forget_keys,
     forget_links,
     forget_notices,
+    forget_uses,
     remind_of_keys,
 )
 from service.jobs.runner import Job, JobRunner
@@ -91,6 +92,11 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
 
         return await close_ended(database, settings)
 
+    async def settle_dormant(database: Database) -> str:
+        from service.administration.dormant_accounts import settle  # noqa: PLC0415 - it imports Casbin
+
+        return await settle(database, settings, notices_of(settings))
+
     return (
         Job(
             "log-maintenance",
@@ -148,6 +154,14 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             retry=60.0,
             pending=access_requests.is_due,
         ),
+        Job(
+            "dormant-accounts",
+            "Tell and then disable accounts that were not used for `auth.dormant_days`",
+            settle_dormant,
+            _DAY if settings.auth.dormant_days else None,
+            retry=_HOUR,
+        ),
+        Job("old-uses", "Delete the use of permissions after 25 months", forget_uses, _DAY),
         Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),
         Job(
             "expired-dead-letters",

@@ -56,11 +56,12 @@ def _finished(container: Container) -> Callable[[RequestContext], None]:
     """Return what is called with each finished request."""
     count = container.node.traffic.count
     events = None if container.trail.decisions is None else DecisionEvents(container.trail.decisions)
-    note = container.node.environment_checks.forwarding.note
+    note, note_use = container.node.environment_checks.forwarding.note, container.use_notes.note
 
     def finished(context: RequestContext) -> None:
         count(context)
         note(context)
+        note_use(context)
         if events is not None:
             events.note(context)
 

@@ -15,6 +15,7 @@ from typing import Any
 from service.administration.account_links import notices_of
 from service.app import administration, audit_trail, files, node, policy, sign_in, stores
 from service.app.readiness import SLOWLY
+from service.audit.permission_uses import PermissionUses
 from service.authn.factors.sealing import FactorKeys
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped
@@ -28,6 +29,7 @@ from service.mail.outbox import Outbox
 from service.settings import Auth, Settings
 from service.web.messages.cookies import Cookies
 from service.web.observability.shared_metrics import Slot
+from service.web.observability.use_notes import UseNotes
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.credentials import CookieToken, HeaderToken
 from service.web.requests.guard import AuthorizationGuard
@@ -66,6 +68,8 @@ class Container:
         self.evaluator = Evaluator(subjects, self.answers)
         self.requestable = RequestableRoles(self.stores.database)
         self.access_profile = self._access_profile(now) if settings.policy.request_profile else None
+        self.uses = PermissionUses(self.stores.database, now, self.policy.live.remapped)
+        self.use_notes = UseNotes(self.uses, self.answers)
         self.search = Search(self.stores.database, subjects, self.policy.concurrency, now)
         self.cross_origin = CrossOrigin(settings.server.cors_origins, settings.auth.token_name)
         self.guard = AuthorizationGuard(
@@ -98,6 +102,7 @@ class Container:
             self.sign_in.key_callers.finish,
             self.sign_in.current_rights.finish,
             self.sign_in.revocations.finish,
+            self.uses.finish,
             self.trail.journal.finish,
             None if decisions is None else decisions.finish,
             self.trail.exporter.finish,
@@ -168,6 +173,7 @@ class Lifespan:
             container.stores.clock_watch,
             container.node.scheduler,
             container.trail.exporter,
+            container.uses,
             container.node.metrics,
         )
         self._running = [asyncio.create_task(runner.run()) for runner in work]

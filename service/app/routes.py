@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from service import __version__
 from service.administration.dry_runs import DryRuns
@@ -38,6 +38,7 @@ from service.endpoints import (
     policy_explain,
     policy_matrix,
     policy_revisions,
+    policy_unused,
     policy_what_if,
     policy_who_may,
     profile,
@@ -185,6 +186,7 @@ def _add_policy(routes: Routes, container: Container) -> None:
     routes.add("/api/policy/what", policy_who_may.WhatMay(*asked))
     routes.add("/api/policy/what-if", policy_what_if.WhatIf(*asked))
     routes.add("/api/policy/matrix", policy_matrix.RoleMatrix(*asked))
+    routes.add("/api/policy/unused", policy_unused.UnusedOfPolicy(*asked, container.settings.policy))
     routes.add("/api/policy/permission-map", policy.PermissionBits(parts.live))
     routes.add("/api/policy/openings", policy_who_may.Openings(parts.live, parts.concurrency))
 
@@ -324,10 +326,23 @@ def _add_files(routes: Routes, container: Container) -> None:
     routes.add("/api/public/file/{token}", files.PublicFile(parts.links, parts.downloads))
 
 
+def _noting(container: Container) -> access_evaluation.Note:
+    """Return what takes each answered question: for the use of permissions, and for the decision log."""
+    used, log = container.use_notes.note_evaluation, container.trail.decisions
+    if log is None:
+        return used
+    logged = DecisionEvents(log).note_evaluation
+
+    def note(*answered: Any) -> None:
+        used(*answered)
+        logged(*answered)
+
+    return note
+
+
 def _add_access(routes: Routes, container: Container) -> None:
     """Register the endpoints that other services and their proxies ask."""
-    log = container.trail.decisions
-    note = None if log is None else DecisionEvents(log).note_evaluation
+    note = _noting(container)
     forward_to = container.guard, container.answers, container.sign_in.assertions, note
     routes.add("/access/v1/forward/caddy/{service}", access_forward.ForwardCaddy(*forward_to))
     routes.add("/access/v1/forward/traefik/{service}", access_forward.ForwardTraefik(*forward_to))

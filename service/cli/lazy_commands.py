@@ -120,6 +120,7 @@ FAMILIES: Final = (
             ),
             Command("what-if", "print who gains and loses what if codes or roles were others", "policy_diff"),
             Command("matrix", "print or write the table of all roles and requests", "policy_who"),
+            Command("unused", "print rights that nobody has needed, and smaller roles that would have done"),
             Command("openings", "print the requests that need no role", "policy_who"),
             Command("lint", "find what a start does not refuse, in files and in a database"),
             Command(

@@ -89,6 +89,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("role-ends", user_checks.role_ends),
     Check("emergencies", user_checks.emergencies),
     Check("role-demands", user_checks.role_demands),
+    Check("dormant-accounts", user_checks.dormant_accounts),
+    Check("unused-rights", user_checks.unused_rights),
     Check("api-keys", upkeep_checks.expiring_keys),
     Check("jobs", upkeep_checks.jobs_in_time),
     Check("mail", export_checks.mails),

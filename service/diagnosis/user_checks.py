@@ -6,13 +6,15 @@ from datetime import timedelta
 from typing import Final
 
 from service.authn.factors.sealing import ID_BYTES, FactorKeys
+from service.authz.review.unused import DAYS, first_day
 from service.diagnosis.findings import Finding, Installation, fault, few, ok, warning
 from service.diagnosis.upkeep_checks import NEW
 from service.kernel.clock import rfc3339
-from service.kernel.text import name_key, printable
-from service.records import access_requests, assignment_ends, factors, mail
+from service.kernel.text import counted, name_key, printable
+from service.records import access_requests, assignment_ends, dormant, factors, mail, permission_uses
 from service.records.assignment_list import Assignment
 from service.records.seed_catalogue import ADMINISTRATOR
+from service.records.unused_rights import idle_assignments, unused_keys
 from service.records.user_overview import administrators, unconfirmed
 from service.settings import SettingsError, local_factor_key, local_previous_factor_key
 
@@ -173,6 +175,43 @@ async def emergencies(installation: Installation) -> Finding:
         f"{len(unclosed)} roles were given at once, and nobody has closed the emergency: {few(names)}",
         "have somebody close it who may decide about the request: docs/reference/roles-and-menus.md",
         users=dict.fromkeys((each.user_id, each.user_name) for each in unclosed[:_MANY]),
+    )
+
+
+async def dormant_accounts(installation: Installation) -> Finding:
+    """Nobody notices when somebody else uses an account that its owner has given up."""
+    auth = installation.settings.auth
+    if not auth.dormant_days:
+        return ok("auth.dormant_days is 0: nobody is disabled for not being there")
+    async with installation.records() as connection:
+        quiet = await dormant.quiet(connection, auth.dormant_days)
+    if not quiet:
+        return ok(f"every account was used within {auth.dormant_days} days, or it is not known")
+    names = ", ".join(printable(each.user_name) for each in quiet[:_MANY])
+    return warning(
+        f"{len(quiet)} accounts were not used for {auth.dormant_days} days: {names}"
+        + (", …" if len(quiet) > _MANY else ""),
+        "the job dormant-accounts disables them, but never the last administrator",
+        users=[(each.user_id, each.user_name) for each in quiet[:_MANY]],
+    )
+
+
+async def unused_rights(installation: Installation) -> Finding:
+    """A right that nobody needs is one that somebody else may use."""
+    since = first_day(DAYS)
+    async with installation.records() as connection:
+        recorded = await permission_uses.recorded_since(connection)
+        assignments = await idle_assignments(connection, since)
+        keys = (await unused_keys(connection, since, page=1, size=1)).total
+    if recorded is None or recorded.date() >= since:
+        known = "" if recorded is None else f" since {rfc3339(recorded)}"
+        return ok(f"not known yet: uses are recorded{known}, and {DAYS} days are asked about")
+    if not (assignments or keys):
+        return ok(f"whoever has a role, and every API key, was there within {DAYS} days")
+    return warning(
+        f"{counted(assignments, 'assignment')} of users who have used nothing for {DAYS} days, and "
+        f"{counted(keys, 'API key')} as old that nobody has used",
+        "portcullis policy unused names them and more; take them away",
     )
 
 

@@ -297,8 +297,12 @@ class RecordKind:
 def shown_services(context: RequestContext, live: LivePolicy) -> tuple[str, ...]:
     """Return the services whose resources the caller may list, by the policy that admitted the request."""
     policy = context.policy or live.current
-    names = (PORTCULLIS, *policy.other_services)
-    return tuple(name for name in names if policy.decide(SERVICE, f"{name} list", context.user).allowed)
+    asked = {
+        name: policy.decide(SERVICE, f"{name} list", context.user)
+        for name in (PORTCULLIS, *policy.other_services)
+    }
+    context.shown = tuple({decision.line.code for decision in asked.values() if decision.line})
+    return tuple(name for name, decision in asked.items() if decision.allowed)
 
 
 def require_shown(context: RequestContext, live: LivePolicy, service: str) -> None:

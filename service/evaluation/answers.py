@@ -213,6 +213,19 @@ class Answers:
                     tell_span(span, answer.decision)
             return answer
 
+    def allowing(
+        self, policy: Policy, question: Question | Unanswerable, held: HeldCodes | None
+    ) -> Iterator[Decision]:
+        """Yield the decisions about codes by which a question about a holder of ``held`` is allowed."""
+        match question:
+            case UseOf(code):
+                yield policy.judge(rules.PERMISSION, code, held)
+            case RequestTo(service, method, path):
+                yield from policy.allowing(service, method, path, held)
+            case RequestsTo(service, method):
+                for path in self._templates.paths(policy, question) or ():
+                    yield from policy.allowing(service, method, path, held)
+
     def _of(
         self, policy: Policy, question: Question, held: HeldCodes | None, satisfied: Satisfied | None
     ) -> Answer:

@@ -7,7 +7,15 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.kernel.clock import rfc3339
-from service.records import account_tokens, api_keys, bans, export_entries, idempotent_answers, notices
+from service.records import (
+    account_tokens,
+    api_keys,
+    bans,
+    export_entries,
+    idempotent_answers,
+    notices,
+    permission_uses,
+)
 from service.records.database.transactions import Connection, Database
 
 KEYS_KEPT: Final = timedelta(days=30)
@@ -40,6 +48,11 @@ async def forget_notices(database: Database) -> str:
 async def forget_bans(database: Database) -> str:
     """Delete bans that have ended. Raises Unavailable."""
     return f"{await _forget(database, bans.forget_ended)} bans deleted"
+
+
+async def forget_uses(database: Database) -> str:
+    """Delete what users needed in months that are no longer kept. Raises Unavailable."""
+    return f"{await _forget(database, permission_uses.forget_old)} months of users deleted"
 
 
 async def forget_keys(database: Database) -> str:

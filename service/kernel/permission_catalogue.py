@@ -232,6 +232,7 @@ CATALOGUE: Final = (
             "GET /api/policy/what-if",
             "GET /api/policy/openings",
             "GET /api/policy/matrix",
+            "GET /api/policy/unused",
             "GET /api/policy/permission-map",
             "POST /access/v1/search/subject",
             "POST /access/v1/search/resource",

@@ -112,6 +112,13 @@ WORDS: Final[Mapping[str, Words]] = {
             "Do you need it for longer? Ask an administrator before that.",
         ),
     ),
+    "account_dormant": Words(
+        "Your account will be disabled",
+        (
+            f"{_ACCOUNT.capitalize()} was not used for a long time. It is disabled on {{until}}.",
+            "Do you still need it? Log in once before that. Else there is nothing to do.",
+        ),
+    ),
     "banned": _notice("Your account is banned", f"{_ACCOUNT.capitalize()} is banned until {{until}}."),
     "access_request_made": Words(
         "Somebody asks for a role",

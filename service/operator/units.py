@@ -1,23 +1,22 @@
 """Units of work for commands: under the rights of a user, or of the operator."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from service.administration.delegation import Delegation, DelegationCheck
+from service.administration.operator_delegation import OperatorDelegation
 from service.administration.unit_of_work import UnitsOfWork
 from service.audit.chain.seals import seals_of
 from service.authn.revocations import Revocations
-from service.authz.engine.policy import Policy
-from service.authz.publishing.changes import Change, PolicyChanges
+from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import Shipped
-from service.errors import ActOnOneself, Conflict, NotFound, PermissionDenied
+from service.errors import Conflict, NotFound
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import OPERATOR_ID, Caller
 from service.keyspace import SessionStore
 from service.operator.who import operator_name
 from service.records import accounts, role_rights
-from service.records.database.transactions import Connection, Database
+from service.records.database.transactions import Database
 from service.settings import Settings
 
 
@@ -55,52 +54,7 @@ async def units_of_work(
     changes = PolicyChanges(database, live, shipped, lambda: shipped, store.revision_key.announce)
     revocations = Revocations(database, store)
     try:
-        yield UnitsOfWork(database, changes, _CommandDelegation(live, database), revocations)
+        yield UnitsOfWork(database, changes, OperatorDelegation(live, database), revocations)
     finally:
         await revocations.finish()
         await store.close()
-
-
-class _CommandDelegation(Delegation):
-    """Loads the policy when it is asked: a command has nothing that follows it."""
-
-    def __init__(self, live: LivePolicy, database: Database) -> None:
-        super().__init__(live)
-        self._policy = live
-        self._database = database
-
-    async def check(
-        self, connection: Connection, caller: Caller, change: Change | None = None
-    ) -> DelegationCheck:
-        """Return what ``caller`` may grant now; see ``Delegation.check``."""
-        # The lock of the policy is held: what is newest now is so until the end of the transaction.
-        await self._policy.load(self._database)
-        if caller.is_operator:
-            await role_rights.lock(connection)
-            return _OperatorCheck(self._policy.current, caller, caller.held, change)
-        return await super().check(connection, caller, change)
-
-
-class _OperatorCheck(DelegationCheck):
-    """Lets the operator do everything: who can run a command can write to the database as well."""
-
-    async def require(self, codes: Iterable[str], why: str) -> None:
-        """Return."""
-
-    async def require_any(self, codes: Iterable[str], why: str) -> None:
-        """Return."""
-
-    def require_object(
-        self,
-        policy: Policy,
-        layer: str,
-        name: str,
-        why: str,
-        field: str | None = None,
-        *,
-        denied: type[PermissionDenied | ActOnOneself] = PermissionDenied,
-    ) -> None:
-        """Return."""
-
-    def require_request(self, method: str, path: str, template: str) -> None:
-        """Return."""

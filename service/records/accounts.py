@@ -22,7 +22,7 @@ from service.kernel.text import name_key
 from service.records import assignments, bans, factors, role_rights
 from service.records.assignments import AT
 from service.records.database.row_mapper import PreparedSelect, RowMapper, RowWriter, Source
-from service.records.schema.rights import role, user, user_ban, user_login, user_role
+from service.records.schema.rights import permission_use, role, user, user_ban, user_login, user_role
 from service.records.user_list import Status, UserNames, UserValues
 
 Initial: TypeAlias = Literal["given", "leaked"]
@@ -340,7 +340,8 @@ async def update(connection: AsyncConnection, target: Target, values: Mapping[st
 async def delete(connection: AsyncConnection, target: Target) -> None:
     """Delete a user; the user's files stay without an owner, and log entries stay."""
     await connection.execute(delete_from(user).where(user.c.id == target.user_id))
-    await connection.execute(delete_from(user_login).where(user_login.c.user_id == target.user_id))
+    for kept in (user_login, permission_use):
+        await connection.execute(delete_from(kept).where(kept.c.user_id == target.user_id))
 
 
 async def unknown_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> set[int]:

@@ -1,6 +1,6 @@
 """Assignments of roles as administrators see them: one, those of a user, and pages of all."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -131,9 +131,16 @@ async def page(
     matching = sa.select(user_role.c.id).select_from(joined).where(*conditions)
     listed = await page_of(connection, matching, page=page, size=size, order=order)
     ids = [assignment_id for (assignment_id,) in listed.items]
-    rows = await connection.execute(_live(moment).where(user_role.c.id.in_(ids)))
+    return Page(await in_order(connection, ids, at), listed.total)
+
+
+async def in_order(
+    connection: AsyncConnection, ids: Sequence[int], at: datetime | None = None
+) -> tuple[Assignment, ...]:
+    """Return stored assignments by their ids, in the order of these."""
+    rows = await connection.execute(_live(instant(at)).where(user_role.c.id.in_(ids)))
     records = {row.id: _read(row) for row in rows}
-    return Page(tuple(records[assignment_id] for assignment_id in ids), listed.total)
+    return tuple(records[assignment_id] for assignment_id in ids)
 
 
 async def of_user(

@@ -30,6 +30,7 @@ NoticeKind: TypeAlias = Literal[
     "address_verified",
     "roles_changed",
     "role_ends",
+    "account_dormant",
     "banned",
     "access_request_made",
     "access_request_ended",

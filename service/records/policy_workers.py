@@ -24,7 +24,9 @@ WINDOWS: Final = "windows"
 """A worker knows it if rights begin and end for it by the windows of assignments."""
 LINE_ENDS: Final = "line_ends"
 """A worker knows it if lines of the policy end for it."""
-KNOWN: Final = (WINDOWS, LINE_ENDS)
+USES: Final = "permission_use"
+"""A worker knows it if it records which codes are needed."""
+KNOWN: Final = (WINDOWS, LINE_ENDS, USES)
 """What this version knows of the forms of rights that others might not."""
 
 

@@ -145,6 +145,20 @@ class Auth:
         help="How long a link is good that the owner of an account is sent: an invitation, one for a "
         "forgotten password, or one that confirms an address.",
     )
+    dormant_days: int = setting(
+        0,
+        unit="days",
+        check=between(0, 730),
+        help="After how many days without a login and without any use an account is dormant: its owner is "
+        "told, and `dormant_grace` later it is disabled, but never the last administrator. 0: never.",
+    )
+    dormant_grace: int = setting(
+        14,
+        unit="days",
+        check=between(1, 90),
+        help="How many days the owner of a dormant account has from the notice until it is disabled; no more "
+        "than `dormant_days`.",
+    )
     forward_assertion: bool = setting(
         default=False,
         help="Forward authentication: also send `X-Portcullis-Assertion`, who asks and what was decided, "

@@ -205,10 +205,17 @@ def _key_before(previous: str, key: str) -> dict[tuple[str, ...], Rule]:
     return {(key, previous): rule}
 
 
+def _dormant(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    auth = settings.auth
+    if 0 < auth.dormant_days < auth.dormant_grace:  # whoever comes back is told apart by these days
+        yield Fault("auth.dormant_grace", f"is longer than auth.dormant_days, which is {auth.dormant_days}")
+
+
 _RULES: dict[tuple[str, ...], Rule] = {
     ("objstore.bucket", "objstore.endpoint", "objstore.access_key", "objstore.secret_key"): _bucket,
     ("objstore.addressing", "objstore.bucket", "objstore.endpoint"): _addressing,
     ("objstore.presigned_links", "objstore.bucket", "objstore.access_key"): _presigned,
+    ("auth.dormant_days", "auth.dormant_grace"): _dormant,
     **_not_below("upload.link_max_life", "upload.link_life"),
     ("auth.jwt_algorithm", "auth.jwt_secret"): _signing_secret,
     ("auth.jwt_algorithm", "auth.jwt_private_key", "auth.jwt_public_key"): _key_files,

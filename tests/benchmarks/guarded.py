@@ -20,12 +20,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from service.audit.permission_uses import PermissionUses
 from service.authz.engine.lines import Lines
 from service.authz.publishing.shipped import configured, read_shipped
 from service.embedded import EmbeddedStores
 from service.kernel.assurance import Authentication
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, words_asked
+from service.keyspace.synchronized import SynchronizedClock
+from service.records.database.transactions import Database
 from service.server.prepare import prepare
 from service.settings import load
 from tests.benchmarks.apps import TEMPLATE
@@ -60,6 +63,8 @@ APART: Final = 0.9
 
 DEMANDS: Final = 0.03
 """Of the processor time of a read at ``MOST``: what it costs to ask how the caller has authenticated."""
+USES: Final = 0.03
+"""Of the same: what it costs to note which codes were needed."""
 QUESTIONS: Final = 50_000
 
 Asked = tuple[str, Server, bytes]
@@ -123,6 +128,7 @@ def _at(algorithm: str, connections: int, asked: Sequence[Asked], pace: Pace) ->
         yield from measurement
         if (name, connections) == ("read", MOST):
             yield _demands(algorithm, measurement.cpu)
+            yield _uses(algorithm, measurement.cpu)
         reference = reference or measurement
     yield from _latencies(algorithm, connections, asked, all_rounds)
     if connections == MOST:
@@ -143,6 +149,20 @@ def _demands(algorithm: str, read: Result) -> Result:
         rounds.append((time.process_time() - begun) / QUESTIONS * 1e6)
     name = f"the demands on a read, {algorithm}, {MOST}"
     return result(name, read.unit, rounds, against=read, goals=[at_most(DEMANDS, "ratio")])
+
+
+def _uses(algorithm: str, read: Result) -> Result:
+    """Return what it costs to note which codes a read has needed, compared with a whole read."""
+    clock = SynchronizedClock()
+    uses = PermissionUses(Database("postgresql:///"), clock.now, asyncio.Event().wait)
+    rounds = []
+    for _ in read.rounds:
+        begun = time.process_time()
+        for number in range(QUESTIONS):
+            uses.note(number & 1023, ("@login", "system:role:list"))
+        rounds.append((time.process_time() - begun) / QUESTIONS * 1e6)
+    name = f"the use of a read, {algorithm}, {MOST}"
+    return result(name, read.unit, rounds, against=read, goals=[at_most(USES, "ratio")])
 
 
 def _share(name: str, connections: int) -> float:

@@ -49,7 +49,12 @@ async def execute(database: Database, *statements: str) -> list[tuple[object, ..
 
 
 WITH_MAIL = "5 s, or 1 h without mail"
-BY_SETTING = {"file-sweep": "`upload.sweep_interval`", "password-resets": WITH_MAIL, "mail": WITH_MAIL}
+BY_SETTING = {
+    "file-sweep": "`upload.sweep_interval`",
+    "password-resets": WITH_MAIL,
+    "dormant-accounts": "24 h; never with `auth.dormant_days` 0",
+    "mail": WITH_MAIL,
+}
 
 
 def test_the_page_names_all_jobs_with_their_intervals_and_bounds(tmp_path: Path) -> None:

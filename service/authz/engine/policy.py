@@ -280,6 +280,15 @@ class Policy:
         demanded = self.judge_assurance(resource, endpoint, None if resource == NO_SESSION else satisfied)
         return decision if demanded.allowed else demanded
 
+    def allowing(self, service: str, method: str, path: str, held: HeldCodes | None) -> tuple[Decision, ...]:
+        """Return the decisions about codes by which ``judge_route`` allows; none if it denies."""
+        decision, resource = self._judge_route(service, method, path, held)
+        if not decision.allowed:
+            return ()
+        if service != PORTCULLIS:
+            return (decision,)
+        return self.judge(RESOURCE, resource, None if resource == NO_SESSION else held), decision
+
     @cached_property
     def _routes(self) -> ResourceIndex:
         return ResourceIndex(self.rules.objects(ENDPOINT))

@@ -189,6 +189,12 @@ class LivePolicy:
             self._swapped = asyncio.Event()
         return newer
 
+    async def remapped(self) -> None:
+        """Wait until a policy is in force whose map of permissions differs from that of this moment."""
+        before = self._newest.permission_map.positions
+        while self._newest.permission_map.positions == before:
+            await self._swapped.wait()
+
     async def at_least(self, revision: int, *, within: float) -> Policy:
         """Wait for a policy of ``revision`` or newer and return it.
 

@@ -35,6 +35,8 @@ export const NOTICES = {
     address_changed: ({ email }) => `Your email address was changed to ${email ?? "none"}`,
     address_verified: () => "Your email address was declared verified",
     role_ends: ({ role, until }) => `Your role ${role} ends on ${new Date(String(until)).toLocaleString()}`,
+    account_dormant: ({ until }) =>
+      `Your account is disabled on ${new Date(String(until)).toLocaleString()} unless it is used`,
     roles_changed: ({ givenRoles, takenRoles, changedRoles }) =>
       [
         "Your roles were changed:",

@@ -912,7 +912,7 @@ export interface NoticeFacts {
   state?: string | null;
 }
 
-export type NoticeKind = "access_request_ended" | "access_request_made" | "address_changed" | "address_verified" | "api_key_made" | "banned" | "emergency_given" | "factor_added" | "factor_removed" | "factors_reset" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked";
+export type NoticeKind = "access_request_ended" | "access_request_made" | "account_dormant" | "address_changed" | "address_verified" | "api_key_made" | "banned" | "emergency_given" | "factor_added" | "factor_removed" | "factors_reset" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked";
 
 /** A page of notices; `unread` is how many are not marked as read, on all pages. */
 export interface NoticePage {
@@ -1799,6 +1799,23 @@ export interface SessionsOfUsersOrder {
   ids: number[];
 }
 
+/** A role, and `proposed`: codes by which all decisions would have been as they were. None of these can be left out. To see what the change would do, send them as `permissions` to `PUT /api/role/{id}/permissions?dryRun=true`. `recent` are those that the role has not given for the whole time; they stay. */
+export interface SmallerRole {
+  roleId: number;
+  roleCode: string;
+  codes: string[];
+  proposed: string[];
+  recent: string[];
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface SmallerRolePage {
+  items: SmallerRole[];
+  page: number;
+  size: number;
+  total: number;
+}
+
 /** As many different people as `approvals` who hold `code` must approve. */
 export interface Stage {
   code: string;
@@ -1878,6 +1895,76 @@ export interface TokenPair {
   accessToken: string;
   refreshToken: string;
   expiresIn: number;
+}
+
+/** An API key that was not used; `lastUseTime` is null for never. */
+export interface UnusedApiKey {
+  id: number;
+  keyName: string;
+  userId: number;
+  userName: string;
+  createTime: string;
+  lastUseTime: string | null;
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface UnusedApiKeyPage {
+  items: UnusedApiKey[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+/** An assignment that its user has not needed; `reason` and `source` say why it is there. */
+export interface UnusedAssignment {
+  id: number;
+  userId: number;
+  userName: string;
+  roleId: number;
+  roleCode: string;
+  createTime: string | null;
+  validUntil: string | null;
+  reason: string | null;
+  source: AssignmentSource;
+  createdBy: string | null;
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface UnusedAssignmentPage {
+  items: UnusedAssignment[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+export type UnusedCheck = "replay" | "use";
+
+/** A code that a role gives since `beginTime` and that none of its holders has needed. */
+export interface UnusedCode {
+  roleId: number;
+  roleCode: string;
+  code: string;
+  beginTime: string;
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface UnusedCodePage {
+  items: UnusedCode[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+/** What was not used from the day `since` on, by UTC, and existed before it. `recordedSince` is since when uses are recorded. While that is not before `since`, `observed` is false, and the lists are empty. `checkedBy` says whether `roles` follow from all decisions of the time, which the decision log has kept and which were made again (`replay`), or from the codes that were needed (`use`). */
+export interface UnusedRights {
+  since: string;
+  recordedSince: string | null;
+  observed: boolean;
+  checkedBy: UnusedCheck;
+  assignments: UnusedAssignmentPage;
+  codes: UnusedCodePage;
+  keys: UnusedApiKeyPage;
+  roles: SmallerRolePage;
 }
 
 /** A user account. Each edit increments `version`, which is its `ETag`. */
@@ -2205,6 +2292,12 @@ export interface Operations {
     query: { page?: number; size?: number; object?: string; roleCode?: string[]; at?: string };
     body: undefined;
     answer: MatrixRequestPage;
+  };
+  "GET /api/policy/unused": {
+    path: {};
+    query: { page?: number; size?: number; days?: number };
+    body: undefined;
+    answer: UnusedRights;
   };
   "GET /api/policy/permission-map": {
     path: {};

@@ -167,6 +167,30 @@ user_login = sa.Table(
     sa.Column("last_login_time", sa.DateTime(timezone=True), nullable=False),
 )
 
+# Which codes of lines have let a user pass in a month: each with its last day, 1 to 31.
+permission_use = sa.Table(
+    "permission_use",
+    metadata,
+    # No foreign key: it would make edits of the user wait for it. Ids are never reused.
+    sa.Column("user_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("month", sa.Date, primary_key=True, index=True),
+    sa.Column("days", JSONB, nullable=False),
+)
+
+# Since when all workers record that; at most one row.
+use_recording = sa.Table(
+    "use_recording",
+    metadata,
+    sa.Column(
+        "only_row",
+        sa.Boolean,
+        sa.CheckConstraint("only_row", name="only_row"),
+        primary_key=True,
+        server_default=sa.true(),
+    ),
+    sa.Column("since_time", sa.DateTime(timezone=True), nullable=False),
+)
+
 api_key = sa.Table(
     "api_key",
     metadata,

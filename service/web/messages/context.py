@@ -61,7 +61,8 @@ class RequestContext:
 
     ``started`` is in seconds of ``perf_counter``. ``request_id`` names the request in logs; ``echoed_id`` is
     what the answer says: below ``/access/`` exactly the id that was sent (AuthZEN Authorization API 1.0,
-    "Request Identification"). The guard sets ``policy``, ``caller`` and ``decision``, its latest one.
+    "Request Identification"). The guard sets ``policy``, ``caller`` and ``decision``, its latest one;
+    ``opened`` is that of the resource layer. ``shown`` are codes without which rows would be left out.
     ``satisfied`` is what the layer ``assurance`` is asked about, as of the admission.
     ``has_body`` is true if the whole body had arrived before the guard was asked; only then it sets
     ``all_rights``, the epoch of all rights in the session store (see ``authn.current_rights``).
@@ -83,6 +84,7 @@ class RequestContext:
     policy: Policy | None = None
     caller: Caller | None = None
     decision: Decided | None = None
+    opened: Decided | None = None
     satisfied: Satisfied | None = None
     has_body = False
     all_rights: bytes | None = None
@@ -99,6 +101,7 @@ class RequestContext:
     recorded: ChangeRecord | None = None
     delegated: Delegated | None = None
     objects: tuple[ObjectQuestion, ...] = ()
+    shown: tuple[str, ...] = ()
     event_of: EventOf | None = None
     cache_control = NO_STORE
     content_policy = INERT

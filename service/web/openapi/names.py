@@ -54,6 +54,7 @@ _ENUMERATIONS: Final = {
         "MailState": "waiting sent given_up",
         "JobOutcome": "running done failed stopped abandoned",
         "RoleAction": "give take",
+        "UnusedCheck": "replay use",
         "UserStatus": "enabled disabled",
         "AccessRequestState": "pending approved denied expired cancelled failed",
         "AccessVerdict": "approve deny",

@@ -78,7 +78,8 @@ class AuthorizationGuard:
         span = context.span
         decide = policy.decide if span is None else partial(decide_traced, span, policy)
         resource = policy.resource_for(operation.method, path, caller)
-        _require(context, decide(RESOURCE, resource, caller))
+        opened = context.opened = decide(RESOURCE, resource, caller)
+        _require(context, opened)
         _require(context, decide(ENDPOINT, operation.object, caller))
         # Last, so that nobody steps up for what stays closed.
         satisfied = context.satisfied = words_asked(caller, self.now())

@@ -1,0 +1,163 @@
+"""Tells the owners of dormant accounts, and disables these later: a job, off unless a setting says so."""
+
+from datetime import timedelta
+from functools import partial
+from time import perf_counter
+from typing import Final
+
+import structlog
+
+from service.administration import change_log, user_edits
+from service.administration.operator_delegation import OperatorDelegation
+from service.administration.unit_of_work import RightsUnits
+from service.audit.chain.seals import seals_of
+from service.audit.journal import enter
+from service.authn.revocations import Revocations
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import configured
+from service.errors import Conflict, NotFound
+from service.kernel.clock import now
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import OPERATOR_ID, Caller
+from service.kernel.origin import OPERATOR, FieldChange
+from service.kernel.write import Write
+from service.keyspace import SessionStore
+from service.mail.notices import Notices
+from service.records import dormant, user_list
+from service.records.database.transactions import Database
+from service.records.dormant import Quiet
+from service.records.logs.events import OperationEvent
+from service.settings import Settings
+
+JOB: Final = "dormant-accounts"
+AT_ONCE: Final = 200
+"""The most accounts of each step in one run."""
+
+_OPERATOR: Final = Caller(
+    OPERATOR_ID, str(OPERATOR_ID), OPERATOR, OPERATOR, "", (), HeldCodes(["*"]), issued_at=0.0
+)
+_log = structlog.get_logger(__name__)
+
+
+async def settle(database: Database, settings: Settings, notices: Notices) -> str:
+    """Tell the owners of accounts that were not used, and disable those that were told long enough ago.
+
+    Each of that is an entry of the operation log. An account stays enabled where no administrator would
+    remain, or a statement would break that must stay true. Raises Unavailable and PolicyError.
+    """
+    auth = settings.auth
+    if not auth.dormant_days:
+        return "auth.dormant_days is 0"
+    async with database.snapshot(within=30.0) as connection:
+        quiet = await dormant.quiet(connection, auth.dormant_days)
+    untold = [each for each in quiet if each.told_time is None][:AT_ONCE]
+    long_ago = now() - timedelta(days=auth.dormant_grace)
+    due = [each for each in quiet if each.told_time is not None and each.told_time <= long_ago]
+    for each in untold:
+        await _tell(database, settings, notices, each)
+    disabled, kept = 0, 0
+    if due:
+        store = SessionStore(settings.redis, auth)
+        revocations = Revocations(database, store)
+        try:
+            disabler = await _Disabler.of(database, settings, store, revocations, notices)
+            for each in due[:AT_ONCE]:
+                done = await disabler.disable(each)
+                disabled, kept = disabled + done, kept + (not done)
+        finally:
+            await revocations.finish()
+            await store.close()
+    return f"{len(untold)} accounts told, {disabled} disabled, {kept} kept"
+
+
+async def _tell(database: Database, settings: Settings, notices: Notices, each: Quiet) -> None:
+    until = now() + timedelta(days=settings.auth.dormant_grace)
+    async with database.transaction() as connection:
+        if not await dormant.quiet(connection, settings.auth.dormant_days, each.user_id):
+            return
+        await notices.tell(connection, each.user_id, dormant.KIND, "operator", {"until": until})
+    await _enter(settings, each, "tell a dormant account", perf_counter())
+
+
+class _Disabler:
+    def __init__(
+        self, settings: Settings, units: RightsUnits, revocations: Revocations, notices: Notices
+    ) -> None:
+        self._settings = settings
+        self._units = units
+        self._revocations = revocations
+        self._notices = notices
+
+    @classmethod
+    async def of(
+        cls,
+        database: Database,
+        settings: Settings,
+        store: SessionStore,
+        revocations: Revocations,
+        notices: Notices,
+    ) -> "_Disabler":
+        """Load the policy, which says how administrators must be able to authenticate."""
+        await store.clock()
+        live = LivePolicy(configured(settings.policy), seals_of(settings.oplog), store.synchronized.now)
+        await live.load(database)
+        units = RightsUnits(database, OperatorDelegation(live, database), revocations)
+        return cls(settings, units, revocations, notices)
+
+    async def disable(self, each: Quiet) -> bool:
+        """Disable the account if it is still dormant; return whether that was done."""
+        begun = perf_counter()
+        try:
+            async with self._units.of_rights(Write(_OPERATOR)) as unit:
+                days = self._settings.auth.dormant_days
+                if not await dormant.quiet(unit.connection, days, each.user_id):
+                    return False
+                before = await user_list.read(unit.connection, each.user_id)
+                target = await unit.check.target(unit.connection, each.user_id, "disable")
+                edit = await user_edits.edit(
+                    unit.connection,
+                    unit.check,
+                    target,
+                    before,
+                    {"status": "disabled"},
+                    notices=self._notices,
+                )
+                changes = change_log.edited_user(edit.before, edit.after)
+                unit.leaving.add(each.user_id)
+                unit.follow_ups.append(partial(self._revocations.settle, target))
+        except NotFound:
+            return False
+        except Conflict as refusal:  # the last administrator, or a statement that must stay true
+            _log.warning(
+                "a dormant account stays enabled",
+                user_id=each.user_id,
+                user_name=each.user_name,
+                reason=refusal.detail,
+            )
+            return False
+        await _enter(self._settings, each, "disable a dormant account", begun, changes)
+        return True
+
+
+async def _enter(
+    settings: Settings,
+    each: Quiet,
+    action: str,
+    begun: float,
+    changes: list[FieldChange] | None = None,
+) -> None:
+    """Write the entry of a step."""
+    event = OperationEvent(
+        module="user",
+        action=action,
+        kind="UPDATE",
+        method="JOB",
+        url=JOB,
+        status=200,
+        elapsed_ms=round((perf_counter() - begun) * 1000, 3),
+        user_name=OPERATOR,
+        targets=(change_log.user_target(each.user_name),),
+        changes=changes,
+        change_count=len(changes) if changes else None,
+    )
+    await enter(settings, event)

@@ -1,0 +1,60 @@
+"""What the operator may grant: everything. For commands, and for jobs that edit accounts."""
+
+from collections.abc import Iterable
+
+from service.administration.delegation import Delegation, DelegationCheck
+from service.authz.engine.policy import Policy
+from service.authz.publishing.changes import Change
+from service.authz.publishing.live import LivePolicy
+from service.errors import ActOnOneself, PermissionDenied
+from service.kernel.identity import Caller
+from service.records import role_rights
+from service.records.database.transactions import Connection, Database
+
+
+class OperatorDelegation(Delegation):
+    """Loads the policy when it is asked: commands and jobs have nothing that follows it."""
+
+    def __init__(self, live: LivePolicy, database: Database) -> None:
+        super().__init__(live)
+        self._policy = live
+        self._database = database
+
+    async def check(
+        self, connection: Connection, caller: Caller, change: Change | None = None
+    ) -> DelegationCheck:
+        """Return what ``caller`` may grant now; see ``Delegation.check``."""
+        # The lock of the policy is held: what is newest now is so until the end of the transaction.
+        await self._policy.load(self._database)
+        if caller.is_operator:
+            await role_rights.lock(connection)
+            return OperatorCheck(self._policy.current, caller, caller.held, change)
+        return await super().check(connection, caller, change)
+
+
+class OperatorCheck(DelegationCheck):
+    """Lets the operator do everything: who can run a command can write to the database as well.
+
+    A job does what the operator has set.
+    """
+
+    async def require(self, codes: Iterable[str], why: str) -> None:
+        """Return."""
+
+    async def require_any(self, codes: Iterable[str], why: str) -> None:
+        """Return."""
+
+    def require_object(
+        self,
+        policy: Policy,
+        layer: str,
+        name: str,
+        why: str,
+        field: str | None = None,
+        *,
+        denied: type[PermissionDenied | ActOnOneself] = PermissionDenied,
+    ) -> None:
+        """Return."""
+
+    def require_request(self, method: str, path: str, template: str) -> None:
+        """Return."""

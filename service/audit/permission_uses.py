@@ -1,0 +1,141 @@
+"""Which permission codes are needed: noted in memory by each worker, and merged in the database."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import date
+from itertools import islice
+from time import monotonic
+from typing import Final
+
+import structlog
+
+from service.errors import Unavailable
+from service.kernel.clock import AtMostEvery
+from service.kernel.metrics import Sample
+from service.records import permission_uses
+from service.records.database.transactions import Database
+
+MERGE_EVERY: Final = 60.0
+"""Seconds between two merges; what a worker that is killed loses."""
+MOST_USERS: Final = 100_000
+"""The most users of a day that wait in a worker; uses of further ones are missed."""
+_AT_ONCE: Final = 1000  # users of one statement
+_DAY: Final = 86_400
+_FIRST: Final = date(1970, 1, 1).toordinal()
+
+_log = structlog.get_logger(__name__)
+
+
+class PermissionUses:
+    """The uses that a worker has not merged yet.
+
+    Of each user a set of bits is kept for each day. What the bits mean is local to the batch: it has nothing
+    to do with the positions in tokens. ``now`` returns the time by which days begin, in seconds since the
+    epoch. ``remapped`` waits until a published policy has another map of permissions: then the uses of before
+    are merged at once. ``missed`` counts uses that found no room. For the thread of the event loop.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        now: Callable[[], float],
+        remapped: Callable[[], Awaitable[object]],
+        steady: Callable[[], float] = monotonic,
+    ) -> None:
+        """``steady`` is a cheap clock in seconds, by which the end of a day is awaited between two merges."""
+        self._database = database
+        self._now = now
+        self._remapped = remapped
+        self._steady = steady
+        self._merging = asyncio.Lock()
+        self._telling = AtMostEvery(MERGE_EVERY)
+        self.missed = 0
+        self._bits: dict[str, int] = {}
+        self._days: dict[int, dict[int, int]] = {}
+        self._used: dict[int, int] = {}
+        self._day_ends = float("-inf")
+
+    def note(self, user_id: int, codes: Iterable[str]) -> None:
+        """Take note that a user has needed ``codes`` now; never waits."""
+        if self._steady() >= self._day_ends:
+            self._begin_day()
+        bits, used = self._bits, self._used
+        mask = used.get(user_id, 0)
+        if not mask and len(used) >= MOST_USERS:
+            self.missed += 1
+            return
+        for code in codes:
+            bit = bits.get(code)
+            if bit is None:
+                bit = bits[code] = 1 << len(bits)
+            mask |= bit
+        used[user_id] = mask
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield the counts since the worker started."""
+        yield Sample("portcullis_permission_uses_missed_total", self.missed, {})
+
+    async def run(self) -> None:
+        """Merge about once a minute, and when the map of permissions changes, until cancelled."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MERGE_EVERY):
+                    await self._remapped()
+            await self.merge()
+
+    async def finish(self) -> None:
+        """Merge what is left, for the stop of a worker."""
+        await self.merge()
+
+    async def merge(self) -> bool:
+        """Merge what was noted; False if the database did not take all: the rest waits for the next time."""
+        async with self._merging:
+            codes, days = [*self._bits], self._days
+            self._bits, self._days = {}, {}
+            self._day_ends = float("-inf")
+            try:
+                await self._confirm()
+                for day in sorted(days):
+                    users = days[day]
+                    while users:
+                        batch = {user: _codes(codes, users[user]) for user in islice(users, _AT_ONCE)}
+                        async with self._database.transaction() as connection:
+                            await permission_uses.merge(connection, date.fromordinal(_FIRST + day), batch)
+                        for user in batch:
+                            del users[user]
+            except Unavailable:  # the database itself is told about elsewhere
+                return False
+            except Exception:  # noqa: BLE001 - the worker goes on, and tries again
+                if self._telling.due():
+                    _log.exception("uses of permissions can't be merged")
+                return False
+            finally:
+                self._take_back(codes, days)
+        return True
+
+    async def _confirm(self) -> None:
+        async with self._database.transaction() as connection:
+            await permission_uses.confirm_recording(connection)
+
+    def _begin_day(self) -> None:
+        now = self._now()
+        day = int(now) // _DAY
+        self._used = self._days.setdefault(day, {})
+        self._day_ends = self._steady() + (day + 1) * _DAY - now
+
+    def _take_back(self, codes: list[str], days: Mapping[int, Mapping[int, int]]) -> None:
+        """Add what was not merged to what was noted meanwhile, whose bits mean other codes."""
+        for day, users in days.items():
+            kept = self._days.setdefault(day, {}) if users else {}
+            for user, mask in users.items():
+                if user not in kept and len(kept) >= MOST_USERS:
+                    self.missed += 1
+                    continue
+                for code in _codes(codes, mask):
+                    kept[user] = kept.get(user, 0) | self._bits.setdefault(code, 1 << len(self._bits))
+
+
+def _codes(codes: list[str], mask: int) -> list[str]:
+    """Return the codes of the bits of ``mask``."""
+    return [code for place, code in enumerate(codes) if mask >> place & 1]

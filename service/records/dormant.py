@@ -1,0 +1,61 @@
+"""Accounts that nobody uses any more."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.clock import now
+from service.records import permission_uses
+from service.records.role_holdings import ACTIVE
+from service.records.schema.of_users import notice
+from service.records.schema.rights import api_key, user, user_login
+
+KIND: Final = "account_dormant"
+"""The notice that says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """An account that was not used, and when its owner was told of that; None for not yet."""
+
+    user_id: int
+    user_name: str
+    told_time: datetime | None
+
+
+async def quiet(connection: AsyncConnection, days: int, user_id: int | None = None) -> list[Quiet]:
+    """Return the accounts that may log in and were not used for ``days``, by id; ``user_id`` alone if given.
+
+    What was made or edited in that time counts as used, so that an account that was enabled again is not
+    disabled the day after. Nobody is among them while uses are not recorded for as long. A notice that is
+    older than ``days`` is of an earlier time.
+    """
+    since = _first_day(days)
+    recorded = await permission_uses.recorded_since(connection)
+    beginning = datetime.combine(since, time(), UTC)
+    if recorded is None or recorded >= beginning:
+        return []
+    used = permission_uses.uses(since).subquery("used")
+    keys = sa.exists().where(api_key.c.user_id == user.c.id, api_key.c.last_use_time >= beginning)
+    logins = sa.exists().where(user_login.c.user_id == user.c.id, user_login.c.last_login_time >= beginning)
+    known = sa.select(sa.func.min(notice.c.create_time)).where(
+        notice.c.user_id == user.c.id, notice.c.kind == KIND, notice.c.create_time >= beginning
+    )
+    conditions = [
+        ACTIVE,
+        sa.func.greatest(user.c.create_time, user.c.update_time) < beginning,
+        ~keys,
+        ~logins,
+        user.c.id.not_in(sa.select(used.c.user_id)),
+    ]
+    if user_id is not None:
+        conditions.append(user.c.id == user_id)
+    statement = sa.select(user.c.id, user.c.user_name, known.scalar_subquery()).where(*conditions)
+    return [Quiet(*row) for row in await connection.execute(statement.order_by(user.c.id))]
+
+
+def _first_day(days: int) -> date:
+    return now().date() - timedelta(days=days)

@@ -1,0 +1,124 @@
+"""``sys.permission_use``: which codes of policy lines have let which user pass, and on which day last.
+
+A day is one of UTC. A row is of one user and one month; its ``days`` are the last day of each code. Codes are
+texts, since bit positions come back with other meanings. The words of lines, such as ``@login``, are kept
+like codes: they say that the account was used.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Final
+
+import sqlalchemy as sa
+from msgspec import json
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.policy_workers import USES
+from service.records.schema.base import SCHEMA, past
+from service.records.schema.installation import restore_epoch
+from service.records.schema.policy import policy_worker
+from service.records.schema.rights import permission_use, use_recording
+
+KEPT_MONTHS: Final = 25
+"""How many months are kept, with the present one."""
+
+# Never back: batches of several workers come in any order. A row that says so already is not written again.
+# Never after the database's day: the worker's clock may have been ahead. In the order of users: no deadlocks.
+_MERGE: Final = sa.text(f"""
+    WITH noted AS (SELECT least(CAST(:day AS date), CAST(now() AT TIME ZONE 'UTC' AS date)) AS day)
+    INSERT INTO {SCHEMA}.permission_use AS known (user_id, month, days)
+    SELECT CAST(given.value ->> 0 AS bigint), CAST(date_trunc('month', noted.day) AS date), (
+        SELECT jsonb_object_agg(code, CAST(extract(day FROM noted.day) AS int))
+        FROM jsonb_array_elements_text(given.value -> 1) AS code
+    )
+    FROM noted, jsonb_array_elements(CAST(:uses AS jsonb)) AS given
+    WHERE EXISTS (SELECT FROM {SCHEMA}."user" AS kept WHERE kept.id = CAST(given.value ->> 0 AS bigint))
+    ORDER BY 1
+    ON CONFLICT (user_id, month) DO UPDATE SET days = (
+        SELECT jsonb_object_agg(code, day) FROM (
+            SELECT code, max(CAST(day AS int)) AS day FROM (
+                SELECT * FROM jsonb_each(known.days) UNION ALL SELECT * FROM jsonb_each(excluded.days)
+            ) AS both_of_them (code, day)
+            GROUP BY code
+        ) AS latest
+    )
+    WHERE NOT known.days @> excluded.days
+    """)  # noqa: S608 - our own name
+
+_SINCE: Final = sa.text(f"""
+    INSERT INTO {SCHEMA}.use_recording AS known (since_time) VALUES (now())
+    ON CONFLICT (only_row) DO UPDATE SET since_time = now()
+    WHERE EXISTS (
+        SELECT FROM {SCHEMA}.{policy_worker.name} AS worker
+        WHERE worker.seen_time >= greatest(known.since_time, now() - interval '5 minutes')
+            AND NOT coalesce(worker.facts -> 'knows' ? '{USES}', false)
+    )
+    """)  # noqa: S608 - our own names
+
+
+async def merge(connection: AsyncConnection, day: date, uses: Mapping[int, Sequence[str]]) -> None:
+    """Add which codes users have needed on ``day``, by the ids of users; of users that there still are."""
+    given = json.encode([*uses.items()]).decode()
+    await connection.execute(_MERGE, {"day": day, "uses": given})
+
+
+async def confirm_recording(connection: AsyncConnection) -> None:
+    """Note that uses are recorded from now on, if that was not noted.
+
+    While workers of an older version have reported lately, the recording begins anew.
+    """
+    await connection.execute(_SINCE)
+
+
+async def recorded_since(connection: AsyncConnection) -> datetime | None:
+    """Return since when uses are recorded without a gap; None if they are not.
+
+    A restore begins it anew: what was used after the backup is not known.
+    """
+    begun = sa.select(sa.func.max(restore_epoch.c.begin_time)).scalar_subquery()
+    since = sa.select(sa.func.greatest(use_recording.c.since_time, begun))
+    moment: datetime | None = (await connection.execute(since)).scalar_one_or_none()
+    return moment
+
+
+async def forget_old(connection: AsyncConnection, most: int) -> int:
+    """Delete at most ``most`` rows of months that are no longer kept; return how many."""
+    first = sa.func.date_trunc("month", past()) - sa.text(f"interval '{KEPT_MONTHS - 1} months'")
+    old = sa.select(permission_use.c.user_id, permission_use.c.month).where(permission_use.c.month < first)
+    chosen = old.limit(most).with_for_update(skip_locked=True).subquery()
+    same = (permission_use.c.user_id == chosen.c.user_id) & (permission_use.c.month == chosen.c.month)
+    return (await connection.execute(sa.delete(permission_use).where(same))).rowcount
+
+
+@dataclass(frozen=True, slots=True)
+class LastUse:
+    """A code, and the last day on which a user needed it."""
+
+    user_id: int
+    code: str
+    day: date
+
+
+def uses(since: date | None = None) -> sa.Select[int, str, date]:
+    """Return the statement that reads who has needed which code on which days, from the day ``since`` on.
+
+    Its columns are ``user_id``, ``code`` and ``day``. A code comes once for each month, with its last day.
+    """
+    given = sa.func.jsonb_each_text(permission_use.c.days).table_valued("key", "value", name="given")
+    day = permission_use.c.month + sa.cast(given.c.value, sa.Integer) - 1
+    statement = sa.select(permission_use.c.user_id, given.c.key.label("code"), day.label("day")).select_from(
+        permission_use.join(given, sa.true())
+    )
+    if since is None:
+        return statement
+    return statement.where(permission_use.c.month >= since.replace(day=1), day >= since)
+
+
+async def of_user(connection: AsyncConnection, user_id: int) -> list[LastUse]:
+    """Return what a user has needed, as far as it is kept, sorted by code."""
+    mine = uses().where(permission_use.c.user_id == user_id).subquery()
+    last = sa.select(mine.c.user_id, mine.c.code, sa.func.max(mine.c.day)).group_by(
+        mine.c.user_id, mine.c.code
+    )
+    return [LastUse(*row) for row in await connection.execute(last.order_by(mine.c.code))]

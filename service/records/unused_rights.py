@@ -1,0 +1,209 @@
+"""Which assignments, codes of roles and API keys were not used since a day: ``sys.permission_use`` by roles.
+
+What exists since a later day is never among them.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records import assignment_list, permission_uses
+from service.records.assignment_list import Assignment
+from service.records.assignments import in_force, instant
+from service.records.database.paging import Page, page_of
+from service.records.database.row_mapper import RowMapper
+from service.records.schema.rights import (
+    api_key,
+    ended_assignment,
+    menu,
+    permission_use,
+    role,
+    role_code_life,
+    user,
+    user_role,
+)
+
+NO_WORD: Final = "^[^@]"
+"""Codes match it, the words of lines don't."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenCode:
+    """A code that a role gives since ``begin_time``."""
+
+    role_id: int
+    role_code: str
+    code: str
+    begin_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RoleUse:
+    """The last day on which a holder of a role has needed a code, whichever role has given it."""
+
+    role_id: int
+    code: str
+    day: date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnusedKey:
+    """An API key of an account, and when it was used last, if ever."""
+
+    id: int
+    key_name: str
+    user_id: int
+    user_name: str
+    create_time: datetime
+    last_use_time: datetime | None
+
+
+_EVER: Final = sa.text("'-infinity'::timestamptz")
+_KEY: Final = RowMapper(UnusedKey, api_key, user_name=user.c.user_name)
+_GIVEN: Final = RowMapper(GivenCode, role_code_life)
+
+
+def _beginning(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _day_of(moment: sa.ColumnElement[Any]) -> sa.ColumnElement[date]:
+    return sa.cast(sa.func.timezone("UTC", moment), sa.Date)
+
+
+async def given_codes(connection: AsyncConnection) -> list[GivenCode]:
+    """Return the codes that roles give now, by role and code."""
+    life = role_code_life.c
+    of_roles = role_code_life.join(role, role.c.id == life.role_id)
+    given = sa.select(*_GIVEN.columns).select_from(of_roles).where(life.end_time.is_(None), life.code != "")
+    return await _GIVEN.all(connection, given.order_by(life.role_code, life.code))
+
+
+async def button_codes(connection: AsyncConnection) -> frozenset[str]:
+    """Return the codes that a role can give: those of the enabled Buttons."""
+    codes = sa.select(menu.c.auth_mark).where(menu.c.menu_type == "Button", menu.c.enabled)
+    return frozenset((await connection.execute(codes)).scalars())
+
+
+async def role_uses(connection: AsyncConnection, since: date) -> list[RoleUse]:
+    """Return what the holders of each role have needed since a day, while they had the role."""
+    live, ended = user_role.c, ended_assignment.c
+
+    def held(table: Any, over: sa.ColumnElement[Any]) -> sa.Select[Any]:
+        begun = sa.func.greatest(table.valid_from, table.create_time).label("begun")
+        return sa.select(table.role_id, table.user_id, begun, over.label("over"))
+
+    past = held(ended, ended.end_time).where(ended.end_time >= _beginning(since))
+    holding = sa.union_all(held(live, live.valid_until), past).subquery("holding")
+    used = permission_uses.uses(since).subquery("used")
+    meanwhile = (
+        (used.c.user_id == holding.c.user_id)
+        & (holding.c.begun.is_(None) | (used.c.day >= _day_of(holding.c.begun)))
+        & (holding.c.over.is_(None) | (used.c.day <= _day_of(holding.c.over)))
+    )
+    statement = (
+        sa.select(holding.c.role_id, used.c.code, sa.func.max(used.c.day))
+        .select_from(holding.join(used, meanwhile))
+        .where(used.c.code.regexp_match(NO_WORD))
+        .group_by(holding.c.role_id, used.c.code)
+    )
+    return [RoleUse(*row) for row in await connection.execute(statement)]
+
+
+Covered = Mapping[int, Collection[str]]
+"""By the ids of roles, which of the codes that were needed a role gives."""
+
+
+def _uses_of_assignments(covered: Covered, since: date | None) -> sa.Select[Any]:
+    """Return the statement that reads when users have needed their assignments: ``id`` and ``day``."""
+    pairs = [(role_id, code) for role_id, codes in covered.items() for code in codes]
+    ids, codes = ([pair[place] for pair in pairs] for place in (0, 1))
+    unnested = sa.func.unnest(sa.literal(ids, ARRAY(sa.BigInteger)), sa.literal(codes, ARRAY(sa.Text)))
+    given = unnested.table_valued(
+        sa.column("role_id", sa.BigInteger), sa.column("code", sa.Text), name="given"
+    )
+    gives = given.render_derived()
+    used = permission_uses.uses(since).subquery("used")
+    needed = (gives.c.role_id == user_role.c.role_id) & (gives.c.code == used.c.code)
+    # The users' own roles first: many roles give the same code.
+    joined = user_role.join(used, used.c.user_id == user_role.c.user_id).join(gives, needed)
+    return sa.select(user_role.c.id, used.c.day).select_from(joined)
+
+
+async def unused_assignments(
+    connection: AsyncConnection,
+    since: date,
+    roles: Collection[int],
+    covered: Covered,
+    *,
+    page: int,
+    size: int,
+) -> Page[Assignment]:
+    """Return page ``page`` (from 1) of the assignments of ``roles`` that nobody has needed since a day.
+
+    They have been in force since before it. By the names of users, then by role.
+    """
+    used = _uses_of_assignments(covered, since).subquery("of_assignments")
+    unneeded = user_role.c.id.not_in(sa.select(used.c.id).distinct())
+    statement = (
+        sa.select(user_role.c.id)
+        .select_from(
+            user_role.join(user, user.c.id == user_role.c.user_id).join(
+                role, role.c.id == user_role.c.role_id
+            )
+        )
+        .where(user_role.c.role_id.in_(roles), _there_since(since), unneeded)
+        .order_by(user.c.user_name_key, role.c.role_code, user_role.c.id)
+    )
+    # All ids: to count them apart would read all uses once more.
+    ids = list((await connection.execute(statement)).scalars())
+    return Page(await assignment_list.in_order(connection, ids[(page - 1) * size : page * size]), len(ids))
+
+
+async def idle_assignments(connection: AsyncConnection, since: date) -> int:
+    """Count the assignments of users who have used nothing at all since the month of a day.
+
+    They give codes, and are older than that day. It reads no uses, so that it is done at once.
+    """
+    gives = role_code_life.c.role_id == user_role.c.role_id
+    coded = sa.exists().where(gives, role_code_life.c.end_time.is_(None), role_code_life.c.code != "")
+    month = permission_use.c.month >= since.replace(day=1)
+    used = sa.exists().where(permission_use.c.user_id == user_role.c.user_id, month)
+    counted = sa.select(sa.func.count()).select_from(user_role).where(_there_since(since), coded, ~used)
+    return int((await connection.execute(counted)).scalar_one())
+
+
+def _there_since(since: date) -> sa.ColumnElement[bool]:
+    """Return the condition that an assignment is in force, and began before a day."""
+    begun = sa.func.coalesce(sa.func.greatest(user_role.c.valid_from, user_role.c.create_time), _EVER)
+    return in_force(instant(None)) & (begun < _beginning(since))
+
+
+async def last_uses_of(
+    connection: AsyncConnection, covered: Covered, assignment_ids: Collection[int]
+) -> dict[int, date]:
+    """Return when assignments were last needed, by their ids; as far as that is kept."""
+    used = _uses_of_assignments(covered, None).where(user_role.c.id.in_(assignment_ids)).subquery()
+    last = sa.select(used.c.id, sa.func.max(used.c.day)).group_by(used.c.id)
+    return dict((await connection.execute(last)).tuples().all())
+
+
+async def unused_keys(connection: AsyncConnection, since: date, *, page: int, size: int) -> Page[UnusedKey]:
+    """Return page ``page`` (from 1) of the API keys that work, are older than a day and not used since it."""
+    key, begun = api_key.c, _beginning(since)
+    statement = (
+        sa.select(*_KEY.columns)
+        .select_from(api_key.join(user, user.c.id == key.user_id))
+        .where(
+            key.create_time < begun,
+            key.last_use_time.is_(None) | (key.last_use_time < begun),
+            key.expire_time.is_(None) | (key.expire_time > sa.func.now()),
+        )
+    )
+    order = (user.c.user_name_key, key.id)
+    return (await page_of(connection, statement, page=page, size=size, order=order)).of(_KEY)
