@@ -17,6 +17,8 @@ from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.administration.own_factors import OwnFactors
 from service.administration.policy_restore import PolicyRestore
+from service.administration.reviews.closing import Closing
+from service.administration.reviews.reviews import Reviews
 from service.administration.role_import import RoleImport
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.user_import import UserImport
@@ -46,6 +48,7 @@ class Administration:
     own_factors: OwnFactors
     factor_reset: FactorReset
     password_reset: PasswordReset
+    reviews: Reviews
     session_ending: SessionEnding
     user_import: UserImport
     roles: Changes
@@ -82,6 +85,15 @@ def make(
     )
     accounts = Accounts(
         units, revocations, passwords, rules, notices=notices, address_changed=addresses.changed
+    )
+    closing = Closing(
+        database,
+        delegation,
+        policy.live,
+        revocations,
+        notices,
+        now=stores.sessions.synchronized.instant,
+        tell=trail.collector.operation,
     )
     return Administration(
         access_requests=AccessRequests(units, stores.sessions.synchronized.now),
@@ -121,6 +133,7 @@ def make(
         ),
         factor_reset=FactorReset(database, delegation, revocations, notices, trail.logins),
         password_reset=PasswordReset(delegation, sign_in.password_change),
+        reviews=Reviews(units, policy.live, notices, closing, stores.sessions.synchronized.now),
         session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),
         user_import=UserImport(
             database,

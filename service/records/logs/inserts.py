@@ -154,6 +154,14 @@ def save_intent(
     driver.send_with_commit(statement, committed)
 
 
+async def keep_intent(
+    connection: AsyncConnection, event_id: UUID, create_time: datetime, entry: bytes
+) -> None:
+    """Save the ``entry`` of what no request does, such as a job, in the transaction that it tells of."""
+    values = {"event_id": event_id, "create_time": create_time, "entry": entry.decode()}
+    await connection.execute(insert(operation_intent).values(values))
+
+
 async def settle_intents(connection: AsyncConnection, event_ids: Collection[UUID]) -> None:
     """Delete the intents of entries that the operation log has, once the transaction is committed."""
     await connection.execute(delete(operation_intent).where(operation_intent.c.event_id.in_(event_ids)))
