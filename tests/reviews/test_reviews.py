@@ -257,8 +257,7 @@ async def test_nothing_changes_in_a_closed_review(house: Inside) -> None:
         "UPDATE sys.review SET title = 'x'",
         "DELETE FROM sys.review_item",
         "UPDATE sys.review_item SET reason = 'x'",
-        "INSERT INTO sys.review_item (review_id, user_id, user_name, role_id, role_code, assignment_id, source,"
-        " ground) SELECT review_id, 1, 'x', 1, 'x', 0, 'direct', 'x' FROM sys.review_item",
+        "INSERT INTO sys.review_item OVERRIDING SYSTEM VALUE SELECT * FROM sys.review_item",
     ):
         with pytest.raises(psycopg.errors.RaiseException):
             await execute(house, statement)

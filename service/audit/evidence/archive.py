@@ -115,7 +115,7 @@ class Maker:
             version=self.version,
             made=rfc3339(self.made),
             made_by=self.made_by,
-            columns=list(COLUMNS[_LOG]),
+            columns=[*map(str, COLUMNS[_LOG])],
             files={name: sha256(data).hexdigest() for name, data in files.items()},
             key_id=self.keys[0].key_id,
         )
