@@ -302,13 +302,12 @@ async def unsettled(connection: AsyncConnection, review_id: int, most: int) -> l
 
 async def change_items(connection: AsyncConnection, changed: Mapping[int, Mapping[str, Any]]) -> None:
     """Store what was decided about items, and what has become of them: columns by the id of the item."""
-    kinds: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    alike: dict[str, tuple[Mapping[str, Any], list[int]]] = {}
     for item_id, values in changed.items():
-        kinds.setdefault(tuple(values), []).append({"item": item_id, **values})
-    for names, rows in kinds.items():
-        values = {name: sa.bindparam(name) for name in names}
-        statement = sa.update(review_item).where(review_item.c.id == sa.bindparam("item"))
-        await connection.execute(statement.values(values), rows)
+        alike.setdefault(repr(values), (values, []))[1].append(item_id)
+    for values, ids in alike.values():
+        chosen = review_item.c.id == sa.any_(sa.literal(ids, sa.ARRAY(sa.BigInteger)))
+        await connection.execute(sa.update(review_item).where(chosen).values(values))
 
 
 async def begin_closing(connection: AsyncConnection, review_id: int, at: datetime, *, by: str | None) -> None:

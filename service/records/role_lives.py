@@ -44,12 +44,12 @@ async def between(
 
 
 async def changed(connection: AsyncConnection, since: datetime) -> list[Life]:
-    """Return what roles have begun or ceased to give since an instant, by role and code."""
+    """Return which codes roles have begun or ceased to give since an instant, by role and code."""
     life, moment = role_code_life.c, sa.literal(since, sa.DateTime(timezone=True))
     # What has begun and ended since then has changed nothing.
     new = (life.begin_time > moment) & life.end_time.is_(None)
     gone = (life.begin_time <= moment) & (life.end_time > moment)
-    chosen = sa.select(*_LIFE.columns).where(new | gone)
+    chosen = sa.select(*_LIFE.columns).where(life.code != "", new | gone)
     return await _LIFE.all(connection, chosen.order_by(life.role_code, life.code, life.id))
 
 

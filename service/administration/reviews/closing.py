@@ -1,6 +1,6 @@
 """Closes reviews in batches: applies what was decided, and the rule for silence to all other items."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from time import monotonic
 from typing import Any, Final
@@ -63,21 +63,28 @@ class Closing:
     async def run(self, review_id: int, *, within: float) -> bool:
         """Settle items for ``within`` seconds; True once the review is closed. Raises ``Unavailable``."""
         until = monotonic() + within
-        while not await self._batch(review_id, BATCH):
+        async with self._database.snapshot(within=WITHIN) as connection:
+            review = await reviews.read(connection, review_id)
+            reviewers = Reviewers(review.reviewer_ids, review.reviewer_code)
+            # Of all items by who could decide before the first one is settled.
+            names = await reviewers.names(connection, self._live.current, self._now())
+        while not await self._batch(review_id, BATCH, names):
             if monotonic() >= until:
                 return False
         return True
 
-    async def _batch(self, review_id: int, size: int) -> bool:
+    async def _batch(self, review_id: int, size: int, names: Collection[str]) -> bool:
         """Settle the next ``size`` items; the first one that can't be is found by halves."""
         try:
-            return await self._settle(review_id, size)
+            return await self._settle(review_id, size, names)
         except Conflict as refused:
             if size > 1:
-                return await self._batch(review_id, size // 2)
-            return await self._settle(review_id, 1, refused)
+                return await self._batch(review_id, size // 2, names)
+            return await self._settle(review_id, 1, names, refused)
 
-    async def _settle(self, review_id: int, size: int, refused: Conflict | None = None) -> bool:
+    async def _settle(
+        self, review_id: int, size: int, names: Collection[str], refused: Conflict | None = None
+    ) -> bool:
         at = self._now()
         async with self._database.transaction(within=WITHIN) as connection:
             async with self._delegation.changing(connection):
@@ -89,7 +96,9 @@ class Closing:
                 items = await reviews.unsettled(connection, review_id, size)
                 event = _event(review)
                 if items:
-                    decided = await self._decided(connection, review, items, at, refused)
+                    silent = _silent(review, items, names, at, refused)
+                    await reviews.change_items(connection, silent)
+                    decided = [settling.with_decision(item, silent.get(item.id, {})) for item in items]
                     users, changes = await self._apply(connection, decided, at, event, refused)
                 else:
                     users, changes = [], [await _close(connection, review_id, at)]
@@ -116,26 +125,19 @@ class Closing:
         settled = await settling.settle(connection, self._notices, items, at, entry, by=by)
         return sorted(settled.users), settled.changes
 
-    async def _decided(
-        self,
-        connection: Connection,
-        review: Review,
-        items: list[Item],
-        at: datetime,
-        refused: Conflict | None,
-    ) -> list[Item]:
-        """Return ``items`` with the rule for silence applied to those without a decision, and store it."""
-        reviewers = Reviewers(review.reviewer_ids, review.reviewer_code)
-        names = await reviewers.names(connection, self._live.current, at)
-        silent: dict[int, dict[str, Any]] = {}
-        for item in items:
-            if item.decision is None:
-                last = refused is not None and refused.extra.get("rule") == "last_administrator"
-                finding = "last_administrator" if last else item.finding or undecidable(item.user_name, names)
-                verdict = "keep" if finding else review.on_silence
-                silent[item.id] = {"decision": verdict, "decision_time": at, "finding": finding}
-        await reviews.change_items(connection, silent)
-        return [settling.with_decision(item, silent.get(item.id, {})) for item in items]
+
+def _silent(
+    review: Review, items: Sequence[Item], names: Collection[str], at: datetime, refused: Conflict | None
+) -> dict[int, dict[str, Any]]:
+    """Return what the rule for silence decides about those of ``items`` that nobody has decided, by id."""
+    silent: dict[int, dict[str, Any]] = {}
+    for item in items:
+        if item.decision is None:
+            last = refused is not None and refused.extra.get("rule") == "last_administrator"
+            finding = "last_administrator" if last else item.finding or undecidable(item.user_name, names)
+            verdict = "keep" if finding else review.on_silence
+            silent[item.id] = {"decision": verdict, "decision_time": at, "finding": finding}
+    return silent
 
 
 async def _close(connection: Connection, review_id: int, at: datetime) -> FieldChange:
