@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import random
@@ -43,18 +42,7 @@ async def closed_review(house: Inside, **changes: Any) -> Any:
     for item in await items(house, review):
         await decide(kestrel, review, item, "revoke")
     await close(house, review)
-    await entries_about(house, review, 5)
     return review
-
-
-async def entries_about(house: Inside, review: Any, number: int) -> None:
-    """Wait until the log has this many entries about a review."""
-    target = f"/api/operation-log/list?target=review:{review['id']}"
-    for _ in range(400):
-        if (await house.data("GET", target))["total"] >= number:
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError("the entries are not written")
 
 
 async def archive(house: Inside, review: Any) -> bytes:

@@ -10,11 +10,13 @@ from service.audit.evidence.archive import Maker
 from service.audit.evidence.content import Content, of_request, of_review, of_user
 from service.records import access_requests, reviews
 from service.records.database.transactions import Connection, Database
+from service.records.logs import inserts
 from service.records.logs.chain import Mentioned
 from service.settings import Oplog
 
 WITHIN: Final = 60.0
 """Seconds that reading may take."""
+_LOOKS, _LOOK_EVERY = 20, 0.25  # seconds between looks
 _AROUND: Final = timedelta(days=1)  # entries are written by the clocks of other machines
 
 
@@ -25,12 +27,21 @@ def maker_of(settings: Oplog, made: datetime, made_by: str, *, connected: bool =
 
 
 async def review_evidence(database: Database, maker: Maker, review_id: int) -> bytes:
-    """Return the archive about a review; NotFound if there is none. Raises Unavailable."""
+    """Return the archive about a review; NotFound if there is none. Raises Unavailable.
+
+    Waits some seconds for entries about it that are about to be written.
+    """
+    target = f"review:{review_id}"
+    for _ in range(_LOOKS):
+        async with database.snapshot() as connection:
+            if not await inserts.is_awaited(connection, target):
+                break
+        await asyncio.sleep(_LOOK_EVERY)
     async with database.snapshot(within=WITHIN) as connection:
         review = await reviews.read(connection, review_id)
         content = await of_review(connection, review_id)
         until = (review.end_time or maker.made) + _AROUND
-        named = Mentioned(f"review:{review_id}", review.create_time - _AROUND, until)
+        named = Mentioned(target, review.create_time - _AROUND, until)
         return await _archive(connection, maker, content, named)
 
 

@@ -258,11 +258,32 @@ export interface ButtonsOfResource {
   buttons: BoundButton[];
 }
 
+/** An assignment that was given, edited or ended. */
+export interface ChangedAssignment {
+  id: number;
+  change: "edited" | "ended" | "given";
+  at: string;
+  userName: string;
+  roleCode: string;
+  from: string | null;
+  until: string | null;
+  reason: string | null;
+  source: AssignmentSource;
+}
+
 /** What is demanded of who sends a request: the weakest words, any one of which is enough. */
 export interface ChangedDemand {
   object: string;
   before: string[];
   after: string[];
+}
+
+/** A code that a role has begun to give, or ceased to. */
+export interface ChangedGrant {
+  change: "given" | "taken";
+  at: string;
+  roleCode: string;
+  code: string;
 }
 
 /** What one check has found. `ok`; `warning`: it works, and may do harm; `fault`: it does not work, or is a security hole; `unknown`: it could not be checked. `remedy` says what to do, and `users` are the accounts that `message` names. */
@@ -492,6 +513,13 @@ export interface ImportedUsers {
   users: ImportedUser[];
 }
 
+/** What somebody decides; only `shorten` takes `until`, which is before the end of the assignment. */
+export interface ItemDecisionBody {
+  decision: "keep" | "revoke" | "shorten";
+  until?: string | null;
+  reason: string;
+}
+
 export type JobOutcome = "abandoned" | "done" | "failed" | "running" | "stopped";
 
 /** A run of a job; `userName` asked for it, null for one by schedule. */
@@ -590,6 +618,29 @@ export interface LinkBody {
 /** The token of a link. */
 export interface LinkOrder {
   token: string;
+}
+
+/** A revision on the time axis, with who has signed it off. */
+export interface ListedRevision {
+  revision: number;
+  createTime: string;
+  userName: string | null;
+  requestId: string | null;
+  cause: string;
+  added: number | null;
+  removed: number | null;
+  tampered: number;
+  authenticity: RevisionAuthenticity;
+  distrust: string | null;
+  signOffs: SignOff[];
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface ListedRevisionPage {
+  items: ListedRevision[];
+  page: number;
+  size: number;
+  total: number;
 }
 
 export type LogSort = "-createTime" | "createTime";
@@ -1242,6 +1293,21 @@ export interface Pause {
   paused: boolean;
 }
 
+/** What has changed since a revision, to `to`: lines, codes of roles, assignments, demands. `signOff` is the caller's last one, from which it counts; null where the query names a revision. Grants and assignments count from `sinceTime`: that of the sign-off, or of the revision. */
+export interface PolicyChanges {
+  since: number;
+  sinceTime: string;
+  to: number;
+  signOff: SignOff | null;
+  addedLines: string[];
+  removedLines: string[];
+  addedDemands: string[];
+  removedDemands: string[];
+  grants: ChangedGrant[];
+  assignments: ChangedAssignment[];
+  truncated: boolean;
+}
+
 /** The lines that `to` has and `from` has not, and those that `from` has and `to` has not. `access` is null unless it was asked for. */
 export interface PolicyDiff {
   from: number;
@@ -1263,8 +1329,6 @@ export interface PolicyInForce {
   rules: string[];
   workers: Worker[];
 }
-
-export type PolicyLayer = "account" | "approve" | "assurance" | "endpoint" | "grant" | "permission" | "request" | "resource" | "service";
 
 /** What a change would do; nothing was saved. */
 export interface Preview {
@@ -1297,28 +1361,6 @@ export interface PublishedBulkReport {
   policyRevision: number;
 }
 
-/** A revision: who published it when, by which request and why, and how many lines came and went. `userName` and `requestId` are `null` for a start and for commands. `added` and `removed` are `null` for revisions that an older version published, whose changes were not kept. `tampered` counts the stored lines and revisions that somebody had changed or made past the service, and that this revision replaced. `authenticity` says whether the seal of the revision is right, and `distrust` what speaks against it. */
-export interface PublishedRevision {
-  revision: number;
-  createTime: string;
-  userName: string | null;
-  requestId: string | null;
-  cause: string;
-  added: number | null;
-  removed: number | null;
-  tampered: number;
-  authenticity: RevisionAuthenticity;
-  distrust: string | null;
-}
-
-/** One page of a list; `total` counts the items of all pages. */
-export interface PublishedRevisionPage {
-  items: PublishedRevision[];
-  page: number;
-  size: number;
-  total: number;
-}
-
 /** A question to the policy: a subject, and what it asks for; of a past revision, if one is named. The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission code to hand out or to act on; for a `permission`: the code that another service asks about; or for an `object` of any `layer`. The subject is supposed to be logged in with a password, at a time that is not known, or to be a service account; `assurance` is another word that it satisfies, with all weaker ones. With `at` all is asked as of that instant, past or future; a `revision` and a `decisionId` have their own. A past `decisionId` names its revision, and the answer says whether it decided the same question. Alone, it is looked up in the logs: what it has refused is explained, and `refusal` says whose request that was. */
 export interface Question {
   method?: RequestMethod | null;
@@ -1326,7 +1368,7 @@ export interface Question {
   service?: string;
   grant?: string | null;
   permission?: string | null;
-  layer?: PolicyLayer | null;
+  layer?: "account" | "approve" | "assurance" | "endpoint" | "grant" | "permission" | "request" | "resource" | "review" | "service" | null;
   object?: string | null;
   userName?: string | null;
   roleCode?: string | null;
@@ -1460,6 +1502,114 @@ export interface ResourcesOfButton {
 export interface RestoredRevision {
   edits: MadeEdit[];
   policyRevision: number;
+}
+
+/** A review. While it is `closing`, `progress` says how many items are settled; then it is `closed`. */
+export interface Review {
+  id: number;
+  title: string;
+  scope: unknown;
+  reviewerIds: number[] | null;
+  reviewerCode: string | null;
+  deadline: string;
+  onSilence: "keep" | "revoke";
+  apply: "at_end" | "at_once";
+  state: "closed" | "closing" | "open";
+  authorId: number;
+  authorName: string;
+  policyRevision: number;
+  createTime: string;
+  closeTime: string | null;
+  closedBy: string | null;
+  endTime: string | null;
+  progress: ReviewProgress;
+}
+
+/** A review to start. */
+export interface ReviewBody {
+  title: string;
+  scope: ReviewScope;
+  reviewers: Reviewers;
+  deadline: string;
+  onSilence: "keep" | "revoke";
+  apply: "at_end" | "at_once";
+}
+
+/** An assignment as it was when the review began, what was decided about it, and what became of it. `opens` are the codes of its role, `statements` the invariants that name it, `ground` is why `proposal` is proposed. With a `finding`, silence never revokes it. A decision without a reviewer is that of the rule for silence; `decisionIds` are the answers that let the reviewer decide. `outcomeReason` says why not. */
+export interface ReviewItem {
+  id: number;
+  userId: number;
+  userName: string;
+  roleId: number;
+  roleCode: string;
+  assignmentId: number;
+  from: string | null;
+  assignedUntil: string | null;
+  reason: string | null;
+  source: AssignmentSource;
+  givenTime: string | null;
+  givenBy: string | null;
+  requestId: number | null;
+  opens: string[];
+  statements: string[];
+  lastUsed: string | null;
+  proposal: "keep" | "revoke" | null;
+  ground: string;
+  finding: "directory" | "last_administrator" | "no_reviewer" | null;
+  decision: "keep" | "revoke" | "shorten" | null;
+  until: string | null;
+  decisionReason: string | null;
+  reviewerId: number | null;
+  reviewerName: string | null;
+  decisionIds: string[] | null;
+  decisionTime: string | null;
+  outcome: "ended" | "kept" | "refused" | "revoked" | "shortened" | null;
+  outcomeReason: string | null;
+  outcomeTime: string | null;
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface ReviewItemPage {
+  items: ReviewItem[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+export type ReviewItemSort = "id" | "-id" | "userName" | "-userName" | "roleCode" | "-roleCode" | "ground" | "-ground" | "lastUsed" | "-lastUsed";
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface ReviewPage {
+  items: Review[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+/** How many items a review has, and how many of them are decided, settled, and findings. */
+export interface ReviewProgress {
+  items: number;
+  decided: number;
+  settled: number;
+  findings: number;
+}
+
+/** Which assignments a review asks about: those that meet all that is given. Of these roles, of these users, of roles that give one of `codes` or open a resource of one of `services`, without an end, without use for so many days. */
+export interface ReviewScope {
+  roleIds?: number[] | null;
+  userIds?: number[] | null;
+  codes?: string[] | null;
+  services?: string[] | null;
+  endless?: boolean;
+  unusedDays?: number | null;
+}
+
+export type ReviewSort = "id" | "-id" | "title" | "-title" | "deadline" | "-deadline" | "createTime" | "-createTime";
+
+/** Who decides: holders of `system:review:decide`; of `code` besides; and only `userIds`, if given. */
+export interface Reviewers {
+  userIds?: number[] | null;
+  code?: string | null;
 }
 
 export type RevisionAuthenticity = "forged" | "sealed" | "unknown_key" | "unsealed";
@@ -1778,6 +1928,21 @@ export interface Session {
 /** The users whose sessions are to end. */
 export interface SessionsOfUsersOrder {
   ids: number[];
+}
+
+/** That somebody has looked at a revision, and what they noted. */
+export interface SignOff {
+  revision: number;
+  title: string;
+  note: string | null;
+  userName: string;
+  createTime: string;
+}
+
+/** What the revision was looked at for, and what was noted. */
+export interface SignOffBody {
+  title: string;
+  note?: string | null;
 }
 
 /** As many different people as `approvals` who hold `code` must approve. */
@@ -2111,7 +2276,7 @@ export interface Operations {
   };
   "GET /api/policy": {
     path: {};
-    query: { page?: number; size?: number; layer?: PolicyLayer[]; line?: string };
+    query: { page?: number; size?: number; layer?: ("account" | "approve" | "assurance" | "endpoint" | "grant" | "permission" | "request" | "resource" | "review" | "service")[]; line?: string };
     body: undefined;
     answer: PolicyInForce;
   };
@@ -2137,7 +2302,7 @@ export interface Operations {
     path: {};
     query: { page?: number; size?: number; from?: string; to?: string; userName?: string };
     body: undefined;
-    answer: PublishedRevisionPage;
+    answer: ListedRevisionPage;
   };
   "GET /api/policy/revisions/{revision}": {
     path: { revision: number };
@@ -2151,6 +2316,18 @@ export interface Operations {
     body: undefined;
     answer: RestoredRevision;
   };
+  "POST /api/policy/revisions/{revision}/sign-off": {
+    path: { revision: number };
+    query: {};
+    body: SignOffBody;
+    answer: SignOff;
+  };
+  "GET /api/policy/changes": {
+    path: {};
+    query: { page?: number; size?: number; since?: number };
+    body: undefined;
+    answer: PolicyChanges;
+  };
   "GET /api/policy/diff": {
     path: {};
     query: { page?: number; size?: number; from: number; to: number; access?: boolean; accessSize?: number };
@@ -2159,13 +2336,13 @@ export interface Operations {
   };
   "GET /api/policy/who": {
     path: {};
-    query: { page?: number; size?: number; method?: RequestMethod; path?: string; service?: string; layer?: PolicyLayer; object?: string; at?: string };
+    query: { page?: number; size?: number; method?: RequestMethod; path?: string; service?: string; layer?: "account" | "approve" | "assurance" | "endpoint" | "grant" | "permission" | "request" | "resource" | "review" | "service"; object?: string; at?: string };
     body: undefined;
     answer: Who;
   };
   "GET /api/policy/who/users": {
     path: {};
-    query: { page?: number; size?: number; method?: RequestMethod; path?: string; service?: string; layer?: PolicyLayer; object?: string; at?: string };
+    query: { page?: number; size?: number; method?: RequestMethod; path?: string; service?: string; layer?: "account" | "approve" | "assurance" | "endpoint" | "grant" | "permission" | "request" | "resource" | "review" | "service"; object?: string; at?: string };
     body: undefined;
     answer: PassingUserPage;
   };
@@ -2852,6 +3029,48 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: Record<string, unknown> | null;
+  };
+  "GET /api/review/list": {
+    path: {};
+    query: { page?: number; size?: number; state?: ("closed" | "closing" | "open")[]; authorId?: number; sort?: ReviewSort };
+    body: undefined;
+    answer: ReviewPage;
+  };
+  "POST /api/review": {
+    path: {};
+    query: { dryRun?: boolean };
+    body: ReviewBody;
+    answer: Review;
+  };
+  "GET /api/review/{id}": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: Review;
+  };
+  "POST /api/review/{id}/close": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: Review;
+  };
+  "GET /api/review/{id}/item/list": {
+    path: { id: number };
+    query: { page?: number; size?: number; roleId?: number; userId?: number; ground?: string; decided?: boolean; finding?: ("directory" | "last_administrator" | "no_reviewer")[]; sort?: ReviewItemSort };
+    body: undefined;
+    answer: ReviewItemPage;
+  };
+  "POST /api/review/{id}/item/{itemId}/decision": {
+    path: { id: number; itemId: number };
+    query: { dryRun?: boolean };
+    body: ItemDecisionBody;
+    answer: ReviewItem;
+  };
+  "GET /api/review/{id}/evidence": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: Blob;
   };
   "GET /api/file/list": {
     path: {};
