@@ -194,11 +194,11 @@ class ReviewEndpoint:
         progress = await reviews.progress(connection, [review.id for review in listed])
         return [_shown(review, progress.get(review.id)) for review in listed]
 
-    async def one(self, review_id: int) -> Review:
+    async def shown(self, review_id: int) -> Review:
         """Return a review with how far it is; NotFound if there is none."""
         async with self.database.snapshot() as connection:
-            (shown,) = await self.answered(connection, [await reviews.read(connection, review_id)])
-        return shown
+            (answer,) = await self.answered(connection, [await reviews.read(connection, review_id)])
+        return answer
 
 
 class ReviewList(ReviewEndpoint):
@@ -232,7 +232,7 @@ class NewReview(ReviewEndpoint):
     @operation.example_body(
         {
             "title": "Access 2026-Q4",
-            "scope": {"unusedDays": 90},
+            "scope": {"endless": True},
             "reviewers": {},
             "deadline": "2030-01-15T00:00:00Z",
             "onSilence": "keep",
@@ -249,7 +249,7 @@ class NewReview(ReviewEndpoint):
         saved = await self.changes.start(context.write, given)
         if context.write.dry_run is not None:
             return _made(context, saved)
-        return await self.one(saved.record.id)
+        return await self.shown(saved.record.id)
 
 
 class OneReview(ReviewEndpoint):
@@ -260,7 +260,7 @@ class OneReview(ReviewEndpoint):
     @operation.named("getReview")
     async def on_get(self, context: RequestContext, id: int) -> Review:
         """Read a review, with how far it is."""
-        return await self.one(id)
+        return await self.shown(id)
 
 
 class ClosedReview(ReviewEndpoint):
@@ -277,7 +277,7 @@ class ClosedReview(ReviewEndpoint):
         Of many items, the rest is settled by a job: the review is `closing` until then.
         """
         await self.changes.close(context.write, id)
-        return await self.one(id)
+        return await self.shown(id)
 
 
 class ReviewItemList(ReviewEndpoint):

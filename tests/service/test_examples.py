@@ -85,6 +85,8 @@ OTHERWISE = {
     "PUT /api/user/profile/password",
     "POST /api/access-request/{id}/decision",  # of a request that somebody else has made
     "POST /api/access-request",  # for a role that has a rule
+    "POST /api/policy/revisions/{revision}/sign-off",  # of a revision that was published
+    "POST /api/review/{id}/item/{item_id}/decision",  # about somebody else
     *PROOFS,
     *LINKS,
 }

@@ -58,6 +58,7 @@ LACKING = {
     "getRequestRule": 404,  # nobody can ask for the role
     "createAccessRequest": 422,  # the same
     "getAccessRequest": 404,
+    "getPolicyChanges": 422,  # nothing was signed off
     "getAuthzenConfiguration": 404,  # nothing says how clients reach the service
     "issueClientToken": 401,
     "logIn": 401,

@@ -70,8 +70,8 @@ async def settle(
     await assignments.shorten_reviewed(connection, shortened)
     if settled.users:
         await accounts.raise_versions(connection, settled.users)
-    for kind, told in (("takenRoles", taken), ("changedRoles", changed)):
-        for user_id, roles in told.items():
+    for kind, by_user in (("takenRoles", taken), ("changedRoles", changed)):
+        for user_id, roles in by_user.items():
             facts = {kind: sorted(set(roles))}
             await notices.tell(connection, user_id, "roles_changed", "administrator", facts)
     await reviews.change_items(connection, settled.items)

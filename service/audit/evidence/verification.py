@@ -145,8 +145,8 @@ def _compare(
 
 def _check_closing(verified: Verified, content: Content, segments: Sequence[Segment]) -> None:
     """Find the entry that told what the evidence of a review is when it was closed."""
-    told = f'"{digest_of(content)}"'
-    if not any(link.about and told in link.canonical for segment in segments for link in segment.links):
+    digest = f'"{digest_of(content)}"'
+    if not any(link.about and digest in link.canonical for segment in segments for link in segment.links):
         verified.faults.append(
             "no entry of the log tells of this content: it is not that of the closed review"
         )

@@ -136,6 +136,8 @@ export interface AssignmentBody {
   reason?: string | null;
 }
 
+export type AssignmentChange = "edited" | "ended" | "given";
+
 export type AssignmentEnding = "expired" | "revoked";
 
 /** The same, with its `version`, which is its `ETag`, and how it has ended: null for what has not. */
@@ -261,7 +263,7 @@ export interface ButtonsOfResource {
 /** An assignment that was given, edited or ended. */
 export interface ChangedAssignment {
   id: number;
-  change: "edited" | "ended" | "given";
+  change: AssignmentChange;
   at: string;
   userName: string;
   roleCode: string;
@@ -280,7 +282,7 @@ export interface ChangedDemand {
 
 /** A code that a role has begun to give, or ceased to. */
 export interface ChangedGrant {
-  change: "given" | "taken";
+  change: GrantChange;
   at: string;
   roleCode: string;
   code: string;
@@ -457,6 +459,8 @@ export interface FoundRefusal {
 
 export type Gender = "female" | "male" | "other";
 
+export type GrantChange = "given" | "taken";
+
 export type ImportOutcome = "created" | "updated";
 
 /** What was done or, with `dryRun`, would be done. `rows` omits unchanged records. */
@@ -515,7 +519,7 @@ export interface ImportedUsers {
 
 /** What somebody decides; only `shorten` takes `until`, which is before the end of the assignment. */
 export interface ItemDecisionBody {
-  decision: "keep" | "revoke" | "shorten";
+  decision: ReviewVerdict;
   until?: string | null;
   reason: string;
 }
@@ -551,6 +555,8 @@ export interface JobState {
 export interface JobStates {
   items: JobState[];
 }
+
+export type KeepOrRevoke = "keep" | "revoke";
 
 /** Users who are disabled or banned, and whom a change would concern if they were not. They are not among those who gain and lose: the change has no effect for them until they may log in again. `userNames` has the first 20; none if the caller may not list users. */
 export interface KeptOutUsers {
@@ -955,7 +961,7 @@ export interface NoticePage {
   unread: number;
 }
 
-export type ObjectLayer = "account" | "approve" | "assurance" | "grant" | "permission" | "request" | "service";
+export type ObjectLayer = "account" | "approve" | "assurance" | "grant" | "permission" | "request" | "review" | "service";
 
 /** A user on one device; `loginId` is the `sub` of the tokens. */
 export interface OnlineUser {
@@ -1330,6 +1336,8 @@ export interface PolicyInForce {
   workers: Worker[];
 }
 
+export type PolicyLayer = "account" | "approve" | "assurance" | "endpoint" | "grant" | "permission" | "request" | "resource" | "review" | "service";
+
 /** What a change would do; nothing was saved. */
 export interface Preview {
   gains: AccessChange[];
@@ -1368,7 +1376,7 @@ export interface Question {
   service?: string;
   grant?: string | null;
   permission?: string | null;
-  layer?: "account" | "approve" | "assurance" | "endpoint" | "grant" | "permission" | "request" | "resource" | "review" | "service" | null;
+  layer?: PolicyLayer | null;
   object?: string | null;
   userName?: string | null;
   roleCode?: string | null;
@@ -1512,9 +1520,9 @@ export interface Review {
   reviewerIds: number[] | null;
   reviewerCode: string | null;
   deadline: string;
-  onSilence: "keep" | "revoke";
-  apply: "at_end" | "at_once";
-  state: "closed" | "closing" | "open";
+  onSilence: KeepOrRevoke;
+  apply: ReviewApply;
+  state: ReviewState;
   authorId: number;
   authorName: string;
   policyRevision: number;
@@ -1525,15 +1533,19 @@ export interface Review {
   progress: ReviewProgress;
 }
 
+export type ReviewApply = "at_end" | "at_once";
+
 /** A review to start. */
 export interface ReviewBody {
   title: string;
   scope: ReviewScope;
   reviewers: Reviewers;
   deadline: string;
-  onSilence: "keep" | "revoke";
-  apply: "at_end" | "at_once";
+  onSilence: KeepOrRevoke;
+  apply: ReviewApply;
 }
+
+export type ReviewFinding = "directory" | "last_administrator" | "no_reviewer";
 
 /** An assignment as it was when the review began, what was decided about it, and what became of it. `opens` are the codes of its role, `statements` the invariants that name it, `ground` is why `proposal` is proposed. With a `finding`, silence never revokes it. A decision without a reviewer is that of the rule for silence; `decisionIds` are the answers that let the reviewer decide. `outcomeReason` says why not. */
 export interface ReviewItem {
@@ -1553,17 +1565,17 @@ export interface ReviewItem {
   opens: string[];
   statements: string[];
   lastUsed: string | null;
-  proposal: "keep" | "revoke" | null;
+  proposal: KeepOrRevoke | null;
   ground: string;
-  finding: "directory" | "last_administrator" | "no_reviewer" | null;
-  decision: "keep" | "revoke" | "shorten" | null;
+  finding: ReviewFinding | null;
+  decision: ReviewVerdict | null;
   until: string | null;
   decisionReason: string | null;
   reviewerId: number | null;
   reviewerName: string | null;
   decisionIds: string[] | null;
   decisionTime: string | null;
-  outcome: "ended" | "kept" | "refused" | "revoked" | "shortened" | null;
+  outcome: ReviewOutcome | null;
   outcomeReason: string | null;
   outcomeTime: string | null;
 }
@@ -1577,6 +1589,8 @@ export interface ReviewItemPage {
 }
 
 export type ReviewItemSort = "id" | "-id" | "userName" | "-userName" | "roleCode" | "-roleCode" | "ground" | "-ground" | "lastUsed" | "-lastUsed";
+
+export type ReviewOutcome = "ended" | "kept" | "refused" | "revoked" | "shortened";
 
 /** One page of a list; `total` counts the items of all pages. */
 export interface ReviewPage {
@@ -1605,6 +1619,10 @@ export interface ReviewScope {
 }
 
 export type ReviewSort = "id" | "-id" | "title" | "-title" | "deadline" | "-deadline" | "createTime" | "-createTime";
+
+export type ReviewState = "closed" | "closing" | "open";
+
+export type ReviewVerdict = "keep" | "revoke" | "shorten";
 
 /** Who decides: holders of `system:review:decide`; of `code` besides; and only `userIds`, if given. */
 export interface Reviewers {
@@ -2276,7 +2294,7 @@ export interface Operations {
   };
   "GET /api/policy": {
     path: {};
-    query: { page?: number; size?: number; layer?: ("account" | "approve" | "assurance" | "endpoint" | "grant" | "permission" | "request" | "resource" | "review" | "service")[]; line?: string };
+    query: { page?: number; size?: number; layer?: PolicyLayer[]; line?: string };
     body: undefined;
     answer: PolicyInForce;
   };
@@ -2336,13 +2354,13 @@ export interface Operations {
   };
   "GET /api/policy/who": {
     path: {};
-    query: { page?: number; size?: number; method?: RequestMethod; path?: string; service?: string; layer?: "account" | "approve" | "assurance" | "endpoint" | "grant" | "permission" | "request" | "resource" | "review" | "service"; object?: string; at?: string };
+    query: { page?: number; size?: number; method?: RequestMethod; path?: string; service?: string; layer?: PolicyLayer; object?: string; at?: string };
     body: undefined;
     answer: Who;
   };
   "GET /api/policy/who/users": {
     path: {};
-    query: { page?: number; size?: number; method?: RequestMethod; path?: string; service?: string; layer?: "account" | "approve" | "assurance" | "endpoint" | "grant" | "permission" | "request" | "resource" | "review" | "service"; object?: string; at?: string };
+    query: { page?: number; size?: number; method?: RequestMethod; path?: string; service?: string; layer?: PolicyLayer; object?: string; at?: string };
     body: undefined;
     answer: PassingUserPage;
   };
@@ -3032,7 +3050,7 @@ export interface Operations {
   };
   "GET /api/review/list": {
     path: {};
-    query: { page?: number; size?: number; state?: ("closed" | "closing" | "open")[]; authorId?: number; sort?: ReviewSort };
+    query: { page?: number; size?: number; state?: ReviewState[]; authorId?: number; sort?: ReviewSort };
     body: undefined;
     answer: ReviewPage;
   };
@@ -3056,7 +3074,7 @@ export interface Operations {
   };
   "GET /api/review/{id}/item/list": {
     path: { id: number };
-    query: { page?: number; size?: number; roleId?: number; userId?: number; ground?: string; decided?: boolean; finding?: ("directory" | "last_administrator" | "no_reviewer")[]; sort?: ReviewItemSort };
+    query: { page?: number; size?: number; roleId?: number; userId?: number; ground?: string; decided?: boolean; finding?: ReviewFinding[]; sort?: ReviewItemSort };
     body: undefined;
     answer: ReviewItemPage;
   };
