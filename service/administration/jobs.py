@@ -85,7 +85,7 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
         return await close_ended(database, settings)
 
     async def close_reviews(database: Database) -> str:
-        from service.administration.reviews.closing import close_due  # noqa: PLC0415 - it imports Casbin
+        from service.administration.review_closing import close_due  # noqa: PLC0415 - it imports Casbin
 
         return await close_due(database, settings, notices_of(settings))
 

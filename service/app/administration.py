@@ -17,8 +17,8 @@ from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.administration.own_factors import OwnFactors
 from service.administration.policy_restore import PolicyRestore
-from service.administration.reviews.closing import Closing
-from service.administration.reviews.reviews import Reviews
+from service.administration.review_closing import Closing
+from service.administration.reviews import Reviews
 from service.administration.role_import import RoleImport
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.user_import import UserImport

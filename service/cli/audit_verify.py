@@ -12,7 +12,7 @@ from service.audit.chain.form import Chain
 from service.audit.chain.seals import RevisionSeals
 from service.audit.chain.verification import RevisionAudit, anchored_revisions, audit_revisions
 from service.audit.chain.verify import Audit, Day
-from service.audit.evidence.verification import verify
+from service.audit.evidence_verification import verify
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.errors import Unavailable

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final
 
-from service.audit.evidence.making import maker_of, request_evidence, review_evidence, user_evidence
+from service.audit.evidence_making import maker_of, request_evidence, review_evidence, user_evidence
 from service.audit.journal import enter
 from service.cli.lazy_commands import Parts, add_data
 from service.cli.output import say

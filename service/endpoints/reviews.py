@@ -9,9 +9,9 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from service.administration.reviews.reviews import Reviews
+from service.administration.reviews import Reviews
 from service.administration.unit_of_work import Saved
-from service.audit.evidence.making import maker_of, review_evidence
+from service.audit.evidence_making import maker_of, review_evidence
 from service.authz.engine.rules import ENDPOINT
 from service.errors import Conflict, NotFound
 from service.kernel.value_rules import REASON, bounds_of
@@ -103,7 +103,9 @@ class Review(Schema, kw_only=True):
     state: State
     author_id: Id
     author_name: Annotated[str, Meta(examples=["admin"])]
-    policy_revision: Annotated[int, Meta(ge=0, examples=[12])]
+    policy_revision: Annotated[int, Meta(ge=0, examples=[12], description="In force when it began.")] = (
+        msgspec.field(name="revision")
+    )
     create_time: Moment
     close_time: Annotated[Moment | None, Meta(description="When nothing could be decided any more.")]
     closed_by: Annotated[str | None, Meta(description="Null for its deadline.")]

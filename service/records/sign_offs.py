@@ -83,7 +83,8 @@ async def changed_assignments(
 
     Given and ended since then: as ended.
     """
-    live, over, moment = user_role.c, ended_assignment.c, instant(since)
+    live, over = user_role.c, ended_assignment.c
+    moment = instant(since)
     names = "valid_from", "valid_until", "reason", "source"
     given = live.create_time > moment
     now = (

@@ -15,9 +15,9 @@ import pytest
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint
 from service.audit.chain.form import Chain
-from service.audit.evidence.archive import MANIFEST, Maker, Manifest, zipped
-from service.audit.evidence.content import Content
-from service.audit.evidence.verification import verify
+from service.audit.evidence_archive import MANIFEST, Maker, Manifest, zipped
+from service.audit.evidence_content import Content
+from service.audit.evidence_verification import verify
 from tests.reviews.test_reviews import DECIDES, close, decide, items, started
 from tests.support.inside import Inside
 from tests.support.members import member

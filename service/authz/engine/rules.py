@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from service.authz.engine.paths import registered_fault
-from service.kernel import account_acts, assurance, request_objects, review_objects
+from service.kernel import account_acts, assurance, request_objects
 from service.kernel.codes import is_code
 from service.kernel.operator_error import FaultsError
 from service.kernel.services import (
@@ -79,7 +79,7 @@ OF_CODES: Final = frozenset({GRANT, PERMISSION})
 
 OBJECTS: Final[Mapping[str, frozenset[str]]] = {
     ACCOUNT: account_acts.OBJECTS,
-    REVIEW: review_objects.OBJECTS,
+    REVIEW: request_objects.OF_REVIEWS,
 }
 """All objects of each layer that has a closed list of them."""
 
@@ -264,7 +264,7 @@ def _review_fault(name: str) -> str | None:
 
 
 def _review_code_fault(name: str, code: str) -> str | None:
-    if name in review_objects.NEVER_OPEN:
+    if name in request_objects.NEVER_OPEN:
         return "nobody decides about their own roles, or in place of others: there is no such line"
     return None if code == NOBODY or is_code(code) else f"the code is a permission code, not {code!r}"
 

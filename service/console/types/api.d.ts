@@ -1525,7 +1525,7 @@ export interface Review {
   state: ReviewState;
   authorId: number;
   authorName: string;
-  policyRevision: number;
+  revision: number;
   createTime: string;
   closeTime: string | null;
   closedBy: string | null;

@@ -6,8 +6,8 @@ from typing import Final
 
 from service import __version__
 from service.audit.chain.form import Chain
-from service.audit.evidence.archive import Maker
-from service.audit.evidence.content import Content, of_request, of_review, of_user
+from service.audit.evidence_archive import Maker
+from service.audit.evidence_content import Content, of_request, of_review, of_user
 from service.records import access_requests, reviews
 from service.records.database.transactions import Connection, Database
 from service.records.logs import inserts

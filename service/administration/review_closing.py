@@ -5,12 +5,12 @@ from datetime import datetime
 from time import monotonic
 from typing import Any, Final
 
+from service.administration import review_settling as settling
 from service.administration.delegation import Delegation
-from service.administration.reviews import settling
-from service.administration.reviews.population import Reviewers, undecidable
+from service.administration.review_population import Reviewers, undecidable
 from service.audit.chain.seals import seals_of
 from service.audit.entries import encode
-from service.audit.evidence.content import digest_of, of_review
+from service.audit.evidence_content import digest_of, of_review
 from service.audit.journal import enter
 from service.audit.redaction import kept_changes
 from service.authn.revocations import Revocations
@@ -173,6 +173,9 @@ def _event(
 
 async def close_due(database: Database, settings: Settings, notices: Notices) -> str:
     """Close the reviews that are over by the session store's clock; for a job. Raises ``Unavailable``."""
+    async with database.snapshot() as connection:
+        if not await reviews.is_due(connection):
+            return "no review is over"
     store = SessionStore(settings.redis, settings.auth)
     live = LivePolicy(configured(settings.policy), seals_of(settings.oplog), store.synchronized.now)
     revocations = Revocations(database, store)

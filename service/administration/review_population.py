@@ -11,7 +11,7 @@ from service.authz.invariants.statements import Apart, EndsWithin, Invariants, O
 from service.authz.publishing.derive import covered_by
 from service.errors import ValidationFailed
 from service.kernel.codes import HeldCodes, is_code
-from service.kernel.review_objects import assignment_for
+from service.kernel.request_objects import assignment_for
 from service.kernel.services import split_object
 from service.records import last_use, reviews, role_holdings, role_rights
 from service.records.assignments import Present

@@ -11,8 +11,8 @@ import msgspec
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint
 from service.audit.chain.form import Chain
-from service.audit.evidence.archive import CONTENT, LOG, MANIFEST, Link, Manifest, Segment, derived, zipped
-from service.audit.evidence.content import Content, digest_of
+from service.audit.evidence_archive import CONTENT, LOG, MANIFEST, Link, Manifest, Segment, derived, zipped
+from service.audit.evidence_content import Content, digest_of
 
 _UNREADABLE: Final = (
     zipfile.BadZipFile,

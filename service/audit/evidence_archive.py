@@ -14,7 +14,7 @@ import msgspec
 
 from service.audit.chain.form import Chain
 from service.audit.chain.rows import COLUMNS, canonical_bytes
-from service.audit.evidence.content import Content, Kind, Table, encoded
+from service.audit.evidence_content import Content, Kind, Table, encoded
 from service.kernel.clock import rfc3339
 from service.kernel.text import escape_formula
 from service.records.database.transactions import Connection

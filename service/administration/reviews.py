@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from service.administration import change_log
+from service.administration import review_settling as settling
 from service.administration.older_nodes import require_known
-from service.administration.reviews import settling
-from service.administration.reviews.closing import Closing
-from service.administration.reviews.population import Reviewers, draw
+from service.administration.review_closing import Closing
+from service.administration.review_population import Reviewers, draw
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import GRANT, REVIEW
@@ -16,7 +16,7 @@ from service.authz.publishing.live import LivePolicy
 from service.errors import Conflict, PermissionDenied, ValidationFailed
 from service.kernel.clock import from_seconds
 from service.kernel.origin import ORIGIN, values_change
-from service.kernel.review_objects import CLOSE_OTHERS, CLOSE_OWN, Whose, assignment_for
+from service.kernel.request_objects import CLOSE_OTHERS, CLOSE_OWN, WhoseAssignment, assignment_for
 from service.kernel.write import Write
 from service.mail.notices import Notices
 from service.records import reviews
@@ -164,7 +164,9 @@ class Reviews:
 def _allowed(unit: UnitOfWork, review: Review, item: Item) -> list[Decision]:
     """Return the decisions that let the caller decide about an item; the refusal else."""
     asked = review.reviewer_ids is None or unit.caller.user_id in review.reviewer_ids
-    whose: Whose = "self" if item.user_id == unit.caller.user_id else "others" if asked else "unasked"
+    whose: WhoseAssignment = (
+        "self" if item.user_id == unit.caller.user_id else "others" if asked else "unasked"
+    )
     decisions = [unit.check.ask(REVIEW, assignment_for(whose))]
     if review.reviewer_code is not None:
         decisions.append(unit.check.ask(GRANT, review.reviewer_code))

@@ -47,7 +47,9 @@ async def settle(
     ``entry`` is the id of the log's entry about it, ``by`` who ends assignments, None for who acts.
     """
     live = await assignments.stored(connection, [item.assignment_id for item in items], at)
-    settled, revoked, shortened = Settled(), list[int](), dict[int, datetime]()
+    settled = Settled()
+    revoked: list[int] = []
+    shortened: dict[int, datetime] = {}
     taken: dict[int, list[str]] = {}
     changed: dict[int, list[str]] = {}
     for item in items:

@@ -1,1 +1,0 @@
-"""Reviews: whether assignments of roles are still needed, who says so, and what is taken away."""
