@@ -271,6 +271,24 @@ class DelegationCheck:
         """Return the author of a request that others have approved, as who is given its role."""
         return Target(user_id, "others")
 
+    async def require_reviewed(
+        self, connection: Connection, user_ids: Collection[int], role_ids: Collection[int]
+    ) -> None:
+        """Return when the caller may have these roles taken from these users; PermissionDenied else.
+
+        For a review, which asks others: some of the users may be the caller.
+        """
+        for whom in ("others",) if self.bound_to is None else ("same-service", "other-service"):
+            self._require_account(f"set-roles {whom}")
+        reach = await role_rights.reach_of_users(connection, user_ids)
+        reach |= await role_rights.reach_of_roles(connection, role_ids)
+        await self.require(reach, "The users and roles of the review hold permissions that you do not hold")
+
+    @staticmethod
+    def reviewed(user_id: int) -> Target:
+        """Return a user of whom a review takes a role, or shortens one, as who is edited by it."""
+        return Target(user_id, "others")
+
     def require_demand(self, layer: str, name: str) -> None:
         """Return when the caller has proved what is demanded for an object; the refusal else."""
         if self._origin is not None:

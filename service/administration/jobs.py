@@ -31,7 +31,14 @@ from service.jobs.runner import Job, JobRunner
 from service.keyspace import SessionStore
 from service.mail.outbox import Outbox, seal_links_anew
 from service.mail.sending import Sending
-from service.records import access_requests, account_tokens, assignment_ends, openings, restore_epochs
+from service.records import (
+    access_requests,
+    account_tokens,
+    assignment_ends,
+    openings,
+    restore_epochs,
+    reviews,
+)
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -97,6 +104,11 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
 
         return await settle(database, settings, notices_of(settings))
 
+    async def close_reviews(database: Database) -> str:
+        from service.administration.review_closing import close_due  # noqa: PLC0415 - it imports Casbin
+
+        return await close_due(database, settings, notices_of(settings))
+
     return (
         Job(
             "log-maintenance",
@@ -153,6 +165,14 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             5.0,
             retry=60.0,
             pending=access_requests.is_due,
+        ),
+        Job(
+            "review-ends",
+            "Close reviews of roles whose deadline has passed, and apply what was decided",
+            close_reviews,
+            30.0,
+            retry=60.0,
+            pending=reviews.is_due,
         ),
         Job(
             "dormant-accounts",

@@ -18,6 +18,8 @@ from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.administration.own_factors import OwnFactors
 from service.administration.policy_restore import PolicyRestore
+from service.administration.review_closing import Closing
+from service.administration.reviews import Reviews
 from service.administration.role_import import RoleImport
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.user_import import UserImport
@@ -49,6 +51,7 @@ class Administration:
     own_factors: OwnFactors
     factor_reset: FactorReset
     password_reset: PasswordReset
+    reviews: Reviews
     session_ending: SessionEnding
     user_import: UserImport
     roles: Changes
@@ -87,6 +90,15 @@ def make(
         units, revocations, passwords, rules, notices=notices, address_changed=addresses.changed
     )
     requests = AccessRequests(units, stores.sessions.synchronized.now, notices, policy.live.invariants)
+    closing = Closing(
+        database,
+        delegation,
+        policy.live,
+        revocations,
+        notices,
+        now=stores.sessions.synchronized.instant,
+        tell=trail.collector.operation,
+    )
     return Administration(
         access_requests=requests,
         requests_on_behalf=RequestsOnBehalf(units, requests, f"{settings.server.public_url}{PATH}"),
@@ -126,6 +138,7 @@ def make(
         ),
         factor_reset=FactorReset(database, delegation, revocations, notices, trail.logins),
         password_reset=PasswordReset(delegation, sign_in.password_change),
+        reviews=Reviews(units, policy.live, notices, closing, stores.sessions.synchronized.now),
         session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),
         user_import=UserImport(
             database,

@@ -44,10 +44,12 @@ from service.endpoints import (
     profile,
     request_rules,
     resources,
+    reviews,
     roles,
     second_factor,
     services,
     sessions,
+    sign_offs,
     system,
     tables,
     tokens,
@@ -92,6 +94,7 @@ TAGS: Final = {
     "opening": "What other services have open without a permission code.",
     "public": "What is open to everybody who has a link.",
     "resource": "Registered API resources, and the Buttons that open them.",
+    "review": "Whether assignments are still needed, who says so, and what is taken away.",
     "role": "Roles, and the permissions that they give.",
     "service": "Other services, whose routes resources guard.",
     "system": "What is wrong with the installation, or may soon be.",
@@ -125,6 +128,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         _add_system,
         _add_own_account,
         _add_users,
+        _add_reviews,
         _add_files,
         _add_access,
     ):
@@ -180,6 +184,10 @@ def _add_policy(routes: Routes, container: Container) -> None:
     routes.add(
         "/api/policy/revisions/{revision}/restore", policy_revisions.Restore(container.administration.restore)
     )
+    sign_off = sign_offs.RevisionSignOff(database, parts.past.seals)
+    routes.add("/api/policy/revisions/{revision}/sign-off", sign_off)
+    changes = sign_offs.ChangesSince(database, parts.past.seals)
+    routes.add("/api/policy/changes", changes)
     routes.add("/api/policy/diff", policy_revisions.Diff(database, parts.past, parts.concurrency))
     routes.add("/api/policy/who", policy_who_may.WhoMay(*asked))
     routes.add("/api/policy/who/users", policy_who_may.WhoUsers(*asked))
@@ -315,6 +323,19 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))
     routes.add("/api/user/{id}/keys", api_keys.UserKeys(changes.api_keys))
     routes.add("/api/user/{id}/keys/{key_id}", api_keys.OneUserKey(changes.api_keys))
+
+
+def _add_reviews(routes: Routes, container: Container) -> None:
+    database, changes = container.stores.database, container.administration.reviews
+    asked = database, changes
+    routes.add("/api/review/list", reviews.ReviewList(*asked))
+    routes.add("/api/review", reviews.NewReview(*asked))
+    routes.add("/api/review/{id}", reviews.OneReview(*asked))
+    routes.add("/api/review/{id}/close", reviews.ClosedReview(*asked))
+    routes.add("/api/review/{id}/item/list", reviews.ReviewItemList(*asked))
+    routes.add("/api/review/{id}/item/{item_id}/decision", reviews.DecisionAboutItem(*asked))
+    evidence = reviews.ReviewEvidence(database, container.settings.oplog, changes)
+    routes.add("/api/review/{id}/evidence", evidence)
 
 
 def _add_files(routes: Routes, container: Container) -> None:

@@ -1,4 +1,4 @@
-"""``portcullis audit verify``: checks that logs and policy revisions are as they were written."""
+"""``portcullis audit verify``: checks that logs, policy revisions and evidence are as they were written."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace
@@ -12,6 +12,7 @@ from service.audit.chain.form import Chain
 from service.audit.chain.seals import RevisionSeals
 from service.audit.chain.verification import RevisionAudit, anchored_revisions, audit_revisions
 from service.audit.chain.verify import Audit, Day
+from service.audit.evidence_verification import verify
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.errors import Unavailable
@@ -39,6 +40,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     day = date.fromisoformat
     parser.add_argument("--from", dest="begin", type=day, metavar="DAY", help="the first day, as 2026-11-21")
     parser.add_argument("--to", dest="end", type=day, metavar="DAY", help="the last day")
+    parser.add_argument(
+        "--evidence", metavar="FILE", help="verify an archive of evidence instead, without any database"
+    )
     parser.add_argument("--heads", metavar="FILE", help="log lines of the service that were kept elsewhere")
     parser.add_argument(
         "--old-keys", metavar="FILE", help="a file with earlier keys of the chains, one per line"
@@ -51,9 +55,14 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     What the session store keeps of heads counts, and what ``--heads`` has, a file with lines of the service's
     log that report heads; what a restore accounts for is said and no fault. ``--old-keys`` names a file with
     earlier keys of the chain, one per line. Of revisions before ``--from`` and after ``--to``, the lines that
-    history keeps are not compared. Raises ``TamperingError`` if anything is wrong, ``InputError``,
+    history keeps are not compared. With ``--evidence``, only that archive is verified.
+
+    Raises ``TamperingError`` if anything is wrong, ``InputError``,
     ``SchemaError`` and ``Unavailable``.
     """
+    if options.evidence is not None:
+        _verify_evidence(options, load(environ))
+        return
     with reachable(load(environ)) as settings:
         require_current(settings.database.url)
         head_lines, earlier = list(_lines(options.heads)), list(_lines(options.old_keys))
@@ -69,6 +78,21 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         fault_count = asyncio.run(_verify(settings, audit, seals, hashes))
     if fault_count:
         raise TamperingError(f"days, restores and revisions that are not as they were written: {fault_count}")
+
+
+def _verify_evidence(options: Namespace, settings: Settings) -> None:
+    try:
+        data = Path(options.evidence).read_bytes()
+    except OSError as error:
+        raise InputError(f"{options.evidence} can't be read: {error}") from error
+    heads, earlier = checkpoints_in(_lines(options.heads)), _lines(options.old_keys)
+    keys = [settings.oplog.chain_key, settings.oplog.chain_previous_key, *earlier]
+    verified = verify(data, [Chain(), *map(Chain, filter(None, keys))], heads)
+    for line in (*verified.notes, *(f"  {fault}" for fault in verified.faults)):
+        say(line)
+    if verified.faults:
+        raise TamperingError(f"{options.evidence} is NOT as it was made: {len(verified.faults)} faults")
+    say(f"{options.evidence} is as it was made")
 
 
 async def _kept(settings: Settings, audit: Audit) -> tuple[list[AnchoredCheckpoint], dict[int, str]]:

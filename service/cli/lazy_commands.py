@@ -222,6 +222,15 @@ FAMILIES: Final = (
         ),
     ),
     Family(
+        "evidence",
+        "evidence for auditors",
+        (
+            Command("review", "write an archive about a review of assignments", "evidence"),
+            Command("request", "write an archive about a request for a role", "evidence"),
+            Command("user", "write all that explains the access of a user between two dates", "evidence"),
+        ),
+    ),
+    Family(
         "audit",
         "the logs",
         (Command("verify", "look for entries that were changed, removed, inserted or moved"),),

@@ -101,7 +101,7 @@ class ResourceButtons(RecordEndpoint[Changes]):
         "setResourceButtons",
         "system:resource:bind",
         "system:service:resources",
-        example={"menuIds": [17]},
+        example={"menuIds": [20]},
     )
     async def on_put(self, context: RequestContext, body: ButtonIds, id: int) -> SavedButtons:
         """Replace the Buttons that open a resource.
@@ -129,7 +129,7 @@ class ButtonResources(RecordEndpoint[Changes]):
     @needs("system:menu:list")
     @refuses(NotFound)
     @tagged
-    @example_parameters(id=17)
+    @example_parameters(id=20)
     @named("getButtonResources")
     async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
         """Read the resources that a Button opens."""

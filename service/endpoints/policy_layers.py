@@ -89,7 +89,10 @@ class DifferingRequest(Schema):
     """
 
     name: Annotated[str, Meta(examples=["GET /api/user/list"])]
-    layer: Literal["grant", "permission", "service", "account", "assurance", "request", "approve"] | None
+    layer: (
+        Literal["grant", "permission", "service", "account", "assurance", "request", "approve", "review"]
+        | None
+    )
     gains: DiffCaller | None
     loses: DiffCaller | None
 

@@ -25,8 +25,7 @@ from service.errors import (
     RevisionUntrusted,
     ValidationFailed,
 )
-from service.records import policy_history, policy_revisions
-from service.records.database import paging
+from service.records import policy_history, policy_revisions, sign_offs
 from service.records.database.transactions import Connection, Database
 from service.records.policy_history import ALL, Part, PublishedLine
 from service.records.policy_revisions import PolicyRevision, RevisionFilter
@@ -43,11 +42,20 @@ from service.web.messages.schema import (
     PartQuery,
     Revision,
     Schema,
-    page_answer,
 )
 
 SharedLine = Annotated[str, Meta(examples=["p, resource, GET /api/report/{id}, report:detail"])]
 Count = Annotated[int, Meta(ge=0, examples=[2])]
+
+
+class SignOff(Schema, kw_only=True):
+    """That somebody has looked at a revision, and what they noted."""
+
+    revision: Revision
+    title: Annotated[str, Meta(examples=["reviewed 2026-Q4"])]
+    note: str | None
+    user_name: Annotated[str, Meta(examples=["kestrel"])]
+    create_time: Moment
 
 
 class PublishedRevision(Schema, kw_only=True):
@@ -88,6 +96,12 @@ class _Judged(PolicyRevision):
 Truncated = Annotated[
     bool, Meta(description="Whether there are lines after those of this page; ask for the next one.")
 ]
+
+
+class ListedRevision(PublishedRevision, kw_only=True):
+    """A revision on the time axis, with who has signed it off."""
+
+    sign_offs: list[SignOff]
 
 
 class RevisionChanges(PublishedRevision, kw_only=True):
@@ -178,13 +192,18 @@ class RevisionList:
 
     @needs("system:policy:read")
     @named("listRevisions")
-    async def on_get(self, context: RequestContext, query: RevisionQuery) -> Page[PublishedRevision]:
+    async def on_get(self, context: RequestContext, query: RevisionQuery) -> Page[ListedRevision]:
         """List the published revisions of the policy, newest first: all, or those of a time or a user."""
         async with self._database.snapshot() as connection:
             page = await policy_revisions.page(connection, query.criteria, page=query.page, size=query.size)
             await self._seals.learn(connection)
-        judged = tuple(_Judged.of(revision, self._seals.judge(revision)) for revision in page.items)
-        return page_answer(query, paging.Page(judged, page.total), PublishedRevision)
+            signed = await sign_offs.of_revisions(connection, [each.revision for each in page.items])
+        items = []
+        for revision in page.items:
+            judged = PublishedRevision.of(_Judged.of(revision, self._seals.judge(revision)))
+            signs = [SignOff.of(each) for each in signed[revision.revision]]
+            items.append(ListedRevision(**msgspec.structs.asdict(judged), sign_offs=signs))
+        return Page(items=items, page=query.page, size=query.size, total=page.total)
 
 
 class OneRevision:

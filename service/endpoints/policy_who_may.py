@@ -14,6 +14,7 @@ from service.authz.engine.rules import (
     GRANT,
     REQUEST,
     RESOURCE,
+    REVIEW,
     LayerName,
     object_fault,
 )
@@ -82,7 +83,7 @@ class WhoQuery(PageQuery, kw_only=True):
     @property
     def kind(self) -> identity.Kind | None:
         """Persons for the layers that open to nobody else; None for all users."""
-        return "person" if self.layer in (REQUEST, APPROVE) else None
+        return "person" if self.layer in (REQUEST, APPROVE, REVIEW) else None
 
     @property
     def ask(self) -> Callable[[Standing], WhoPasses]:

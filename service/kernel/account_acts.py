@@ -46,8 +46,8 @@ Where: TypeAlias = Literal["any-service", "same-service", "other-service"]
 """Which service a question is about, to the caller: any one, for a caller who is bound to none; the one that
 the caller is bound to; or another one."""
 
-Partaking: TypeAlias = Literal["request", "approve"]
-"""What people do with requests for roles: ask for one, and decide about those of others."""
+Partaking: TypeAlias = Literal["request", "approve", "review"]
+"""What people do with roles: ask for one, decide about the requests of others, and about who keeps one."""
 
 READ_REQUESTS: Final = "read-requests others"
 """Somebody reads the requests of all, and not only those that concern them."""
@@ -104,6 +104,7 @@ _REFUSED: Final = {
     "request by-key": "Only people ask for roles: an API key can't",
     "approve by-key": "Only people decide about requests: an API key can't",
     FOR_BY_PERSON: "Only service accounts ask for roles in the name of others: ask for your own",
+    "review by-key": "Only people decide in reviews: an API key can't",
     BY_PERSON: "The proxy has the token of a person, and needs the key of a service account",
 }
 

@@ -1,9 +1,9 @@
-"""The objects of the policy layers ``request`` and ``approve``: who may ask for a role, and who approves."""
+"""The objects of the policy layers ``request``, ``approve`` and ``review``: who asks, and who decides."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 Whose: TypeAlias = Literal["others", "self"]
 """Whose request somebody decides: another person's; or the own, also in the place of its author."""
@@ -97,3 +97,26 @@ def is_decided(name: str) -> bool:
 def role_of(name: str) -> str:
     """Return the code of the role that an object of these layers is about."""
     return name.split(" ")[1]
+
+
+WhoseAssignment: TypeAlias = Literal["others", "self", "unasked"]
+"""Whose assignment a review is about: another person's; the own; or one about which it asks other people."""
+
+CLOSE_OWN: Final = "close own"
+"""The object of layer ``review`` by which the author of a review closes it before its deadline."""
+CLOSE_OTHERS: Final = "close others"
+"""That by which somebody closes a review of another author."""
+
+
+def assignment_for(whose: WhoseAssignment) -> str:
+    """Return the object of layer ``review`` that says who decides about an assignment.
+
+    Only that of ``others`` has a line.
+    """
+    return f"assignment for {whose}"
+
+
+OF_REVIEWS: Final = frozenset({CLOSE_OWN, CLOSE_OTHERS, *map(assignment_for, get_args(WhoseAssignment))})
+"""All objects of the layer ``review``."""
+NEVER_OPEN: Final = frozenset({assignment_for("self"), assignment_for("unasked")})
+"""Those that have no line: nobody decides about the own roles, or in place of whom a review asks."""

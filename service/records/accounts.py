@@ -4,7 +4,7 @@ Callers that change users hold ``role_rights.lock``, so that what they have chec
 commit.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
@@ -335,6 +335,11 @@ async def update(connection: AsyncConnection, target: Target, values: Mapping[st
         if getattr(getattr(error.orig, "diag", None), "constraint_name", "") != "user_user_name_key_key":
             raise
         raise Conflict(TAKEN, rule="unique", field="userName") from None
+
+
+async def raise_versions(connection: AsyncConnection, user_ids: Collection[int]) -> None:
+    """Raise the versions of users whose roles a review has changed."""
+    await connection.execute(change(user).where(user.c.id.in_(user_ids)).values(WRITER.edited({})))
 
 
 async def delete(connection: AsyncConnection, target: Target) -> None:

@@ -8,7 +8,7 @@ them: ``set_aside`` only moves what has ended to ``sys.ended_assignment``.
 Callers that change an assignment hold ``role_rights.lock``.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
@@ -187,6 +187,22 @@ async def revoke(
     await _set_aside(connection, of_user, at)
 
 
+async def revoke_reviewed(
+    connection: AsyncConnection, assignment_ids: Collection[int], at: datetime, by: str | None
+) -> None:
+    """End assignments that a review has revoked, of any users; ``by`` as ``ended_by``, None for who acts."""
+    await _set_aside(connection, user_role.c.id.in_(assignment_ids), at, by)
+
+
+async def shorten_reviewed(connection: AsyncConnection, ends: Mapping[int, datetime]) -> None:
+    """Let assignments end that a review has shortened, by id, at these times; versions rise."""
+    if ends:
+        statement = sa.update(user_role).where(user_role.c.id == sa.bindparam("assignment"))
+        values = {"valid_until": sa.bindparam("end"), "version": user_role.c.version + 1}
+        rows = [{"assignment": assignment_id, "end": end} for assignment_id, end in ends.items()]
+        await connection.execute(statement.values(values), rows)
+
+
 async def forget_ended_of_role(connection: AsyncConnection, role_id: int, at: datetime | None = None) -> None:
     """Set the assignments of a role aside that have ended by themselves, so that it can be deleted."""
     of_role = (user_role.c.role_id == role_id) & (user_role.c.valid_until <= instant(at))
@@ -201,7 +217,7 @@ async def set_aside(connection: AsyncConnection, most: int, at: datetime | None 
 
 
 async def _set_aside(
-    connection: AsyncConnection, condition: sa.ColumnElement[bool], at: datetime | None
+    connection: AsyncConnection, condition: sa.ColumnElement[bool], at: datetime | None, by: str | None = None
 ) -> list[int]:
     now = instant(at)
     gone = sa.delete(user_role).where(condition).returning(*user_role.c).cte("gone")
@@ -212,7 +228,7 @@ async def _set_aside(
     ended |= {
         "role_code": sa.select(role.c.role_code).where(role.c.id == gone.c.role_id).scalar_subquery(),
         "end_time": sa.case((over, gone.c.valid_until), else_=now),
-        "ended_by": sa.case((over, sa.null()), else_=sa.literal(acting(), sa.Text)),
+        "ended_by": sa.case((over, sa.null()), else_=sa.literal(by or acting(), sa.Text)),
         "how": sa.case((over, "expired"), else_="revoked"),
     }
     rows = sa.select(*(value.label(name) for name, value in ended.items()))
@@ -251,3 +267,12 @@ async def windows(connection: AsyncConnection, at: datetime | None = None) -> li
     )
     statement = sa.select(*_WINDOW.columns).where(user_role.c.user_id.in_(changing), not_ended(moment))
     return await _WINDOW.all(connection, statement.order_by(user_role.c.id))
+
+
+async def stored(
+    connection: AsyncConnection, assignment_ids: Collection[int], at: datetime
+) -> dict[int, Window]:
+    """Return those of the assignments that have not ended, by id, and lock them."""
+    chosen = sa.select(user_role.c.id.label("assignment_id"), *_WINDOW.columns)
+    live = chosen.where(user_role.c.id.in_(assignment_ids), not_ended(instant(at))).with_for_update()
+    return {row.assignment_id: _WINDOW.of(row) for row in await connection.execute(live)}

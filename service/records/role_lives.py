@@ -4,13 +4,53 @@ Triggers keep it, so that no edit of roles, Buttons and their codes is missing, 
 """
 
 from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.assignments import assigned
+from service.records.database.row_mapper import RowMapper
 from service.records.schema.rights import role_code_life
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """From when until when a role gave a code; None for still. The empty code: that there was the role."""
+
+    role_id: int
+    role_code: str
+    code: str
+    begin_time: datetime
+    end_time: datetime | None
+
+
+_LIFE = RowMapper(Life, role_code_life)
+
+
+async def between(
+    connection: AsyncConnection, role_ids: Collection[int], since: datetime, until: datetime
+) -> list[Life]:
+    """Return what these roles gave at some time from ``since`` and before ``until``, by role and time."""
+    life, (begin, end) = (
+        role_code_life.c,
+        (sa.literal(at, sa.DateTime(timezone=True)) for at in (since, until)),
+    )
+    during = (life.begin_time < end) & (life.end_time.is_(None) | (life.end_time > begin))
+    chosen = sa.select(*_LIFE.columns).where(life.role_id.in_(role_ids), during)
+    return await _LIFE.all(connection, chosen.order_by(life.role_code, life.begin_time, life.code, life.id))
+
+
+async def changed(connection: AsyncConnection, since: datetime) -> list[Life]:
+    """Return which codes roles have begun or ceased to give since an instant, by role and code."""
+    life, moment = role_code_life.c, sa.literal(since, sa.DateTime(timezone=True))
+    # What has begun and ended since then has changed nothing.
+    new = (life.begin_time > moment) & life.end_time.is_(None)
+    gone = (life.begin_time <= moment) & (life.end_time > moment)
+    chosen = sa.select(*_LIFE.columns).where(life.code != "", new | gone)
+    return await _LIFE.all(connection, chosen.order_by(life.role_code, life.code, life.id))
 
 
 def alive(then: datetime) -> sa.ColumnElement[bool]:

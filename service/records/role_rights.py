@@ -9,7 +9,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, Text, any_, bindparam, exists, func, or_, select
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Select,
+    Text,
+    any_,
+    bindparam,
+    exists,
+    func,
+    or_,
+    select,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.assurance import Acr
@@ -176,6 +188,16 @@ async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bo
     A service account does not count: it can't log in, and its keys can't make others. Nor does a person who
     is invited, before there is a password, nor one who holds it by an assignment that ends.
     """
+    return bool((await connection.execute(select(_administrators(acr).exists()))).scalar_one())
+
+
+async def administrators(connection: AsyncConnection, most: int) -> list[int]:
+    """Return the ids of the first ``most`` of those persons."""
+    chosen = _administrators().distinct().order_by(user.c.id).limit(most)
+    return list((await connection.execute(chosen)).scalars())
+
+
+def _administrators(acr: Acr = "pwd") -> Select[int]:
     lasting = user_role.c.valid_until.is_(None) & assignments.in_force(assignments.instant(None))
     holders = (
         select(user.c.id)
@@ -188,7 +210,7 @@ async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bo
     )
     if acr != "pwd":
         holders = holders.where(factors.has_factor(user.c.id, acr))
-    return bool((await connection.execute(select(holders.exists()))).scalar_one())
+    return holders
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ WILDCARDS: Final = (("*", "Everything"), ("system:*", "Everything below system")
 READING: Final = tuple(
     code
     for code in permissions()
-    if code.endswith((":list", ":detail", "-log:export", "policy:read", "doctor:read"))
+    if code.endswith((":list", ":detail", "-log:export", "policy:read", "doctor:read", "review:evidence"))
 )
 
 ADMINISTRATOR: Final = UserValues(user_name="admin", nick_name="Administrator")

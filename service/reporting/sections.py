@@ -88,6 +88,7 @@ _LAYERS = {
     policy_rules.ASSURANCE: "Layer assurance: how strongly callers must have authenticated",
     policy_rules.REQUEST: "Layer request: who may ask for which role",
     policy_rules.APPROVE: "Layer approve: who approves the requests of others, and how many must",
+    policy_rules.REVIEW: "Layer review: who decides in reviews who keeps a role",
 }
 
 

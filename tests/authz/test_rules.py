@@ -41,7 +41,7 @@ def test_a_line_is_written_as_it_is_read(tmp_path: Path) -> None:
     [
         (
             "p, endpoints, GET /api/x, @login",
-            "the layer is resource, endpoint, grant, permission, service, account, assurance, request or ",
+            "the layer is resource, endpoint, grant, permission, service, account, assurance, request, ",
         ),
         ("p, endpoint, orders GET /x, @login", "the object is"),
         ("p, request, auditor, @login", "the object is 'role <code>'"),
@@ -54,6 +54,10 @@ def test_a_line_is_written_as_it_is_read(tmp_path: Path) -> None:
         ("p, approve, role auditor without-grant, system:role:update", "the code is @login"),
         ("p, approve, role auditor stage 0 for others, system:role:update", "the object is such as"),
         ("p, assurance, approve role auditor, @login", "the object is a layer"),
+        ("p, review, assignment for self, system:review:decide", "nobody decides about their own roles"),
+        ("p, review, assignment for unasked, @nobody", "nobody decides about their own roles"),
+        ("p, review, assignment for others, @login", "the code is a permission code"),
+        ("p, review, assignment of others, system:review:decide", "the object is one of assignment for"),
         ("p, endpoint, orders @unregistered, @login", "the object is"),
         ("p, resource, portcullis GET /x, @login", "'portcullis' can't be the name of another service"),
         ("p, resource, oRders GET /x, @login", "'oRders' can't be the name of another service"),

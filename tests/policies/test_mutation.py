@@ -122,6 +122,7 @@ def test_faults_for_one_layer_or_one_code_are_noticed_by_the_cases_of_the_catalo
         "services.yaml",
         "access-requests.yaml",
         "callers_accounts.yaml",
+        "reviews.yaml",
     )
     after = noticed_without()
 

@@ -22,7 +22,7 @@ ACTIONS = {
     "menu": "list create update delete",
     "resource": "list create update delete bind open",
     "service": "list create update delete resources",
-    "policy": "read evaluate reload restore",
+    "policy": "read evaluate reload restore sign-off",
     "operation-log": "list detail export",
     "login-log": "list export",
     "file": "upload list download delete share",
@@ -31,6 +31,7 @@ ACTIONS = {
     "doctor": "read",
     "activity": "list",
     "access-request": "list",
+    "review": "list create decide evidence",
 }
 CODES = {f"system:{page}:{action}" for page, actions in ACTIONS.items() for action in actions.split()}
 # What each seeded route asks of its caller by its own declaration; the empty set is "a login".
@@ -80,6 +81,7 @@ async def test_each_button_hangs_below_a_menu_and_there_is_one_root(connection: 
             | {
                 "system:policy:read",
                 "system:doctor:read",
+                "system:review:evidence",
                 "system:operation-log:export",
                 "system:login-log:export",
             },

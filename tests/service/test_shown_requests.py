@@ -59,6 +59,7 @@ LACKING = {
     "createAccessRequest": 422,  # the same
     "getAccessRequest": 404,
     **dict.fromkeys(("createAccessTask", "getAccessTask", "cancelAccessTask"), 404),  # the setting is off
+    "getPolicyChanges": 422,  # nothing was signed off
     "getAuthzenConfiguration": 404,  # nothing says how clients reach the service
     "issueClientToken": 401,
     "logIn": 401,

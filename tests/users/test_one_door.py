@@ -189,6 +189,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
 def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
     assert set.union(*called("PermissionDenied", "errors.PermissionDenied").values()) == {
         "administration/access_requests/requests",  # about asking, and about each stage
+        "administration/reviews",  # about assignments of others, and closing
         "administration/delegation",
         "errors",  # of the layer assurance, where no step-up helps
         "endpoints/access_forward",  # tells a proxy what the enforcer decided about somebody else's request

@@ -74,7 +74,11 @@ async def test_a_reset_ends_every_session_of_the_user(
         (["system:*"], "admin", True),
         (["system:user:reset-password"], "auditor", False),
         (["system:user:reset-password"], "user", True),
-        (["system:*:list", "system:*:detail", "system:*:export", "system:*:read"], "auditor", True),
+        (
+            ["system:*:list", "system:*:detail", "system:*:export", "system:*:read", "system:*:evidence"],
+            "auditor",
+            True,
+        ),
     ],
 )
 async def test_nobody_resets_the_password_of_a_user_who_holds_more(

@@ -465,6 +465,7 @@ WITHOUT_TARGET: Final = {
     "PUT /api/user/profile/password": "the caller's own, with the current password",
     "POST /api/policy/explain": "changes nothing",
     "POST /api/policy/reload": "derives what is stored already",
+    "POST /api/policy/revisions/{revision}/sign-off": "says that somebody has looked, and changes no right",
     "POST /api/file": "the codes alone decide about files",
     "DELETE /api/file/{id}": "the codes alone decide about files",
     "POST /api/file/{id}/public-link": "the codes alone decide about files",
@@ -495,6 +496,13 @@ WALKED_EXTERNAL: Final = {
         "tests/access_requests/test_requests.py",
     ),
     "POST /api/access-request/{id}/closing": "tests/access_requests/test_emergencies.py",
+    **dict.fromkeys(
+        (
+            *("POST /api/review", "POST /api/review/{id}/close"),
+            "POST /api/review/{id}/item/{item_id}/decision",
+        ),
+        "tests/reviews/test_reviews.py",
+    ),
     **dict.fromkeys(
         ("POST /api/user/{id}/keys", "DELETE /api/user/{id}/keys/{key_id}"),
         "tests/api_keys/test_endpoints.py",

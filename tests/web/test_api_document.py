@@ -24,13 +24,13 @@ Document = dict[str, Any]
 
 VERBS = (
     "accept|assign|ban|cancel|change|check|close|compare|confirm|create|decide|delete|download|end|explain|export|find|get|import|introspect|invite|issue|kick|list|log|mark|"
-    "patch|pause|preview|refresh|reload|request|reset|restore|revoke|run|set|start|step|unban|update|upload|verify"
+    "patch|pause|preview|refresh|reload|request|reset|restore|revoke|run|set|sign|start|step|unban|update|upload|verify"
 )
 OK = ("200", "201")
 CREATING = (
     *("createUser", "createUserKey", "createRole", "createMenu", "createResource", "createService"),
     *("createServiceOpening", "uploadFile", "createOwnApp", "createOwnPasskey", "assignUserRole"),
-    *("createAccessRequest", "createAccessTask"),
+    *("createAccessRequest", "createAccessTask", "createReview"),
 )
 """Operations that make a record."""
 
@@ -344,7 +344,8 @@ def test_a_problem_has_the_members_of_its_code(document: Document) -> None:
     schemas = document["components"]["schemas"]
     denied = schemas["PermissionDeniedProblem"]
     assert {"layer", "required", "needed", "decisionId"} <= set(denied["required"])
-    layers = ["resource", "endpoint", "grant", "service", "account", "assurance", "request", "approve"]
+    layers = ["resource", "endpoint", "grant", "service", "account", "assurance"]
+    layers += ["request", "approve", "review"]
     assert schemas["DecisionLayer"]["enum"] == layers
     assert "superseded" in schemas["RefreshRejection"]["enum"]
     assert schemas["FieldError"]["required"] == ["field", "message"]

@@ -50,6 +50,8 @@ REQUEST: Final = "request"
 """The layer of requests for access: may the caller ask for a role?"""
 APPROVE: Final = "approve"
 """The layer of approvals: may the caller approve the requests of others, and how many must do so?"""
+REVIEW: Final = "review"
+"""The layer of reviews: may the caller decide who keeps a role, and close a review?"""
 
 LayerName: TypeAlias = Literal[
     "resource",
@@ -61,6 +63,7 @@ LayerName: TypeAlias = Literal[
     "assurance",
     "request",
     "approve",
+    "review",
 ]
 LAYERS: Final[tuple[LayerName, ...]] = get_args(LayerName)
 """All layers. New ones are added at the end: older nodes leave published lines of theirs out."""
@@ -74,7 +77,10 @@ OF_REQUESTS: Final = frozenset({RESOURCE, ENDPOINT, SERVICE, ASSURANCE})
 OF_CODES: Final = frozenset({GRANT, PERMISSION})
 """The layers whose objects are permission codes: each line names one code twice."""
 
-OBJECTS: Final[Mapping[str, frozenset[str]]] = {ACCOUNT: account_acts.OBJECTS}
+OBJECTS: Final[Mapping[str, frozenset[str]]] = {
+    ACCOUNT: account_acts.OBJECTS,
+    REVIEW: request_objects.OF_REVIEWS,
+}
 """All objects of each layer that has a closed list of them."""
 
 ASSURED: Final = (ENDPOINT, RESOURCE, ACCOUNT, REQUEST)
@@ -251,6 +257,18 @@ def _approve_code_fault(name: str, code: str) -> str | None:
     return None if code == expected else f"the code is {expected}, not {code!r}"
 
 
+def _review_fault(name: str) -> str | None:
+    if name in OBJECTS[REVIEW]:
+        return None
+    return f"the object is one of {', '.join(sorted(OBJECTS[REVIEW]))}, not {name!r}"
+
+
+def _review_code_fault(name: str, code: str) -> str | None:
+    if name in request_objects.NEVER_OPEN:
+        return "nobody decides about their own roles, or in place of others: there is no such line"
+    return None if code == NOBODY or is_code(code) else f"the code is a permission code, not {code!r}"
+
+
 class _Grammar(NamedTuple):
     """What objects of a layer look like, and the codes of their lines: each returns the fault, or None."""
 
@@ -268,6 +286,7 @@ _GRAMMARS: Final[Mapping[str, _Grammar]] = {
     ASSURANCE: _Grammar(_assurance_fault, _assurance_code_fault),
     REQUEST: _Grammar(_request_fault, _request_code_fault),
     APPROVE: _Grammar(_approve_fault, _approve_code_fault),
+    REVIEW: _Grammar(_review_fault, _review_code_fault),
 }
 
 

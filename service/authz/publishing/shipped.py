@@ -22,6 +22,7 @@ from service.authz.engine.rules import (
     PREFLIGHT,
     REQUEST,
     RESOURCE,
+    REVIEW,
     SERVICE,
     UNREGISTERED,
     WORDS,
@@ -137,6 +138,7 @@ class Shipped:
         own = [
             *shared.objects(ENDPOINT),
             *shared.objects(ACCOUNT),
+            *shared.objects(REVIEW),
             *(name for name in shared.objects(SERVICE) if name.split(" ")[0] == PORTCULLIS),
             *(name for name in _SITUATIONS if name in shared.objects(RESOURCE)),
             *(name for name in shared.objects(ASSURANCE) if not is_stored(name)),
@@ -305,9 +307,9 @@ def _read_endpoints(path: Path) -> tuple[Rule, ...]:
 
 
 def _read_accounts(path: Path) -> tuple[Rule, ...]:
-    """Return what callers may do with accounts; an act without any line is likelier forgotten than meant."""
-    rules = _read_layer(path, ACCOUNT)
-    lined = {rule.object.partition(" ")[0] for rule in rules}
+    """Return what callers may do with accounts and in reviews; an act without a line is a fault."""
+    rules = _read_layer(path, ACCOUNT, REVIEW)
+    lined = {rule.object.partition(" ")[0] for rule in rules if rule.layer == ACCOUNT}
     if missing := [act for act in (*ACTS, *ASKING) if act not in lined]:
         raise PolicyError(*(f"{path}: '{act}' has no line; {NOBODY} closes it" for act in missing))
     return rules

@@ -25,6 +25,7 @@ from service.authz.engine.rules import (
     OF_CODES,
     REQUEST,
     RESOURCE,
+    REVIEW,
     SERVICE,
     assured,
 )
@@ -53,7 +54,7 @@ from service.records.policy_history import Place
 PolicyAt = Callable[[Place | None], Awaitable[Policy]]
 """Returns the policy of a decision, as far as it is needed to decide about a place; whole without one."""
 
-_ASKED_BESIDE: Final = (ENDPOINT, ACCOUNT, SERVICE, GRANT, REQUEST, APPROVE)
+_ASKED_BESIDE: Final = (ENDPOINT, ACCOUNT, SERVICE, GRANT, REQUEST, APPROVE, REVIEW)
 """The layers that a request may be refused by about something else than its own path."""
 
 

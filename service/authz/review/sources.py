@@ -15,7 +15,16 @@ from typing import Final
 from service.audit.chain.seals import RevisionSeals
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PolicyError, Rule, as_csv, read_rules
+from service.authz.engine.rules import (
+    ACCOUNT,
+    ASSURANCE,
+    ENDPOINT,
+    REVIEW,
+    PolicyError,
+    Rule,
+    as_csv,
+    read_rules,
+)
 from service.authz.lint.model import lint_model
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import (
@@ -283,7 +292,7 @@ def _read_export(folder: Path, lint: Lint) -> Policy:
             continue
         of_code = rule.layer == ENDPOINT or rule.object.startswith(f"{PORTCULLIS} ")
         part = endpoints if of_code else base if rule.object.startswith("@") else shared
-        (accounts if rule.layer == ACCOUNT else part).append(rule)
+        (accounts if rule.layer in (ACCOUNT, REVIEW) else part).append(rule)
     own = Shipped(model_text, tuple(base), tuple(endpoints), tuple(accounts), assurance=tuple(assurance))
     return own.policy(Lines(shared), {}, 0)
 

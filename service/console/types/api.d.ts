@@ -141,6 +141,8 @@ export interface AssignmentBody {
   reason?: string | null;
 }
 
+export type AssignmentChange = "edited" | "ended" | "given";
+
 export type AssignmentEnding = "expired" | "revoked";
 
 /** The same, with its `version`, which is its `ETag`, and how it has ended: null for what has not. */
@@ -263,11 +265,32 @@ export interface ButtonsOfResource {
   buttons: BoundButton[];
 }
 
+/** An assignment that was given, edited or ended. */
+export interface ChangedAssignment {
+  id: number;
+  change: AssignmentChange;
+  at: string;
+  userName: string;
+  roleCode: string;
+  from: string | null;
+  until: string | null;
+  reason: string | null;
+  source: AssignmentSource;
+}
+
 /** What is demanded of who sends a request: the weakest words, any one of which is enough. */
 export interface ChangedDemand {
   object: string;
   before: string[];
   after: string[];
+}
+
+/** A code that a role has begun to give, or ceased to. */
+export interface ChangedGrant {
+  change: GrantChange;
+  at: string;
+  roleCode: string;
+  code: string;
 }
 
 /** What one check has found. `ok`; `warning`: it works, and may do harm; `fault`: it does not work, or is a security hole; `unknown`: it could not be checked. `remedy` says what to do, and `users` are the accounts that `message` names. */
@@ -453,6 +476,8 @@ export interface FoundRefusal {
 
 export type Gender = "female" | "male" | "other";
 
+export type GrantChange = "given" | "taken";
+
 export type ImportOutcome = "created" | "updated";
 
 /** What was done or, with `dryRun`, would be done. `rows` omits unchanged records. */
@@ -509,6 +534,13 @@ export interface ImportedUsers {
   users: ImportedUser[];
 }
 
+/** What somebody decides; only `shorten` takes `until`, which is before the end of the assignment. */
+export interface ItemDecisionBody {
+  decision: ReviewVerdict;
+  until?: string | null;
+  reason: string;
+}
+
 export type JobOutcome = "abandoned" | "done" | "failed" | "running" | "stopped";
 
 /** A run of a job; `userName` asked for it, null for one by schedule. */
@@ -540,6 +572,8 @@ export interface JobState {
 export interface JobStates {
   items: JobState[];
 }
+
+export type KeepOrRevoke = "keep" | "revoke";
 
 /** Users who are disabled or banned, and whom a change would concern if they were not. They are not among those who gain and lose: the change has no effect for them until they may log in again. `userNames` has the first 20; none if the caller may not list users. */
 export interface KeptOutUsers {
@@ -607,6 +641,29 @@ export interface LinkBody {
 /** The token of a link. */
 export interface LinkOrder {
   token: string;
+}
+
+/** A revision on the time axis, with who has signed it off. */
+export interface ListedRevision {
+  revision: number;
+  createTime: string;
+  userName: string | null;
+  requestId: string | null;
+  cause: string;
+  added: number | null;
+  removed: number | null;
+  tampered: number;
+  authenticity: RevisionAuthenticity;
+  distrust: string | null;
+  signOffs: SignOff[];
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface ListedRevisionPage {
+  items: ListedRevision[];
+  page: number;
+  size: number;
+  total: number;
 }
 
 export type LogSort = "-createTime" | "createTime";
@@ -923,7 +980,7 @@ export interface NoticePage {
   unread: number;
 }
 
-export type ObjectLayer = "account" | "approve" | "assurance" | "grant" | "permission" | "request" | "service";
+export type ObjectLayer = "account" | "approve" | "assurance" | "grant" | "permission" | "request" | "review" | "service";
 
 /** A user on one device; `loginId` is the `sub` of the tokens. */
 export interface OnlineUser {
@@ -1261,6 +1318,21 @@ export interface Pause {
   paused: boolean;
 }
 
+/** What has changed since a revision, to `to`: lines, codes of roles, assignments, demands. `signOff` is the caller's last one, from which it counts; null where the query names a revision. Grants and assignments count from `sinceTime`: that of the sign-off, or of the revision. */
+export interface PolicyChanges {
+  since: number;
+  sinceTime: string;
+  to: number;
+  signOff: SignOff | null;
+  addedLines: string[];
+  removedLines: string[];
+  addedDemands: string[];
+  removedDemands: string[];
+  grants: ChangedGrant[];
+  assignments: ChangedAssignment[];
+  truncated: boolean;
+}
+
 /** The lines that `to` has and `from` has not, and those that `from` has and `to` has not. `access` is null unless it was asked for. */
 export interface PolicyDiff {
   from: number;
@@ -1283,7 +1355,7 @@ export interface PolicyInForce {
   workers: Worker[];
 }
 
-export type PolicyLayer = "account" | "approve" | "assurance" | "endpoint" | "grant" | "permission" | "request" | "resource" | "service";
+export type PolicyLayer = "account" | "approve" | "assurance" | "endpoint" | "grant" | "permission" | "request" | "resource" | "review" | "service";
 
 /** What a change would do; nothing was saved. */
 export interface Preview {
@@ -1314,28 +1386,6 @@ export interface PublishedBulkReport {
   changed: number;
   unchanged: number;
   policyRevision: number;
-}
-
-/** A revision: who published it when, by which request and why, and how many lines came and went. `userName` and `requestId` are `null` for a start and for commands. `added` and `removed` are `null` for revisions that an older version published, whose changes were not kept. `tampered` counts the stored lines and revisions that somebody had changed or made past the service, and that this revision replaced. `authenticity` says whether the seal of the revision is right, and `distrust` what speaks against it. */
-export interface PublishedRevision {
-  revision: number;
-  createTime: string;
-  userName: string | null;
-  requestId: string | null;
-  cause: string;
-  added: number | null;
-  removed: number | null;
-  tampered: number;
-  authenticity: RevisionAuthenticity;
-  distrust: string | null;
-}
-
-/** One page of a list; `total` counts the items of all pages. */
-export interface PublishedRevisionPage {
-  items: PublishedRevision[];
-  page: number;
-  size: number;
-  total: number;
 }
 
 /** A question to the policy: a subject, and what it asks for; of a past revision, if one is named. The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission code to hand out or to act on; for a `permission`: the code that another service asks about; or for an `object` of any `layer`. The subject is supposed to be logged in with a password, at a time that is not known, or to be a service account; `assurance` is another word that it satisfies, with all weaker ones. With `at` all is asked as of that instant, past or future; a `revision` and a `decisionId` have their own. A past `decisionId` names its revision, and the answer says whether it decided the same question. Alone, it is looked up in the logs: what it has refused is explained, and `refusal` says whose request that was. */
@@ -1479,6 +1529,124 @@ export interface ResourcesOfButton {
 export interface RestoredRevision {
   edits: MadeEdit[];
   policyRevision: number;
+}
+
+/** A review. While it is `closing`, `progress` says how many items are settled; then it is `closed`. */
+export interface Review {
+  id: number;
+  title: string;
+  scope: unknown;
+  reviewerIds: number[] | null;
+  reviewerCode: string | null;
+  deadline: string;
+  onSilence: KeepOrRevoke;
+  apply: ReviewApply;
+  state: ReviewState;
+  authorId: number;
+  authorName: string;
+  revision: number;
+  createTime: string;
+  closeTime: string | null;
+  closedBy: string | null;
+  endTime: string | null;
+  progress: ReviewProgress;
+}
+
+export type ReviewApply = "at_end" | "at_once";
+
+/** A review to start. */
+export interface ReviewBody {
+  title: string;
+  scope: ReviewScope;
+  reviewers: Reviewers;
+  deadline: string;
+  onSilence: KeepOrRevoke;
+  apply: ReviewApply;
+}
+
+export type ReviewFinding = "directory" | "last_administrator" | "no_reviewer";
+
+/** An assignment as it was when the review began, what was decided about it, and what became of it. `opens` are the codes of its role, `statements` the invariants that name it, `ground` is why `proposal` is proposed. With a `finding`, silence never revokes it. A decision without a reviewer is that of the rule for silence; `decisionIds` are the answers that let the reviewer decide. `outcomeReason` says why not. */
+export interface ReviewItem {
+  id: number;
+  userId: number;
+  userName: string;
+  roleId: number;
+  roleCode: string;
+  assignmentId: number;
+  from: string | null;
+  assignedUntil: string | null;
+  reason: string | null;
+  source: AssignmentSource;
+  givenTime: string | null;
+  givenBy: string | null;
+  requestId: number | null;
+  opens: string[];
+  statements: string[];
+  lastUsed: string | null;
+  proposal: KeepOrRevoke | null;
+  ground: string;
+  finding: ReviewFinding | null;
+  decision: ReviewVerdict | null;
+  until: string | null;
+  decisionReason: string | null;
+  reviewerId: number | null;
+  reviewerName: string | null;
+  decisionIds: string[] | null;
+  decisionTime: string | null;
+  outcome: ReviewOutcome | null;
+  outcomeReason: string | null;
+  outcomeTime: string | null;
+}
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface ReviewItemPage {
+  items: ReviewItem[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+export type ReviewItemSort = "id" | "-id" | "userName" | "-userName" | "roleCode" | "-roleCode" | "ground" | "-ground" | "lastUsed" | "-lastUsed";
+
+export type ReviewOutcome = "ended" | "kept" | "refused" | "revoked" | "shortened";
+
+/** One page of a list; `total` counts the items of all pages. */
+export interface ReviewPage {
+  items: Review[];
+  page: number;
+  size: number;
+  total: number;
+}
+
+/** How many items a review has, and how many of them are decided, settled, and findings. */
+export interface ReviewProgress {
+  items: number;
+  decided: number;
+  settled: number;
+  findings: number;
+}
+
+/** Which assignments a review asks about: those that meet all that is given. Of these roles, of these users, of roles that give one of `codes` or open a resource of one of `services`, without an end, without use for so many days. */
+export interface ReviewScope {
+  roleIds?: number[] | null;
+  userIds?: number[] | null;
+  codes?: string[] | null;
+  services?: string[] | null;
+  endless?: boolean;
+  unusedDays?: number | null;
+}
+
+export type ReviewSort = "id" | "-id" | "title" | "-title" | "deadline" | "-deadline" | "createTime" | "-createTime";
+
+export type ReviewState = "closed" | "closing" | "open";
+
+export type ReviewVerdict = "keep" | "revoke" | "shorten";
+
+/** Who decides: holders of `system:review:decide`; of `code` besides; and only `userIds`, if given. */
+export interface Reviewers {
+  userIds?: number[] | null;
+  code?: string | null;
 }
 
 export type RevisionAuthenticity = "forged" | "sealed" | "unknown_key" | "unsealed";
@@ -1797,6 +1965,21 @@ export interface Session {
 /** The users whose sessions are to end. */
 export interface SessionsOfUsersOrder {
   ids: number[];
+}
+
+/** That somebody has looked at a revision, and what they noted. */
+export interface SignOff {
+  revision: number;
+  title: string;
+  note: string | null;
+  userName: string;
+  createTime: string;
+}
+
+/** What the revision was looked at for, and what was noted. */
+export interface SignOffBody {
+  title: string;
+  note?: string | null;
 }
 
 /** A role, and `proposed`: codes by which all decisions would have been as they were. None of these can be left out. To see what the change would do, send them as `permissions` to `PUT /api/role/{id}/permissions?dryRun=true`. `recent` are those that the role has not given for the whole time; they stay. */
@@ -2243,7 +2426,7 @@ export interface Operations {
     path: {};
     query: { page?: number; size?: number; from?: string; to?: string; userName?: string };
     body: undefined;
-    answer: PublishedRevisionPage;
+    answer: ListedRevisionPage;
   };
   "GET /api/policy/revisions/{revision}": {
     path: { revision: number };
@@ -2256,6 +2439,18 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: undefined;
     answer: RestoredRevision;
+  };
+  "POST /api/policy/revisions/{revision}/sign-off": {
+    path: { revision: number };
+    query: {};
+    body: SignOffBody;
+    answer: SignOff;
+  };
+  "GET /api/policy/changes": {
+    path: {};
+    query: { page?: number; size?: number; since?: number };
+    body: undefined;
+    answer: PolicyChanges;
   };
   "GET /api/policy/diff": {
     path: {};
@@ -2970,6 +3165,48 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: Record<string, unknown> | null;
+  };
+  "GET /api/review/list": {
+    path: {};
+    query: { page?: number; size?: number; state?: ReviewState[]; authorId?: number; sort?: ReviewSort };
+    body: undefined;
+    answer: ReviewPage;
+  };
+  "POST /api/review": {
+    path: {};
+    query: { dryRun?: boolean };
+    body: ReviewBody;
+    answer: Review;
+  };
+  "GET /api/review/{id}": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: Review;
+  };
+  "POST /api/review/{id}/close": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: Review;
+  };
+  "GET /api/review/{id}/item/list": {
+    path: { id: number };
+    query: { page?: number; size?: number; roleId?: number; userId?: number; ground?: string; decided?: boolean; finding?: ReviewFinding[]; sort?: ReviewItemSort };
+    body: undefined;
+    answer: ReviewItemPage;
+  };
+  "POST /api/review/{id}/item/{itemId}/decision": {
+    path: { id: number; itemId: number };
+    query: { dryRun?: boolean };
+    body: ItemDecisionBody;
+    answer: ReviewItem;
+  };
+  "GET /api/review/{id}/evidence": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: Blob;
   };
   "GET /api/file/list": {
     path: {};

@@ -5,14 +5,14 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, String, cast, func, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import ColumnElement, Row, String, Text, cast, func, select, update
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.logs.inserts import TABLES, Log
-from service.records.schema.logs import log_chain, log_set_aside, log_verification
+from service.records.schema.logs import log_chain, log_set_aside, log_verification, operation_log
 
 _AT_ONCE = 1000  # rows fetched at a time
 
@@ -29,6 +29,16 @@ class Head:
     prior_day: date | None
     dropped: bool = False
     seal: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Mentioned:
+    """Entries of the operation log that name ``target``, in a time; with ``field``, that have changed it."""
+
+    target: str
+    since: datetime
+    until: datetime
+    field: str | None = None
 
 
 _HEAD: Final = RowMapper(Head, log_chain)
@@ -103,12 +113,35 @@ async def set_aside_count(connection: AsyncConnection) -> int:
     return (await connection.execute(select(func.count()).select_from(log_set_aside))).scalar_one()
 
 
+async def places(connection: AsyncConnection, mentioned: Mentioned) -> dict[tuple[date, str], frozenset[int]]:
+    """Return the numbers of entries in their chains, by the day and the key of each chain."""
+    table = operation_log.c
+    day = func.date(func.timezone("UTC", table.create_time))
+    chosen = select(day, table.chain_key, func.array_agg(table.chain_number)).where(
+        table.targets.contains(cast([mentioned.target], ARRAY(Text))),
+        table.create_time >= mentioned.since,
+        table.create_time <= mentioned.until,
+        table.chain_number.is_not(None),
+    )
+    if mentioned.field is not None:
+        chosen = chosen.where(table.changes.contains([{"field": mentioned.field}]))
+    rows = await connection.execute(chosen.group_by(day, table.chain_key))
+    return {(on, key): frozenset(numbers) for on, key, numbers in rows}
+
+
 async def entries(
-    connection: AsyncConnection, log: Log, day: date, columns: Iterable[str]
+    connection: AsyncConnection,
+    log: Log,
+    day: date,
+    columns: Iterable[str],
+    *,
+    key: str | None = None,
+    first: int = 0,
 ) -> AsyncIterator[Row[*tuple[Any, ...]]]:
     """Yield the entries of a UTC day in the order of their chains: id, chain columns, then ``columns``.
 
-    Addresses and JSON are returned as text. Only ``_AT_ONCE`` entries are in memory at a time.
+    With ``key``, only those of its chain from number ``first`` on. Addresses and JSON are returned as text.
+    Only ``_AT_ONCE`` entries are in memory at a time.
     """
     table = TABLES[log]
     begin = _start(day)
@@ -121,6 +154,8 @@ async def entries(
         .order_by(table.c.chain_key, table.c.chain_number, table.c.id)
         .execution_options(yield_per=_AT_ONCE)
     )
+    if key is not None:
+        statement = statement.where(table.c.chain_key == key, table.c.chain_number >= first)
     async for row in await connection.stream(statement):
         yield row
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from psycopg.pq import Escaping
-from sqlalchemy import Column, Table, delete, func, select, text
+from sqlalchemy import Column, Table, delete, exists, func, select, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import DBAPIError
@@ -152,6 +152,20 @@ def save_intent(
     key = str(event_id).encode(), create_time.isoformat().encode()
     statement = _SAVE % (*key, Escaping(driver.pgconn).escape_literal(entry))
     driver.send_with_commit(statement, committed)
+
+
+async def keep_intent(
+    connection: AsyncConnection, event_id: UUID, create_time: datetime, entry: bytes
+) -> None:
+    """Save the ``entry`` of what no request does, such as a job, in the transaction that it tells of."""
+    values = {"event_id": event_id, "create_time": create_time, "entry": entry.decode()}
+    await connection.execute(insert(operation_intent).values(values))
+
+
+async def is_awaited(connection: AsyncConnection, target: str) -> bool:
+    """Tell whether an entry that mentions ``target`` is saved as an intent, and not written yet."""
+    mentions = operation_intent.c.entry.contains(f'"{target}"', autoescape=True)
+    return bool((await connection.execute(select(exists().where(mentions)))).scalar_one())
 
 
 async def settle_intents(connection: AsyncConnection, event_ids: Collection[UUID]) -> None:

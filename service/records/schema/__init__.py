@@ -9,6 +9,7 @@ from service.records.schema import (  # noqa: F401 - so that ``metadata`` has al
     of_users,
     policy,
     requests,
+    reviews,
     rights,
 )
 from service.records.schema.base import SCHEMA, metadata

@@ -112,6 +112,8 @@ user_role = sa.Table(
     # Both null for what a version without windows has assigned.
     sa.Column("create_time", sa.DateTime(timezone=True), server_default=sa.func.now()),
     sa.Column("created_by", sa.Text, default=acting),
+    # When its window or its reason was last edited, by a trigger; null for never.
+    sa.Column("edit_time", sa.DateTime(timezone=True)),
     sa.CheckConstraint("valid_from < valid_until", name="window"),
     sa.Index("user_role_role_id_user_id_idx", "role_id", "user_id"),
     sa.Index(

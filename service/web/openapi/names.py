@@ -39,8 +39,8 @@ _ENUMERATIONS: Final = {
         "OperationKind": (
             "INSERT UPDATE DELETE IMPORT EXPORT QUERY LOGIN LOGOUT REFRESH KICK BAN REFUSED_READ"
         ),
-        "ObjectLayer": "grant permission service account assurance request approve",
-        "PolicyLayer": "resource endpoint grant permission service account assurance request approve",
+        "ObjectLayer": "grant permission service account assurance request approve review",
+        "PolicyLayer": "resource endpoint grant permission service account assurance request approve review",
         "PartState": "up degraded read_only down",
         "ReadinessState": "ready degraded",
         "RequestMethod": "GET POST PUT PATCH DELETE",
@@ -60,6 +60,14 @@ _ENUMERATIONS: Final = {
         "AccessVerdict": "approve deny",
         "AssignmentSource": "direct request directory",
         "AssignmentEnding": "expired revoked",
+        "AssignmentChange": "given edited ended",
+        "GrantChange": "given taken",
+        "KeepOrRevoke": "keep revoke",
+        "ReviewApply": "at_once at_end",
+        "ReviewFinding": "no_reviewer last_administrator directory",
+        "ReviewOutcome": "kept shortened revoked ended refused",
+        "ReviewState": "open closing closed",
+        "ReviewVerdict": "keep shorten revoke",
     }.items()
 }
 """The names of enumerations that have no title, by their values."""

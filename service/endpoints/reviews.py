@@ -1,0 +1,352 @@
+"""Reviews of assignments of roles: ``/api/review``."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import fields
+from datetime import date, datetime
+from types import SimpleNamespace
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from service.administration.reviews import Reviews
+from service.administration.unit_of_work import Saved
+from service.audit.evidence_making import maker_of, review_evidence
+from service.authz.engine.rules import ENDPOINT
+from service.errors import Conflict, NotFound
+from service.kernel.value_rules import REASON, bounds_of
+from service.records import reviews
+from service.records.assignments import Source
+from service.records.database.transactions import Connection, Database
+from service.records.reviews import (
+    Apply,
+    Finding,
+    Item,
+    ItemFilter,
+    OnSilence,
+    Outcome,
+    Progress,
+    ReviewFilter,
+    State,
+    Verdict,
+)
+from service.settings import Oplog
+from service.web.content.streams import Stream, attachment
+from service.web.messages import operation_metadata as operation
+from service.web.messages.context import RequestContext
+from service.web.messages.record_schemas import filters_of
+from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, sort_keys
+
+ZIP: Final = "application/zip"
+_MOST_IDS: Final = 1000
+_Ids = Annotated[list[Id], Meta(min_length=1, max_length=_MOST_IDS, examples=[[4, 7]])]
+_Code = Annotated[str, Meta(min_length=1, max_length=128, examples=["system:user:update"])]
+_Title = Annotated[str, Meta(min_length=1, max_length=128, examples=["Access 2026-Q4"])]
+_Days = Annotated[int, Meta(ge=1, le=3650, examples=[90])]
+
+
+class ReviewScope(Schema, kw_only=True, omit_defaults=True):
+    """Which assignments a review asks about: those that meet all that is given.
+
+    Of these roles, of these users, of roles that give one of `codes` or open a resource of one of `services`,
+    without an end, without use for so many days.
+    """
+
+    role_ids: _Ids | None = None
+    user_ids: _Ids | None = None
+    codes: Annotated[list[_Code], Meta(min_length=1, max_length=100)] | None = None
+    services: (
+        Annotated[list[Annotated[str, Meta(max_length=32)]], Meta(min_length=1, max_length=100)] | None
+    ) = None
+    endless: bool = False
+    unused_days: _Days | None = None
+
+
+class Reviewers(Schema, kw_only=True, omit_defaults=True):
+    """Who decides: holders of `system:review:decide`; of `code` besides; and only `userIds`, if given."""
+
+    user_ids: _Ids | None = None
+    code: _Code | None = None
+
+
+class ReviewBody(Schema, kw_only=True):
+    """A review to start."""
+
+    title: _Title
+    scope: ReviewScope
+    reviewers: Reviewers
+    deadline: Annotated[datetime, Meta(tz=True)]
+    on_silence: OnSilence
+    apply: Apply
+
+
+class ReviewProgress(Schema):
+    """How many items a review has, and how many of them are decided, settled, and findings."""
+
+    items: Annotated[int, Meta(ge=0, examples=[120])]
+    decided: Annotated[int, Meta(ge=0, examples=[80])]
+    settled: Annotated[int, Meta(ge=0, examples=[80])]
+    findings: Annotated[int, Meta(ge=0, examples=[2])]
+
+
+class Review(Schema, kw_only=True):
+    """A review. While it is `closing`, `progress` says how many items are settled; then it is `closed`."""
+
+    id: Id
+    title: _Title
+    scope: Any
+    reviewer_ids: list[Id] | None
+    reviewer_code: str | None
+    deadline: Moment
+    on_silence: OnSilence
+    apply: Apply
+    state: State
+    author_id: Id
+    author_name: Annotated[str, Meta(examples=["admin"])]
+    policy_revision: Annotated[int, Meta(ge=0, examples=[12], description="In force when it began.")] = (
+        msgspec.field(name="revision")
+    )
+    create_time: Moment
+    close_time: Annotated[Moment | None, Meta(description="When nothing could be decided any more.")]
+    closed_by: Annotated[str | None, Meta(description="Null for its deadline.")]
+    end_time: Annotated[Moment | None, Meta(description="When all was settled.")]
+    progress: ReviewProgress
+
+
+class ReviewItem(Schema, kw_only=True):
+    """An assignment as it was when the review began, what was decided about it, and what became of it.
+
+    `opens` are the codes of its role, `statements` the invariants that name it, `ground` is why `proposal` is
+    proposed. With a `finding`, silence never revokes it. A decision without a reviewer is that of the rule
+    for silence; `decisionIds` are the answers that let the reviewer decide. `outcomeReason` says why not.
+    """
+
+    id: Id
+    user_id: Id
+    user_name: Annotated[str, Meta(examples=["heron"])]
+    role_id: Id
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    assignment_id: Id
+    valid_from: Moment | None = msgspec.field(name="from")
+    valid_until: Moment | None = msgspec.field(name="assignedUntil")
+    reason: str | None
+    source: Source
+    given_time: Moment | None
+    given_by: str | None
+    request_id: Id | None
+    opens: list[str]
+    statements: list[str]
+    last_used: Annotated[date, Meta(examples=["2026-11-20"])] | None
+    proposal: Literal["keep", "revoke"] | None
+    ground: Annotated[str, Meta(examples=["unused"])]
+    finding: Finding | None
+    decision: Verdict | None
+    until: Moment | None
+    decision_reason: str | None
+    reviewer_id: Id | None
+    reviewer_name: str | None
+    decision_ids: list[str] | None
+    decision_time: Moment | None
+    outcome: Outcome | None
+    outcome_reason: str | None
+    outcome_time: Moment | None
+
+
+class ItemDecisionBody(Schema, kw_only=True):
+    """What somebody decides; only `shorten` takes `until`, which is before the end of the assignment."""
+
+    decision: Verdict
+    until: Annotated[datetime, Meta(tz=True)] | None = None
+    reason: Annotated[str, bounds_of(REASON), Meta(min_length=1, examples=["Still in the team"])]
+
+
+@filters_of(ReviewFilter)
+class ReviewQuery(PageQuery):
+    """Filters and order of reviews."""
+
+    sort: Annotated[str, sort_keys("ReviewSort", reviews.SORTS)] = "-id"
+
+
+@filters_of(ItemFilter)
+class ItemQuery(PageQuery):
+    """Filters and order of items."""
+
+    sort: Annotated[str, sort_keys("ReviewItemSort", reviews.ITEM_SORTS)] = "id"
+
+
+def _shown(review: reviews.Review, progress: Progress | None) -> Review:
+    names = {each.name: getattr(review, each.name) for each in fields(review)}
+    return Review.of(SimpleNamespace(**names, progress=progress or Progress(0, 0, 0, 0)))
+
+
+def _shown_item(item: Item, roles: Mapping[str, Mapping[str, list[str]]]) -> ReviewItem:
+    known = {each.name: getattr(item, each.name) for each in fields(item)}
+    return ReviewItem.of(SimpleNamespace(**known, **roles[item.role_code]))
+
+
+class ReviewEndpoint:
+    """The base of the endpoints of reviews."""
+
+    def __init__(self, database: Database, changes: Reviews) -> None:
+        self.database = database
+        self.changes = changes
+
+    async def answered(self, connection: Connection, listed: Sequence[reviews.Review]) -> list[Review]:
+        """Return reviews with how far they are."""
+        progress = await reviews.progress(connection, [review.id for review in listed])
+        return [_shown(review, progress.get(review.id)) for review in listed]
+
+    async def shown(self, review_id: int) -> Review:
+        """Return a review with how far it is; NotFound if there is none."""
+        async with self.database.snapshot() as connection:
+            (answer,) = await self.answered(connection, [await reviews.read(connection, review_id)])
+        return answer
+
+
+class ReviewList(ReviewEndpoint):
+    """``/api/review/list``."""
+
+    @operation.needs("system:review:list")
+    @operation.named("listReviews")
+    async def on_get(self, context: RequestContext, query: ReviewQuery) -> Page[Review]:
+        """List reviews of assignments, with how far they are."""
+        async with self.database.snapshot() as connection:
+            listed = await reviews.page(
+                connection, query.filter(ReviewFilter), page=query.page, size=query.size, sort=query.sort
+            )
+            items = await self.answered(connection, listed.items)
+        return Page(items=items, page=query.page, size=query.size, total=listed.total)
+
+
+def _made(_context: RequestContext, saved: Saved[reviews.Review]) -> Review:
+    return _shown(saved.record, None)
+
+
+class NewReview(ReviewEndpoint):
+    """``/api/review``."""
+
+    @operation.needs("system:review:create")
+    @operation.named("createReview")
+    @operation.created("/api/review/{id}")
+    @operation.dry_run
+    @operation.logged("review", "begin", "INSERT")
+    @operation.refuses_keys("the same review can be begun twice: each asks anew")
+    @operation.example_body(
+        {
+            "title": "Access 2026-Q4",
+            "scope": {"endless": True},
+            "reviewers": {},
+            "deadline": "2030-01-15T00:00:00Z",
+            "onSilence": "keep",
+            "apply": "at_end",
+        }
+    )
+    async def on_post(self, context: RequestContext, body: ReviewBody) -> Review:
+        """Begin a review: ask whether assignments are still needed, as they are now.
+
+        The caller must be able to grant all that the users and roles of it hold, since it can be taken away.
+        """
+        given = body.given()
+        given |= {name: msgspec.to_builtins(given[name]) for name in ("scope", "reviewers")}
+        saved = await self.changes.start(context.write, given)
+        if context.write.dry_run is not None:
+            return _made(context, saved)
+        return await self.shown(saved.record.id)
+
+
+class OneReview(ReviewEndpoint):
+    """``/api/review/{id}``."""
+
+    @operation.needs("system:review:list")
+    @operation.refuses(NotFound)
+    @operation.named("getReview")
+    async def on_get(self, context: RequestContext, id: int) -> Review:
+        """Read a review, with how far it is."""
+        return await self.shown(id)
+
+
+class ClosedReview(ReviewEndpoint):
+    """``/api/review/{id}/close``."""
+
+    @operation.needs("system:review:create")
+    @operation.named("closeReview")
+    @operation.logged("review", "close", "UPDATE")
+    @operation.refuses_keys("a review is closed once")
+    @operation.refuses(NotFound, Conflict)
+    async def on_post(self, context: RequestContext, id: int) -> Review:
+        """Close an own review before its deadline: decisions are applied, and the rule for silence.
+
+        Of many items, the rest is settled by a job: the review is `closing` until then.
+        """
+        await self.changes.close(context.write, id)
+        return await self.shown(id)
+
+
+class ReviewItemList(ReviewEndpoint):
+    """``/api/review/{id}/item/list``."""
+
+    @operation.needs("system:review:list")
+    @operation.refuses(NotFound)
+    @operation.named("listReviewItems")
+    async def on_get(self, context: RequestContext, query: ItemQuery, id: int) -> Page[ReviewItem]:
+        """List the items of a review."""
+        async with self.database.snapshot() as connection:
+            review = await reviews.read(connection, id)
+            listed = await reviews.item_page(
+                connection, id, query.filter(ItemFilter), page=query.page, size=query.size, sort=query.sort
+            )
+        items = [_shown_item(item, review.roles) for item in listed.items]
+        return Page(items=items, page=query.page, size=query.size, total=listed.total)
+
+
+class DecisionAboutItem(ReviewEndpoint):
+    """``/api/review/{id}/item/{item_id}/decision``."""
+
+    @operation.needs("system:review:decide")
+    @operation.named("decideReviewItem")
+    @operation.dry_run
+    @operation.logged("review", "decide", "UPDATE")
+    @operation.refuses_keys("a decision replaces the one before")
+    @operation.refuses(NotFound, Conflict)
+    @operation.example_body({"decision": "keep", "reason": "Still in the team"})
+    async def on_post(
+        self, context: RequestContext, body: ItemDecisionBody, id: int, item_id: int
+    ) -> ReviewItem:
+        """Keep, shorten or revoke an assignment of somebody else; nobody decides about their own.
+
+        Where the review applies decisions at once, the assignment is gone on every node with the answer.
+        """
+        saved = await self.changes.decide(context.write, id, item_id, body.given())
+        async with self.database.snapshot() as connection:
+            review = await reviews.read(connection, id)
+        return _shown_item(saved.record, review.roles)
+
+
+class ReviewEvidence:
+    """``/api/review/{id}/evidence``."""
+
+    def __init__(self, database: Database, settings: Oplog, changes: Reviews) -> None:
+        self._database = database
+        self._settings = settings
+        self._changes = changes
+
+    @operation.needs("system:review:evidence")
+    @operation.refuses(NotFound)
+    @operation.named("exportReviewEvidence")
+    @operation.sends(ZIP)
+    @operation.logged("review", "export evidence", "EXPORT", response=False)
+    async def on_get(self, context: RequestContext, id: int) -> Stream:
+        """Export a review as an archive for an auditor: JSON, CSV, a page to print, and entries of the log.
+
+        Callers who may list the operation log also get the entries between those of the review and the end
+        of their day, by which the archive leads to a head of the log that the auditor keeps.
+        """
+        connected = context.decide(ENDPOINT, "GET /api/operation-log/list").allowed
+        maker = maker_of(self._settings, self._changes.now(), context.user.user_name, connected=connected)
+        data = await review_evidence(self._database, maker, id)
+
+        async def chunks() -> AsyncGenerator[bytes, None]:
+            yield data
+
+        headers = {"Content-Disposition": attachment(f"review-{id}.zip")}
+        return Stream(chunks(), ZIP, headers, length=len(data))

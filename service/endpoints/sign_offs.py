@@ -1,0 +1,184 @@
+"""Who has looked at a revision of the policy, and what has changed since: ``/api/policy/changes``."""
+
+from datetime import datetime
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, field
+
+from service.administration import change_log
+from service.audit.chain.seals import RevisionSeals
+from service.authz.engine.rules import ASSURANCE
+from service.endpoints.policy_revisions import (
+    LinesQuery,
+    SharedLine,
+    SignOff,
+    Truncated,
+    require_kept,
+)
+from service.errors import NotFound, RevisionUntrusted, ValidationFailed
+from service.kernel.origin import FieldChange
+from service.kernel.value_rules import REASON, bounds_of
+from service.records import policy_history, policy_revisions, role_lives, sign_offs
+from service.records.assignments import Source
+from service.records.database.transactions import Connection, Database
+from service.records.role_lives import Life
+from service.records.sign_offs import Change, NewSignOff
+from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import (
+    example_body,
+    logged,
+    named,
+    needs,
+    refuses,
+    refuses_keys,
+)
+from service.web.messages.schema import Id, Moment, Revision, Schema, moment
+
+_DEMAND: Final = f"p, {ASSURANCE}, "
+
+
+class SignOffBody(Schema, kw_only=True):
+    """What the revision was looked at for, and what was noted."""
+
+    title: Annotated[str, Meta(min_length=1, max_length=128, examples=["reviewed 2026-Q4"])]
+    note: Annotated[str, bounds_of(REASON), Meta(examples=["Two findings, both accepted"])] | None = None
+
+
+class RevisionSignOff:
+    """``/api/policy/revisions/{revision}/sign-off``."""
+
+    def __init__(self, database: Database, seals: RevisionSeals) -> None:
+        self._database = database
+        self._seals = seals
+
+    @needs("system:policy:sign-off")
+    @refuses(NotFound, RevisionUntrusted)
+    @named("signOffRevision")
+    @refuses_keys("each sign-off counts")
+    @logged("policy", "sign off", "INSERT")
+    @example_body({"title": "reviewed 2026-Q4"})
+    async def on_post(self, context: RequestContext, body: SignOffBody, revision: Id) -> SignOff:
+        """Sign a revision off: say that the caller has looked at it.
+
+        It must be as it was published. A sign-off is kept for ever, and is on the time axis.
+        """
+        async with self._database.transaction(context.write) as connection:
+            if await policy_revisions.read(connection, revision) is None:
+                raise NotFound("There is no such revision")
+            await self._seals.require(connection, revision)
+            new = NewSignOff(
+                revision=revision,
+                title=body.title,
+                note=body.note,
+                user_id=context.user.user_id,
+                user_name=context.user.user_name,
+            )
+            made = await sign_offs.create(connection, new)
+            change = FieldChange(f"policy:{revision}", "signOff", None, body.title)
+            change_log.saving([change])
+        change_log.saved([change])
+        return SignOff.of(made)
+
+
+class ChangesQuery(LinesQuery, kw_only=True):
+    """Since which revision; without it, since the caller's last sign-off. Pages are of each list."""
+
+    since: Revision | None = None
+
+
+class ChangedGrant(Schema):
+    """A code that a role has begun to give, or ceased to."""
+
+    change: Literal["given", "taken"]
+    at: Moment
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    code: Annotated[str, Meta(examples=["system:user:list"])]
+
+
+class ChangedAssignment(Schema, kw_only=True):
+    """An assignment that was given, edited or ended."""
+
+    id: Id
+    change: Change
+    at: Moment
+    user_name: Annotated[str, Meta(examples=["heron"])]
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    valid_from: Moment | None = field(name="from")
+    valid_until: Moment | None = field(name="until")
+    reason: str | None
+    source: Source
+
+
+class PolicyChanges(Schema, kw_only=True):
+    """What has changed since a revision, to `to`: lines, codes of roles, assignments, demands.
+
+    `signOff` is the caller's last one, from which it counts; null where the query names a revision. Grants
+    and assignments count from `sinceTime`: that of the sign-off, or of the revision.
+    """
+
+    since: Revision
+    since_time: Moment
+    to: Revision
+    sign_off: SignOff | None
+    added_lines: list[SharedLine]
+    removed_lines: list[SharedLine]
+    added_demands: list[SharedLine]
+    removed_demands: list[SharedLine]
+    grants: list[ChangedGrant]
+    assignments: list[ChangedAssignment]
+    truncated: Truncated
+
+
+class ChangesSince:
+    """``/api/policy/changes``."""
+
+    def __init__(self, database: Database, seals: RevisionSeals) -> None:
+        self._database = database
+        self._seals = seals
+
+    @needs("system:policy:read")
+    @refuses(RevisionUntrusted)
+    @named("getPolicyChanges")
+    async def on_get(self, context: RequestContext, query: ChangesQuery) -> PolicyChanges:
+        """Read what has changed since the caller's last sign-off, or since a revision: in one place."""
+        async with self._database.snapshot(within=policy_history.READ_WITHIN) as connection:
+            mine = await sign_offs.last_of(connection, context.user.user_id) if query.since is None else None
+            since = mine.revision if mine is not None else query.since
+            if since is None:
+                raise ValidationFailed(("since", "You have signed no revision off: name one"))
+            await require_kept(connection, "since", since)
+            latest = await policy_revisions.latest(connection)
+            to = since if latest is None else latest.revision
+            await self._seals.require(connection, since, to)
+            at = await self._time(connection, since) if mine is None else mine.create_time
+            size, offset = query.part
+            assert size is not None  # noqa: S101 - the query has one
+            lines = await policy_history.difference(connection, since, to, query.part)
+            lives = (await role_lives.changed(connection, at))[offset : offset + size + 1]
+            assigned = await sign_offs.changed_assignments(connection, at, size=size + 1, offset=offset)
+        added, removed = ([str(line) for line in each] for each in (lines.added, lines.removed))
+        return PolicyChanges(
+            since=since,
+            since_time=moment(at),
+            to=to,
+            sign_off=None if mine is None else SignOff.of(mine),
+            added_lines=[line for line in added if not line.startswith(_DEMAND)],
+            removed_lines=[line for line in removed if not line.startswith(_DEMAND)],
+            added_demands=[line for line in added if line.startswith(_DEMAND)],
+            removed_demands=[line for line in removed if line.startswith(_DEMAND)],
+            grants=[_grant(life) for life in lives[:size]],
+            assignments=[ChangedAssignment.of(each) for each in assigned[:size]],
+            truncated=lines.more or len(lives) > size or len(assigned) > size,
+        )
+
+    async def _time(self, connection: Connection, revision: int) -> datetime:
+        stored = await policy_revisions.read(connection, revision)
+        if stored is None:
+            raise NotFound("There is no such revision")
+        return stored.create_time
+
+
+def _grant(life: Life) -> ChangedGrant:
+    given = life.end_time is None
+    at = life.begin_time if life.end_time is None else life.end_time
+    return ChangedGrant("given" if given else "taken", moment(at), life.role_code, life.code)

@@ -1,0 +1,83 @@
+"""What explains the access of a user between two instants: the roles held then, and the requests for them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import NotFound
+from service.kernel.text import name_key
+from service.records import access_requests
+from service.records.access_requests import AccessRequest
+from service.records.assignments import How, Source, instant
+from service.records.database.row_mapper import RowMapper
+from service.records.schema.requests import access_request
+from service.records.schema.rights import ended_assignment, role, user, user_role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldAssignment:
+    """An assignment that was in force at some time between two instants; see ``sys.ended_assignment``."""
+
+    id: int
+    role_id: int
+    role_code: str
+    valid_from: datetime | None
+    valid_until: datetime | None
+    reason: str | None
+    source: Source
+    create_time: datetime | None
+    created_by: str | None
+    end_time: datetime | None
+    ended_by: str | None
+    how: How | None
+
+
+_LIVE = RowMapper(
+    HeldAssignment,
+    user_role,
+    role_code=role.c.role_code,
+    end_time=sa.null().cast(sa.DateTime(timezone=True)),
+    ended_by=sa.null().cast(sa.Text),
+    how=sa.null().cast(sa.Text),
+)
+_ENDED = RowMapper(HeldAssignment, ended_assignment)
+
+
+async def id_of(connection: AsyncConnection, user_name: str) -> int:
+    """Return the id of the user with that name; NotFound if there is none."""
+    chosen = sa.select(user.c.id).where(user.c.user_name_key == name_key(user_name))
+    user_id: int | None = (await connection.execute(chosen)).scalar_one_or_none()
+    if user_id is None:
+        raise NotFound(f"There is no user {user_name}")
+    return user_id
+
+
+async def assignments(
+    connection: AsyncConnection, user_id: int, since: datetime, until: datetime
+) -> list[HeldAssignment]:
+    """Return the assignments of a user in force at some time from ``since`` and before ``until``."""
+
+    def during(column: Any, end: Any) -> sa.ColumnElement[bool]:
+        begun = sa.func.coalesce(sa.func.greatest(column.valid_from, column.create_time), instant(since))
+        over = sa.func.coalesce(end, instant(until))
+        return sa.and_(column.user_id == user_id, begun < instant(until), over > instant(since))
+
+    live = sa.select(*_LIVE.columns).join(role, role.c.id == user_role.c.role_id)
+    over = sa.select(*_ENDED.columns)
+    held = await _LIVE.all(connection, live.where(during(user_role.c, user_role.c.valid_until)))
+    held += await _ENDED.all(connection, over.where(during(ended_assignment.c, ended_assignment.c.end_time)))
+    return sorted(held, key=lambda each: each.id)
+
+
+async def requests(
+    connection: AsyncConnection, user_id: int, since: datetime, until: datetime
+) -> list[AccessRequest]:
+    """Return the requests for roles of a user that were pending at some time between two instants, by id."""
+    table = access_request.c
+    ended = table.end_time.is_(None) | (table.end_time >= instant(since))
+    chosen = sa.select(table.id).where(table.user_id == user_id, table.create_time < instant(until), ended)
+    ids = (await connection.execute(chosen.order_by(table.id))).scalars()
+    return [await access_requests.read(connection, request_id, until) for request_id in ids.all()]

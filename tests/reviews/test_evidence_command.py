@@ -1,0 +1,91 @@
+"""``portcullis evidence`` and ``portcullis audit verify --evidence``, as an auditor uses them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.access_requests.test_requests import asked, decide, ruled
+from tests.reviews.test_evidence import HEAD, archive, closed_review, files_of
+from tests.reviews.test_reviews import close, started
+from tests.support.inside import Inside
+from tests.support.members import member
+from tests.support.running import Ended, portcullis
+
+pytestmark = pytest.mark.anyio
+
+
+async def run(house: Inside, folder: Path, *arguments: str) -> Ended:
+    """Run a command about the service."""
+    secret = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
+    variables = {"DATABASE_URL": house.database_url, "REDIS_URL": house.redis_url, "JWT_SECRET": secret}
+    return await asyncio.to_thread(portcullis, folder, *arguments, **variables)
+
+
+async def heads(house: Inside, folder: Path) -> str:
+    """Write the heads that the service reports on standard output; return the name of the file."""
+    async with await psycopg.AsyncConnection.connect(house.database_url) as connection:
+        rows = await (await connection.execute(HEAD)).fetchall()
+    names = ("log", "day", "key_id", "number", "hash")
+    lines = [
+        json.dumps({"event": "head of a log", **dict(zip(names, map(str, row), strict=True))}) for row in rows
+    ]
+    file = folder / "heads.log"
+    file.write_text("\n".join(lines))
+    return str(file)
+
+
+async def test_an_archive_is_verified_offline_against_kept_heads(house: Inside, tmp_path: Path) -> None:
+    data = await archive(house, await closed_review(house))
+    file = tmp_path / "review.zip"
+    file.write_bytes(data)
+    kept = await heads(house, tmp_path)
+
+    good = await asyncio.to_thread(
+        portcullis, tmp_path, "audit", "verify", "--evidence", str(file), "--heads", kept
+    )
+    file.write_bytes(data.replace(b"heron", b"raven", 1))
+    bad = await asyncio.to_thread(
+        portcullis, tmp_path, "audit", "verify", "--evidence", str(file), "--heads", kept
+    )
+
+    assert (good.status, "by the head with number" in good.output) == (0, True), good
+    assert (bad.status, "NOT as it was made" in bad.errors) == (1, True), bad
+
+
+async def test_evidence_of_a_review_a_request_and_a_user_is_as_it_was_made(
+    house: Inside, tmp_path: Path
+) -> None:
+    await ruled(house, "system:file:list")
+    owl, approver = (
+        await member(house, "owl"),
+        await member(house, "approver", "system:user:list", "system:file:list"),
+    )
+    request = await asked(owl)
+    await decide(approver, request)
+    review = await started(house, owl, onSilence="keep")
+    await close(house, review)
+    commands = {
+        "review.zip": ("review", str(review["id"])),
+        "request.zip": ("request", str(request["id"])),
+        "user.zip": ("user", "owl", "--from", "2020-01-01", "--to", "2100-01-01"),
+    }
+
+    for file, command in commands.items():
+        made = await run(house, tmp_path, "evidence", *command, "--output", file)
+        assert made.status == 0, made
+    for file in commands:
+        verified = await run(house, tmp_path, "audit", "verify", "--evidence", file)
+        assert verified.status == 0, verified
+
+    of_user = json.loads(files_of((tmp_path / "user.zip").read_bytes())["content.json"])["tables"]
+    assert {row[2] for row in of_user["assignments"]["rows"]} == {"owl", "heron"}
+    assert "system:file:list" in {row[2] for row in of_user["roleCodes"]["rows"]}
+    assert [len(of_user[name]["rows"]) for name in ("requests", "requestDecisions")] == [1, 1]
+    of_request = json.loads(files_of((tmp_path / "request.zip").read_bytes())["content.json"])
+    assert (of_request["facts"]["state"], len(of_request["tables"]["decisions"]["rows"])) == ("approved", 1)
+    assert (await run(house, tmp_path, "evidence", "review", "999999", "--output", "x.zip")).status == 1
