@@ -495,6 +495,10 @@ WALKED_EXTERNAL: Final = {
         ),
         "tests/access_requests/test_requests.py",
     ),
+    **dict.fromkeys(
+        ("POST /access/v1/requests", "POST /access/v1/requests/{id}/cancel"),
+        "tests/access/test_request_profile.py",
+    ),
     "POST /api/access-request/{id}/closing": "tests/access_requests/test_emergencies.py",
     **dict.fromkeys(
         (

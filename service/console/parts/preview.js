@@ -195,7 +195,7 @@ function requests({ access, total = access.length }) {
   return [
     h(
       "div",
-      { class: "requests" },
+      { class: "requests", tabindex: "0", role: "region", "aria-label": PREVIEW.opened },
       [...Map.groupBy(shown, groupOf)].map(([group, requests]) => [
         h("h4", null, group),
         h(

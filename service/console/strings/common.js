@@ -182,6 +182,7 @@ export const PREVIEW = {
     `needs ${after || "nothing"} as authentication, instead of ${before || "nothing"}`,
   gains: "Gain access",
   loses: "Lose access",
+  opened: "Requests",
   noRole: "Users without any role",
   counts: (/** @type {number} */ users, /** @type {number} */ requests) =>
     `${count(users, "user", "users")}, ${count(requests, "request", "requests")}`,

@@ -55,6 +55,12 @@ export const ACTS = {
     "asked for {about} in the name of a person",
     "ask for {about} in the name of a person",
   ],
+  "access-request begin": ["settled a request for {about} at its start", "settle a request for {about}"],
+  "review begin": ["started a review", "start a review"],
+  "review decide": ["decided in a review", "decide in a review"],
+  "review close": ["closed a review", "close a review"],
+  "review export evidence": ["exported the evidence of a review", "export the evidence of a review"],
+  "policy sign off": ["signed off a revision of the policy", "sign off a revision of the policy"],
   "access-request decide about a request": [
     "decided about a request for {about}",
     "decide about that for {about}",
