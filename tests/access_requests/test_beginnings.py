@@ -176,13 +176,14 @@ async def test_an_approval_may_not_end_before_the_beginning(house: Inside) -> No
     assert [(answer.status, answer.fields) for answer in answers] == [(422, ["until"])] * 2
 
 
-@pytest.mark.parametrize("begins", [after(400 * 86_400), "9999-12-31T23:59:59Z"])
-async def test_a_beginning_is_within_a_year(house: Inside, begins: str) -> None:
+async def test_a_beginning_is_within_a_year(house: Inside) -> None:
     heron, _ = await people(house)
 
-    answer = await ask(heron, **{"from": begins})
+    answers = [
+        await ask(heron, **{"from": begins}) for begins in (after(400 * 86_400), "9999-12-31T23:59:59Z")
+    ]
 
-    assert (answer.status, answer.fields) == (422, ["from"])
+    assert [(answer.status, answer.fields) for answer in answers] == [(422, ["from"])] * 2
 
 
 async def test_a_beginning_in_the_past_is_now(house: Inside) -> None:
