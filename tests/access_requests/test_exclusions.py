@@ -362,3 +362,19 @@ async def test_reading_the_factors_of_somebody_takes_nothing_over(house: Inside)
     await send(author, "GET", f"/api/user/{friend.user_id}/factors")
 
     assert await excluded(house) == {}
+
+
+async def test_asking_and_withdrawing_look_at_nobodys_codes(
+    house: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    author, request_id = await asked(house)
+    looked: list[Any] = []
+
+    async def grounds(*given: Any) -> list[Any]:
+        looked.append(given)
+        return []
+
+    monkeypatch.setattr(request_exclusions, "grounds", grounds)
+    await send(author, "DELETE", f"/api/access-request/{request_id}")
+
+    assert looked == []

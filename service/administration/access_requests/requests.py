@@ -76,7 +76,7 @@ class AccessRequests:
         Raises ``ValidationFailed`` with the field that breaks the rule, ``PermissionDenied`` if the caller
         may not ask, and ``Conflict`` if another request for the role is pending.
         """
-        async with self._units.of_rights(write) as unit:
+        async with self._units.of_rights(write, watched=False) as unit:
             unit.check.require_session("request")
 
             def allow(name: str) -> Decision:
@@ -140,7 +140,7 @@ class AccessRequests:
 
     async def cancel(self, write: Write, request_id: int) -> Saved[None]:
         """Withdraw the caller's own request; ``Conflict`` if it has ended."""
-        async with self._units.of_rights(write) as unit:
+        async with self._units.of_rights(write, watched=False) as unit:
             unit.check.require_session("request")
             own = Visible(unit.caller.user_id, ())
             request = await access_requests.read(
