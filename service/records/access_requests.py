@@ -155,7 +155,7 @@ SORTS: Final = sorts_of(access_request, "id", "create_time", "deadline", "user_n
 MOST_PENDING: Final = 20
 """The most pending requests of an author."""
 MOST_IN_AN_HOUR: Final = 20
-"""The most requests of an author within an hour, whatever has become of them; emergencies do not count."""
+"""The most requests of an author within an hour, whatever has become of them; and the most emergencies."""
 
 ENDED: Final = "access_request_ended"
 """The kind of the notice by which authors hear how their requests have ended."""
@@ -203,15 +203,15 @@ async def create(connection: AsyncConnection, new: NewRequest) -> AccessRequest:
         given = sa.select(access_request.c.id).where(same, access_request.c.emergency, lasts).limit(1)
         if (other := (await connection.execute(given)).scalar_one_or_none()) is not None:
             raise Conflict("You were given this role already", rule="unique", accessRequestId=other)
-    else:
-        await _require_few(connection, new)
+    await _require_few(connection, new)
     written = sa.insert(access_request).values(columns).returning(*records.columns)
     return await records.returned(connection, written)
 
 
 async def _require_few(connection: AsyncConnection, new: NewRequest) -> None:
     table = access_request.c
-    mine = sa.select(table.create_time).where(table.user_id == new.user_id, ~table.emergency)
+    alike = table.emergency == new.emergency
+    mine = sa.select(table.create_time).where(table.user_id == new.user_id, alike)
     pending = mine.where(table.state == "pending").offset(MOST_PENDING - 1).limit(1)
     if (await connection.execute(pending)).scalar_one_or_none() is not None:
         raise Conflict(f"{MOST_PENDING} requests of yours are pending: withdraw one of them", rule="limit")

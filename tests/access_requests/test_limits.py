@@ -196,3 +196,43 @@ async def test_many_approvers_with_different_codes_cost_few_statements(house: In
         (5,)
     ]  # the administrator, and four who can grant the role
     assert sum("DISTINCT" in each and "role_menu" in each for each in statements) < 5
+
+
+@pytest.mark.parametrize("field", ["reason", "ticket", "decisionId"])
+async def test_those_who_decide_can_see_all_that_a_request_says(house: Inside, field: str) -> None:
+    await ruled(house)
+    heron, _ = await people(house)
+
+    answer = await ask(heron, **{field: "paid\u202edaily"})
+
+    assert (answer.status, answer.fields) == (422, [field])
+
+
+@pytest.mark.parametrize("reason", [" \n", "agreed\u202e"])
+async def test_a_decision_says_why_in_characters_that_can_be_seen(house: Inside, reason: str) -> None:
+    await ruled(house)
+    heron, kestrel = await people(house)
+    request = await asked(heron)
+
+    answer = await decide(kestrel, request, reason=reason)
+
+    assert (answer.status, answer.fields, await state(house, request)) == (422, ["reason"], "pending")
+
+
+async def emergencies(house: Inside, author: Member) -> None:
+    """Write as many emergencies of the author, which gave nothing, as there may be within an hour."""
+    written = (
+        "INSERT INTO sys.access_request (user_id, user_name, role_id, role_code, duration, emergency, state,"
+        " end_time, asked_decision_id, stage_codes, stage_approvals, grant_needed, create_time, deadline)"
+        " SELECT %s, 'a', 1000000, 'r', 60, true, 'failed', now(), 'd', '{a}', '{1}', true, now(), now()"
+        " FROM generate_series(1, %s)"
+    )
+    await execute(house, written, author.user_id, access_requests.MOST_IN_AN_HOUR)
+
+
+async def test_emergencies_do_not_count_among_other_requests(house: Inside) -> None:
+    await ruled(house)
+    heron, _ = await people(house)
+    await emergencies(house, heron)
+
+    assert (await ask(heron)).status == 201

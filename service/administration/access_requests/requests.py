@@ -10,7 +10,13 @@ import structlog
 
 from service.administration import change_log
 from service.administration.access_requests import exclusions, passing
-from service.administration.access_requests.asking import new_request, require_shorter, rule_of, until_of
+from service.administration.access_requests.asking import (
+    new_request,
+    require_reason,
+    require_shorter,
+    rule_of,
+    until_of,
+)
 from service.administration.access_requests.counting import Approval, approvals_of, approvers_of
 from service.administration.access_requests.effects import Effect, effect_of
 from service.administration.role_demands import require_demands
@@ -251,6 +257,7 @@ class AccessRequests:
             raise PermissionDenied("You may not decide about this request", answers[1])
         if not unit.check.ask(APPROVE, without_grant(request.role_code)).allowed:
             await unit.check.require_roles(unit.connection, [request.role_id])
+        require_reason(given["reason"])
         until = given.get("valid_until")
         if until is not None:
             require_shorter(request, until, now)
