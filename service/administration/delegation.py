@@ -87,6 +87,13 @@ class DelegationCheck:
         """The policy by which this check decides."""
         return self._policy
 
+    @property
+    def acting_id(self) -> int | None:
+        """Who acts: the caller, or who made the API key of the caller; None for the operator."""
+        if self._caller.is_operator:
+            return None
+        return self._caller.user_id if self._key_made_by is None else self._key_made_by
+
     async def require(self, codes: Iterable[str], why: str) -> None:
         """Return when the caller may grant each of ``codes``.
 
@@ -228,8 +235,7 @@ class DelegationCheck:
             alike = values.get("kind") == "service" and values.get("service") == self.bound_to
             whom = "same-service" if alike else "other-service"
         self._require_account(f"create {whom}", "service")
-        maker = self._caller.user_id if self._key_made_by is None else self._key_made_by
-        return NewAccount(values, None if self._caller.is_operator else maker)
+        return NewAccount(values, self.acting_id)
 
     async def _whose(self, connection: Connection, user_id: int) -> Whom:
         if user_id == self._caller.user_id:
