@@ -496,6 +496,10 @@ WALKED_EXTERNAL: Final = {
     ),
     "POST /api/access-request/{id}/closing": "tests/access_requests/test_emergencies.py",
     **dict.fromkeys(
+        ("POST /access/v1/requests", "POST /access/v1/requests/{id}/cancel"),
+        "tests/access/test_request_profile.py",
+    ),
+    **dict.fromkeys(
         ("POST /api/user/{id}/keys", "DELETE /api/user/{id}/keys/{key_id}"),
         "tests/api_keys/test_endpoints.py",
     ),
