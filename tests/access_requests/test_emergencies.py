@@ -12,6 +12,7 @@ from service.diagnosis.examination import examine
 from service.diagnosis.findings import Finding
 from service.settings import load
 from tests.access_requests.test_beginnings import SECRET
+from tests.access_requests.test_limits import emergencies
 from tests.access_requests.test_requests import ASKED, ONE, ask, asked, ruled
 from tests.doctor.conftest import no_routes
 from tests.factors.conftest import SETTINGS, Person
@@ -160,6 +161,16 @@ async def test_no_second_emergency_lengthens_the_first_one(site: Inside) -> None
     again = await ask(await heron.log_in())
 
     assert (again.status, again.json["accessRequestId"]) == (409, request["id"])
+
+
+async def test_emergencies_of_a_person_have_a_limit_of_their_own(site: Inside) -> None:
+    await ruled(site, "system:file:list", **STRONG)
+    heron = await strong(site, "heron-1")
+    await emergencies(site, heron)
+
+    refused = await ask(heron)
+
+    assert (refused.status, refused.json["rule"]) == (409, "limit")
 
 
 async def test_what_is_no_emergency_is_not_closed(site: Inside) -> None:

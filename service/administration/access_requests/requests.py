@@ -10,7 +10,13 @@ import structlog
 
 from service.administration import change_log
 from service.administration.access_requests import exclusions, passing
-from service.administration.access_requests.asking import new_request, require_shorter, rule_of, until_of
+from service.administration.access_requests.asking import (
+    new_request,
+    require_reason,
+    require_shorter,
+    rule_of,
+    until_of,
+)
 from service.administration.access_requests.counting import Approval, approvals_of, approvers_of
 from service.administration.access_requests.effects import Effect, effect_of
 from service.administration.role_demands import require_demands
@@ -76,7 +82,7 @@ class AccessRequests:
         Raises ``ValidationFailed`` with the field that breaks the rule, ``PermissionDenied`` if the caller
         may not ask, and ``Conflict`` if another request for the role is pending.
         """
-        async with self._units.of_rights(write) as unit:
+        async with self._units.of_rights(write, watched=False) as unit:
             unit.check.require_session("request")
 
             def allow(name: str) -> Decision:
@@ -140,7 +146,7 @@ class AccessRequests:
 
     async def cancel(self, write: Write, request_id: int) -> Saved[None]:
         """Withdraw the caller's own request; ``Conflict`` if it has ended."""
-        async with self._units.of_rights(write) as unit:
+        async with self._units.of_rights(write, watched=False) as unit:
             unit.check.require_session("request")
             own = Visible(unit.caller.user_id, ())
             request = await access_requests.read(
@@ -251,6 +257,7 @@ class AccessRequests:
             raise PermissionDenied("You may not decide about this request", answers[1])
         if not unit.check.ask(APPROVE, without_grant(request.role_code)).allowed:
             await unit.check.require_roles(unit.connection, [request.role_id])
+        require_reason(given["reason"])
         until = given.get("valid_until")
         if until is not None:
             require_shorter(request, until, now)
