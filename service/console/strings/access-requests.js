@@ -124,11 +124,11 @@ export const REQUESTS = {
     refused: (/** @type {string} */ user) => `${user} was refused`,
     refusedBefore: (/** @type {string} */ user) => `${user} was refused something`,
     asked: (/** @type {string} */ user, /** @type {string} */ role) => `${user} asked for the role ${role}`,
-    decisions: /** @type {Record<string, (user: string) => string>} */ ({
-      approve: (user) => `${user} approved`,
-      deny: (user) => `${user} denied`,
-      close: (user) => `${user} closed the emergency`,
-    }),
+    decisions: {
+      approve: (/** @type {string} */ user) => `${user} approved`,
+      deny: (/** @type {string} */ user) => `${user} denied`,
+    },
+    closed: (/** @type {string} */ user) => `${user} closed the emergency`,
     inStages: (/** @type {readonly number[]} */ stages) =>
       `${stages.length === 1 ? "stage" : "stages"} ${stages.join(", ")}`,
     noLonger: (/** @type {string} */ until) => `no longer than ${until}`,
@@ -147,7 +147,7 @@ export const REQUESTS = {
   decisionId: "Decision",
 
   ending: "Roles that end",
-  endingText: "What you have by a request, and how long it lasts.",
+  endingText: "What you have for a time, and how long it lasts.",
   left: (/** @type {number} */ seconds) => {
     const [days, hours, minutes] = [86_400, 3600, 60].map((size) => Math.floor(seconds / size));
     if (days > 1) return `${count(days, "day", "days")} left`;

@@ -1517,6 +1517,12 @@ export interface Role {
 
 export type RoleAction = "give" | "take";
 
+/** A role of the caller that ends by itself, and when. */
+export interface RoleEnd {
+  roleCode: string;
+  until: string;
+}
+
 /** All menus and Buttons that the role gives, and the codes of these Buttons. Menus only show pages. */
 export interface RoleMenus {
   menuIds: number[];
@@ -1920,7 +1926,7 @@ export interface UserBody {
   roleIds?: number[] | null;
 }
 
-/** The caller's own account, with the current roles and permission codes. */
+/** The caller's own account, with the current roles and permission codes. `endings` are of the roles that end by themselves, the first to end first. */
 export interface UserInfo {
   userId: number;
   userName: string;
@@ -1929,6 +1935,7 @@ export interface UserInfo {
   avatar: string | null;
   roles: string[];
   permissions: string[];
+  endings: RoleEnd[];
 }
 
 export type UserKind = "person" | "service";
