@@ -37,7 +37,7 @@ export function stateOf(request) {
 
 /** Return for how long the role is asked for. @param {AccessRequest} request */
 export function lasting({ duration, until }) {
-  return until ? T.until(timeText(until)) : duration && T.duration(duration);
+  return duration ? T.duration(duration) : until && T.until(timeText(until));
 }
 
 /**
@@ -106,7 +106,7 @@ function approve(page, { id, roleCode: role, userName }) {
       act: (values) =>
         agreed({
           title: T.approveSure(role, userName),
-          more: ({ state }) => h("p", null, state === "approved" ? T.given : T.others),
+          more: (decided) => h("p", null, outlook(decided)),
           confirm: T.approve,
           write: (dryRun) =>
             page.call("POST", `${ONE}/decision`, {
@@ -118,6 +118,13 @@ function approve(page, { id, roleCode: role, userName }) {
     });
     if (made) await done(page, T.approved(role, userName));
   });
+}
+
+/** Return what follows from an approval, by its dry run. @param {AccessRequest} request */
+function outlook({ state, from, stages }) {
+  if (state === "approved") return T.given;
+  const passed = stages.every(({ counted, approvals }) => counted >= approvals);
+  return passed && from ? T.givenLater(timeText(from)) : T.others;
 }
 
 /** @param {Page} page @param {AccessRequest} request */
@@ -178,7 +185,9 @@ export function approvers(stages) {
 export function asked(request) {
   return definition([
     [T.how, lasting(request)],
-    [T.from, time(request.from)],
+    request.state === "approved"
+      ? [T.window, [time(request.from), " – ", time(request.until)]]
+      : [T.from, time(request.from)],
     [T.reason, request.reason && h("q", null, request.reason)],
     [T.ticket, request.ticket],
   ]);
@@ -198,7 +207,11 @@ export async function endings(page) {
     : [];
   const held = own.endings.map(({ roleCode, until }) => {
     const end = Date.parse(until);
-    return { roleCode, end, request: given.find((each) => each.roleCode === roleCode && endOf(each) === end) };
+    return {
+      roleCode,
+      end,
+      request: given.find((each) => each.roleCode === roleCode && endOf(each) === end),
+    };
   });
   return [
     h("p", { class: "help" }, T.endingText),

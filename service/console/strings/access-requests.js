@@ -59,6 +59,7 @@ export const REQUESTS = {
   amount: "For how long",
   end: "Until",
   from: "From",
+  window: "Given",
   fromHelp: "Empty: as soon as it is approved.",
   reasonHelp: "Those who decide read it.",
   ticket: "Ticket",
@@ -104,6 +105,8 @@ export const REQUESTS = {
   approveTitle: (/** @type {string} */ role, /** @type {string} */ user) => `Approve ${role} for ${user}`,
   approveSure: (/** @type {string} */ role, /** @type {string} */ user) => `Approve ${role} for ${user}?`,
   given: "With your approval all stages have passed.",
+  givenLater: (/** @type {string} */ from) =>
+    `With your approval all stages have passed. The role begins at ${from}: all approvals are decided again then.`,
   others: "Others have to approve as well before anything changes.",
   denyTitle: (/** @type {string} */ role, /** @type {string} */ user) => `Deny ${role} for ${user}?`,
   denyText: "One denial ends the request for good.",

@@ -7,7 +7,8 @@ const list = (/** @type {readonly string[] | undefined} */ codes) => (codes ?? [
 
 /** Return how a request has ended, for its author. @param {Facts} facts */
 function ended({ state, until, reason }) {
-  if (state === "approved") return `was approved: you have it until ${new Date(String(until)).toLocaleString()}`;
+  if (state === "approved")
+    return `was approved: you have it until ${new Date(String(until)).toLocaleString()}`;
   if (state === "expired") return "has expired: nobody approved it in time";
   return `${state === "denied" ? "was denied" : "has failed"}${reason ? `: ${reason}` : ""}`;
 }
