@@ -152,7 +152,9 @@ async def test_people_read_when_their_own_roles_end_and_no_role_that_they_keep(h
     first = await house.data("GET", "/api/user/info")
     late, early = assigned(house, 1, DAY), assigned(house, 1, 1)
     assigned(house, 1, 2, role="admin")
-    ends = dict(execute(house, "SELECT id, valid_until FROM sys.user_role WHERE user_id = 1"))
+    ends: dict[int, datetime] = dict(
+        execute(house, "SELECT id, valid_until FROM sys.user_role WHERE user_id = 1")
+    )
 
     read = (await house.data("GET", "/api/user/info"))["endings"]
     execute(house, "UPDATE sys.user_role SET valid_until = NULL WHERE id = %s", early)
