@@ -203,14 +203,22 @@ class AccessRequestEndpoint:
         return Visible(context.user.user_id, mine)
 
     async def answered(
-        self, context: RequestContext, connection: Connection, request: access_requests.AccessRequest
+        self,
+        context: RequestContext,
+        connection: Connection,
+        request: access_requests.AccessRequest,
+        decided: Sequence[AccessDecision] | None = None,
     ) -> AccessRequest:
-        """Return a request with what was decided about it, and what it would do to give the role."""
-        decided = await access_requests.decisions(connection, [request.id])
+        """Return a request with what was decided about it, and what it would do to give the role.
+
+        What is stored was ``decided``, if that is left out.
+        """
+        if decided is None:
+            decided = (await access_requests.decisions(connection, [request.id]))[request.id]
         policy = context.policy
         effect = None if policy is None else await self.requests.effect(connection, policy, request)
         submitted = await access_tasks.submitters(connection, [request.id])
-        return shown_request(request, decided[request.id], effect, submitted.get(request.id))
+        return shown_request(request, decided, effect, submitted.get(request.id))
 
 
 class AccessRequestList(AccessRequestEndpoint):
@@ -300,7 +308,7 @@ class DecisionAboutRequest(AccessRequestEndpoint):
         """
         saved = await self.requests.decide(context.write, id, body.given(), self.visible(context))
         async with self.database.snapshot() as connection:
-            return await self.answered(context, connection, saved.record)
+            return await self.answered(context, connection, *saved.record)
 
 
 class ClosingOfEmergency(AccessRequestEndpoint):

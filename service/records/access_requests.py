@@ -364,9 +364,11 @@ async def beginning(connection: AsyncConnection, at: datetime) -> list[int]:
     return list((await connection.execute(chosen)).scalars())
 
 
-async def open_emergencies(connection: AsyncConnection) -> list[OpenEmergency]:
-    """Return the emergencies that nobody has closed, the oldest first."""
+async def open_emergencies(connection: AsyncConnection, role_id: int | None = None) -> list[OpenEmergency]:
+    """Return the emergencies that nobody has closed, of all roles or of one, the oldest first."""
     chosen = sa.select(*_OPEN.columns).where(IS_OPEN).order_by(access_request.c.id)
+    if role_id is not None:
+        chosen = chosen.where(access_request.c.role_id == role_id)
     return await _OPEN.all(connection, chosen)
 
 

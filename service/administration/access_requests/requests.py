@@ -165,8 +165,10 @@ class AccessRequests:
 
     async def decide(
         self, write: Write, request_id: int, given: Mapping[str, Any], visible: Visible | None
-    ) -> Saved[AccessRequest]:
+    ) -> Saved[tuple[AccessRequest, Sequence[AccessDecision]]]:
         """Approve or deny a request; a second decision of the same person changes nothing.
+
+        Returns it with all that is decided about it: of a dry run as it would be.
 
         ``given`` has the ``decision``, its ``reason``, and ``valid_until``, which may shorten what was asked
         for. Raises ``PermissionDenied`` with the layer that denies, ``ValidationFailed``, and ``Conflict`` if
@@ -180,7 +182,7 @@ class AccessRequests:
             known = (await access_requests.decisions(connection, [request_id]))[request_id]
             mine = (each for each in known if each.user_id == unit.caller.user_id)
             if any(each.decision != "close" for each in mine):
-                return Saved(request)
+                return Saved((request, known))
             _require_pending(request)
             made = await self._decision(unit, request, given, now)
             await access_requests.decide(connection, request_id, made)
@@ -192,7 +194,7 @@ class AccessRequests:
                 )
             else:
                 await self._proceed(unit, request, [*known, made], now)
-            return Saved(await access_requests.read(connection, request_id, now))
+            return Saved((await access_requests.read(connection, request_id, now), [*known, made]))
 
     async def close(
         self, write: Write, request_id: int, reason: str, visible: Visible | None
