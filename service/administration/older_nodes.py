@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from service.authz.engine.rules import ASSURANCE, REQUEST
+from service.authz.engine.rules import ASSURANCE, REQUEST, REVIEW
 from service.errors import Conflict
 from service.records import policy_workers
 from service.records.database.transactions import Connection
@@ -14,6 +14,7 @@ Knows = Callable[[PolicyWorker], bool]
 _WITHOUT: Final[dict[str, tuple[Knows, str]]] = {
     ASSURANCE: (lambda worker: ASSURANCE in worker.layers, "that asks for no demand on authentication"),
     REQUEST: (lambda worker: REQUEST in worker.layers, "that knows no requests for access"),
+    REVIEW: (lambda worker: REVIEW in worker.layers, "that knows no reviews"),
     WINDOWS: (
         lambda worker: WINDOWS in worker.knows,
         "that knows no assignments with a beginning or an end",

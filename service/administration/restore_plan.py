@@ -72,7 +72,8 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
     names = {
         (rules.RESOURCE, line.object.removeprefix(_DEMANDED)) if line.layer == rules.ASSURANCE else line[:2]
         for line in (*changes.added, *changes.removed)
-        if (demands or line.layer != rules.ASSURANCE) and not is_of_rule(line)
+        # Lines of reviews follow from rows that stay.
+        if (demands or line.layer != rules.ASSURANCE) and not (is_of_rule(line) or line.layer == rules.REVIEW)
     }
     if len(names) > MOST:
         raise Conflict(

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from typing import Any, Final, Literal
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import GRANT, RESOURCE, REVIEW
+from service.authz.engine.rules import RESOURCE, REVIEW, Rule
 from service.authz.invariants.statements import Apart, EndsWithin, Invariants, OnlyRoles
 from service.authz.publishing.derive import covered_by
 from service.errors import ValidationFailed
@@ -34,7 +34,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Reviewers:
-    """Who decides in a review: holders of its ``code`` (None: of none besides), of ``ids`` alone if given."""
+    """Who decides in a review: holders of its ``code``, None for the usual one; of ``ids`` alone if given."""
 
     ids: Collection[int] | None
     code: str | None
@@ -42,11 +42,12 @@ class Reviewers:
     async def names(self, connection: Connection, policy: Policy, at: datetime) -> frozenset[str]:
         """Return the names of two persons who may decide, or of all if these are fewer."""
         holdings = await role_holdings.read(connection, Present(at))
+        name = assignment_for("others", self.code)
+        # A code that no review had before gets its line when the review is there.
+        asked = policy if self.code is None else Policy(policy.model_text, [Rule(REVIEW, name, self.code)])
 
         def decides(codes: Collection[str]) -> bool:
-            held = HeldCodes(codes)
-            asked = [(REVIEW, assignment_for("others")), *([(GRANT, self.code)] if self.code else [])]
-            return all(policy.judge(layer, name, held).allowed for layer, name in asked)
+            return asked.judge(REVIEW, name, HeldCodes(codes)).allowed
 
         if self.ids is not None:
             chosen = await role_rights.active_users(connection, self.ids, at)

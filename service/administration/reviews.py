@@ -1,6 +1,7 @@
 """Starting reviews, deciding in them, and closing them before their deadline, each in a unit of work."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ from service.administration import review_settling as settling
 from service.administration.older_nodes import require_known
 from service.administration.review_closing import Closing
 from service.administration.review_population import Reviewers, draw
-from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
+from service.administration.unit_of_work import PublishingRequiredError, Saved, UnitOfWork, UnitsOfWork
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import GRANT, REVIEW
 from service.authz.publishing.live import LivePolicy
@@ -30,12 +31,12 @@ _CLOSE_WITHIN: Final = 5.0  # seconds that a request closes; the job goes on
 class Reviews:
     """Reviews of assignments. ``now`` is the session store's time, in seconds since the epoch.
 
-    All raise ``NotFound``, and what ``RightsUnits`` raises.
+    All raise ``NotFound``, and what ``UnitsOfWork`` raises.
     """
 
     def __init__(
         self,
-        units: RightsUnits,
+        units: UnitsOfWork,
         live: LivePolicy,
         notices: Notices,
         closing: Closing,
@@ -56,9 +57,22 @@ class Reviews:
 
         Raises ``ValidationFailed`` for a deadline that has passed, a code of reviewers that no Button has,
         and a scope without assignments or with too many; ``PermissionDenied`` if a user or a role of it holds
-        a code that the caller lacks: a review can take away what it asks about.
+        a code that the caller lacks: a review can take away what it asks about. The first review with a
+        code of reviewers publishes the policy, which has a line for it from then on.
         """
-        async with self._units.of_rights(write, within=_WITHIN) as unit:
+        try:
+            return await self._started(self._units.of_rights(write, within=_WITHIN), given)
+        except PublishingRequiredError:
+            # The first review with a code has its line published.
+            begun = self._units.publishing(
+                write, f"review begun with reviewers of {given['reviewers']['code']}"
+            )
+            return await self._started(begun, given)
+
+    async def _started(
+        self, begun: AbstractAsyncContextManager[UnitOfWork], given: Mapping[str, Any]
+    ) -> Saved[Review]:
+        async with begun as unit:
             unit.check.require_session("review")
             now, policy = self.now(), self._live.current
             if given["deadline"] <= now:
@@ -67,6 +81,9 @@ class Reviews:
             reviewers = Reviewers(chosen.get("userIds"), chosen.get("code"))
             if reviewers.code is not None and not policy.rules.codes(GRANT, reviewers.code):
                 raise ValidationFailed(("reviewers.code", "No Button has this code"))
+            if not policy.rules.codes(REVIEW, assignment_for("others", reviewers.code)):
+                unit.require_publishing()
+                await require_known(unit.connection, REVIEW)
             names = await reviewers.names(unit.connection, policy, now)
             known = self._live.invariants
             drawn = await draw(unit.connection, policy, known, given["scope"], names=names, at=now)
@@ -90,7 +107,7 @@ class Reviews:
             made = await reviews.create(unit.connection, new, drawn.items)
             unit.changes += _told(made.id, f"begun about {len(drawn.items)} assignments")
             await unit.made(made)
-        return Saved(made)
+        return Saved(made, None if unit.change is None else unit.policy)
 
     async def decide(
         self, write: Write, review_id: int, item_id: int, given: Mapping[str, Any]
@@ -108,7 +125,7 @@ class Reviews:
             review = await reviews.read(connection, review_id)
             item = await reviews.item(connection, review_id, item_id)
             change_log.concerns(change_log.user_target(item.user_name))
-            decisions = _allowed(unit, review, item)
+            decision = _allowed(unit, review, item)
             _require_open(review, now)
             if item.outcome is not None:
                 raise Conflict(f"The assignment is {item.outcome}", rule="history")
@@ -124,14 +141,13 @@ class Reviews:
                 "decision_reason": given["reason"],
                 "reviewer_id": unit.caller.user_id,
                 "reviewer_name": unit.caller.user_name,
-                "decision_ids": [decision.id for decision in decisions],
+                "decision_ids": [decision.id],
                 "decision_time": now,
                 "decision_entry": entry,
             }
             await reviews.change_items(connection, {item_id: values})
             decided = settling.with_decision(item, values)
-            ids = ", ".join(values["decision_ids"])
-            unit.changes += _told(review_id, f"item {item_id}: {decided.decision} ({ids})")
+            unit.changes += _told(review_id, f"item {item_id}: {decided.decision} ({decision.id})")
             if review.apply == "at_once":
                 settled = await settling.settle(connection, self._notices, [decided], now, entry)
                 unit.refreshing |= settled.users
@@ -161,19 +177,16 @@ class Reviews:
         return Saved(review)
 
 
-def _allowed(unit: UnitOfWork, review: Review, item: Item) -> list[Decision]:
-    """Return the decisions that let the caller decide about an item; the refusal else."""
+def _allowed(unit: UnitOfWork, review: Review, item: Item) -> Decision:
+    """Return the decision that lets the caller decide about an item; the refusal else."""
     asked = review.reviewer_ids is None or unit.caller.user_id in review.reviewer_ids
     whose: WhoseAssignment = (
         "self" if item.user_id == unit.caller.user_id else "others" if asked else "unasked"
     )
-    decisions = [unit.check.ask(REVIEW, assignment_for(whose))]
-    if review.reviewer_code is not None:
-        decisions.append(unit.check.ask(GRANT, review.reviewer_code))
-    for decision in decisions:
-        if not decision.allowed:
-            raise PermissionDenied("You may not decide about this assignment", decision)
-    return decisions
+    decision = unit.check.ask(REVIEW, assignment_for(whose, review.reviewer_code))
+    if not decision.allowed:
+        raise PermissionDenied("You may not decide about this assignment", decision)
+    return decision
 
 
 def _require_open(review: Review, now: datetime) -> None:

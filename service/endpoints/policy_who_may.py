@@ -133,7 +133,7 @@ class Who(Schema, kw_only=True):
     `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all
     users who pass. `endpoint` is null if no route serves the request. `others` are requests of the same route
     that another resource decides. `asked` is the layer of an object; no request is asked about then. Only
-    persons count in the layers `request` and `approve`. `assurance` are the weakest words about
+    persons count in the layers `request`, `approve` and `review`. `assurance` are the weakest words about
     authentication, any one of which is needed beside the codes; nobody is left out who has not authenticated
     so strongly.
     """

@@ -1,6 +1,6 @@
 """Reviews of assignments of roles: ``/api/review``."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import fields
 from datetime import date, datetime
 from types import SimpleNamespace
@@ -12,8 +12,10 @@ from msgspec import Meta
 from service.administration.reviews import Reviews
 from service.administration.unit_of_work import Saved
 from service.audit.evidence_making import maker_of, review_evidence
-from service.authz.engine.rules import ENDPOINT
+from service.authz.engine.rules import ACCOUNT, ENDPOINT, REVIEW
 from service.errors import Conflict, NotFound
+from service.kernel.account_acts import READ_REVIEWS
+from service.kernel.request_objects import assignment_for, code_of_review
 from service.kernel.value_rules import REASON, bounds_of
 from service.records import reviews
 from service.records.assignments import Source
@@ -29,6 +31,7 @@ from service.records.reviews import (
     ReviewFilter,
     State,
     Verdict,
+    Visible,
 )
 from service.settings import Oplog
 from service.web.content.streams import Stream, attachment
@@ -63,7 +66,7 @@ class ReviewScope(Schema, kw_only=True, omit_defaults=True):
 
 
 class Reviewers(Schema, kw_only=True, omit_defaults=True):
-    """Who decides: holders of `system:review:decide`; of `code` besides; and only `userIds`, if given."""
+    """Who decides: holders of `code`, or of `system:review:decide` without one; only `userIds`, if given."""
 
     user_ids: _Ids | None = None
     code: _Code | None = None
@@ -191,28 +194,43 @@ class ReviewEndpoint:
         self.database = database
         self.changes = changes
 
+    def visible(self, context: RequestContext) -> Visible | None:
+        """Return which reviews the caller may see; None for those of all."""
+        if context.decide(ACCOUNT, READ_REVIEWS).allowed:
+            return None
+        policy = context.policy
+        names: Collection[str] = () if policy is None else policy.rules.objects(REVIEW)
+        asked = {code_of_review(name) for name in names}
+        mine = {code for code in asked if context.decide(REVIEW, assignment_for("others", code)).allowed}
+        return Visible(context.user.user_id, mine)
+
     async def answered(self, connection: Connection, listed: Sequence[reviews.Review]) -> list[Review]:
         """Return reviews with how far they are."""
         progress = await reviews.progress(connection, [review.id for review in listed])
         return [_shown(review, progress.get(review.id)) for review in listed]
 
-    async def shown(self, review_id: int) -> Review:
-        """Return a review with how far it is; NotFound if there is none."""
+    async def shown(self, review_id: int, visible: Visible | None = None) -> Review:
+        """Return a review with how far it is; NotFound if there is none among the ``visible`` ones."""
         async with self.database.snapshot() as connection:
-            (answer,) = await self.answered(connection, [await reviews.read(connection, review_id)])
+            review = await reviews.read(connection, review_id, visible)
+            (answer,) = await self.answered(connection, [review])
         return answer
 
 
 class ReviewList(ReviewEndpoint):
     """``/api/review/list``."""
 
-    @operation.needs("system:review:list")
+    @operation.login
     @operation.named("listReviews")
     async def on_get(self, context: RequestContext, query: ReviewQuery) -> Page[Review]:
-        """List reviews of assignments, with how far they are."""
+        """List reviews of assignments: those that the caller has begun, or may decide in.
+
+        Holders of `system:review:list` see all.
+        """
+        criteria, visible = query.filter(ReviewFilter), self.visible(context)
         async with self.database.snapshot() as connection:
             listed = await reviews.page(
-                connection, query.filter(ReviewFilter), page=query.page, size=query.size, sort=query.sort
+                connection, criteria, visible, page=query.page, size=query.size, sort=query.sort
             )
             items = await self.answered(connection, listed.items)
         return Page(items=items, page=query.page, size=query.size, total=listed.total)
@@ -229,7 +247,9 @@ class NewReview(ReviewEndpoint):
     @operation.named("createReview")
     @operation.created("/api/review/{id}")
     @operation.dry_run
+    @operation.publishes
     @operation.logged("review", "begin", "INSERT")
+    @operation.refuses(Conflict)
     @operation.refuses_keys("the same review can be begun twice: each asks anew")
     @operation.example_body(
         {
@@ -245,10 +265,12 @@ class NewReview(ReviewEndpoint):
         """Begin a review: ask whether assignments are still needed, as they are now.
 
         The caller must be able to grant all that the users and roles of it hold, since it can be taken away.
+        The first review with a code publishes the line by which its holders decide.
         """
         given = body.given()
         given |= {name: msgspec.to_builtins(given[name]) for name in ("scope", "reviewers")}
         saved = await self.changes.start(context.write, given)
+        context.policy = saved.policy or context.policy
         if context.write.dry_run is not None:
             return _made(context, saved)
         return await self.shown(saved.record.id)
@@ -257,12 +279,12 @@ class NewReview(ReviewEndpoint):
 class OneReview(ReviewEndpoint):
     """``/api/review/{id}``."""
 
-    @operation.needs("system:review:list")
+    @operation.login
     @operation.refuses(NotFound)
     @operation.named("getReview")
     async def on_get(self, context: RequestContext, id: int) -> Review:
-        """Read a review, with how far it is."""
-        return await self.shown(id)
+        """Read a review that the caller may see, with how far it is."""
+        return await self.shown(id, self.visible(context))
 
 
 class ClosedReview(ReviewEndpoint):
@@ -285,13 +307,14 @@ class ClosedReview(ReviewEndpoint):
 class ReviewItemList(ReviewEndpoint):
     """``/api/review/{id}/item/list``."""
 
-    @operation.needs("system:review:list")
+    @operation.login
     @operation.refuses(NotFound)
     @operation.named("listReviewItems")
     async def on_get(self, context: RequestContext, query: ItemQuery, id: int) -> Page[ReviewItem]:
-        """List the items of a review."""
+        """List the items of a review that the caller may see."""
+        visible = self.visible(context)
         async with self.database.snapshot() as connection:
-            review = await reviews.read(connection, id)
+            review = await reviews.read(connection, id, visible)
             listed = await reviews.item_page(
                 connection, id, query.filter(ItemFilter), page=query.page, size=query.size, sort=query.sort
             )
@@ -302,7 +325,7 @@ class ReviewItemList(ReviewEndpoint):
 class DecisionAboutItem(ReviewEndpoint):
     """``/api/review/{id}/item/{item_id}/decision``."""
 
-    @operation.needs("system:review:decide")
+    @operation.login
     @operation.named("decideReviewItem")
     @operation.dry_run
     @operation.logged("review", "decide", "UPDATE")
@@ -314,6 +337,7 @@ class DecisionAboutItem(ReviewEndpoint):
     ) -> ReviewItem:
         """Keep, shorten or revoke an assignment of somebody else; nobody decides about their own.
 
+        The line of the code of the review decides who may.
         Where the review applies decisions at once, the assignment is gone on every node with the answer.
         """
         saved = await self.changes.decide(context.write, id, item_id, body.given())

@@ -52,6 +52,9 @@ Partaking: TypeAlias = Literal["request", "approve", "review"]
 READ_REQUESTS: Final = "read-requests others"
 """Somebody reads the requests of all, and not only those that concern them."""
 
+READ_REVIEWS: Final = "read-reviews others"
+"""Somebody reads all reviews, and not only those that they have begun or may decide in."""
+
 ACTS: Final[tuple[Act, ...]] = get_args(Act)
 ASKING: Final[tuple[Asking, ...]] = get_args(Asking)
 
@@ -64,7 +67,7 @@ OBJECTS: Final = frozenset(
     {f"{act} {whom}" for act in ACTS for whom in get_args(Whom)} - {"create self"}
     | {f"{act} {proof}" for act in ("create-key", *get_args(Partaking)) for proof in get_args(Proof)}
     | {f"{asking} {where}" for asking in ASKING for where in get_args(Where)}
-    | {BY_PERSON, FOR_BY_PERSON, READ_REQUESTS}
+    | {BY_PERSON, FOR_BY_PERSON, READ_REQUESTS, READ_REVIEWS}
 )
 """All objects of the layer: nobody creates the own account."""
 

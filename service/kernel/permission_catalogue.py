@@ -260,19 +260,9 @@ CATALOGUE: Final = (
         "review",
         "Reviews",
         "list-checks",
-        (
-            "list",
-            "Read reviews",
-            "GET /api/review/list",
-            "GET /api/review/{id}",
-            "GET /api/review/{id}/item/list",
-        ),
+        ("list", "Read reviews"),
         ("create", "Start and close reviews", "POST /api/review", "POST /api/review/{id}/close"),
-        (
-            "decide",
-            "Decide in reviews",
-            "POST /api/review/{id}/item/{item_id}/decision",
-        ),
+        ("decide", "Decide in reviews"),
         ("evidence", "Export the evidence of reviews", "GET /api/review/{id}/evidence"),
     ),
     _page(

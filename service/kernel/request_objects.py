@@ -108,15 +108,23 @@ CLOSE_OTHERS: Final = "close others"
 """That by which somebody closes a review of another author."""
 
 
-def assignment_for(whose: WhoseAssignment) -> str:
+def assignment_for(whose: WhoseAssignment, code: str | None = None) -> str:
     """Return the object of layer ``review`` that says who decides about an assignment.
 
-    Only that of ``others`` has a line.
+    Only that of ``others`` has a line. ``code`` is that of the review, None for a review without a code of
+    its own; about the own assignment, and in place of others, nobody decides by any code.
     """
-    return f"assignment for {whose}"
+    return f"assignment for {whose}" if code is None or whose != "others" else f"{_BY}{code}"
 
+
+def code_of_review(name: str) -> str | None:
+    """Return the code that an object of layer ``review`` names: that of reviews; None for all others."""
+    return name.removeprefix(_BY) if name.startswith(_BY) else None
+
+
+_BY: Final = f"{assignment_for('others')} by "
 
 OF_REVIEWS: Final = frozenset({CLOSE_OWN, CLOSE_OTHERS, *map(assignment_for, get_args(WhoseAssignment))})
-"""All objects of the layer ``review``."""
+"""All objects of the layer ``review`` of the node's own files; others name the code of a review."""
 NEVER_OPEN: Final = frozenset({assignment_for("self"), assignment_for("unasked")})
 """Those that have no line: nobody decides about the own roles, or in place of whom a review asks."""

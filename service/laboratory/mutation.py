@@ -8,6 +8,7 @@ import msgspec
 
 from service.authz.engine.rules import ANYONE, APPROVE, LAYERS, LOGIN, REQUEST, RESOURCE, Rule
 from service.authz.publishing.shipped import Shipped
+from service.kernel.request_objects import code_of_review
 from service.laboratory.matcher_rows import matcher_of, name_of
 from service.laboratory.mutants import (
     LINE_DELETED,
@@ -179,7 +180,7 @@ class Bench:
         registered = [
             Rule(layer, name, LOGIN)
             for (layer, name), probes in self._by_object.items()
-            if layer in (RESOURCE, REQUEST, APPROVE)
+            if (layer in (RESOURCE, REQUEST, APPROVE) or code_of_review(name) is not None)
             and "@" not in name
             and any(not (_opens(probe, LOGIN) or _opens(probe, ANYONE)) for probe in probes)
         ]

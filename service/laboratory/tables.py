@@ -118,8 +118,8 @@ class TableFile(_Strict):
     """A file of cases, with what administrators have registered and the codes of Buttons.
 
     ``services`` are other services; ``openings`` give the word that opens one of their objects. ``demands``
-    are those on registered resources. ``requestable`` are the roles that may be asked for. A caller of the
-    layer ``assurance`` is the strongest word that it satisfies.
+    are those on registered resources. ``requestable`` are the roles that may be asked for, ``reviewed_by``
+    are the codes of reviews. A caller of the layer ``assurance`` is the strongest word that it satisfies.
     """
 
     callers: dict[str, list[str] | str | None]
@@ -130,6 +130,7 @@ class TableFile(_Strict):
     openings: dict[str, Literal["@login", "@anyone"]] = {}
     demands: dict[str, Demanded] = {}
     requestable: dict[str, Requestable] = {}
+    reviewed_by: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +244,7 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
             ],
             openings=[PublishedOpening(*opening) for opening in file.openings.items()],
             requestable=[_requestable(role, rule) for role, rule in file.requestable.items()],
+            reviewed_by=file.reviewed_by,
         )
         rules = Lines(own.rules).joined(shared)
         resources = ResourceIndex(filter(is_registered, file.registered))

@@ -21,6 +21,7 @@ from service.authz.engine.rules import (
     PERMISSION,
     REQUEST,
     RESOURCE,
+    REVIEW,
     LayerName,
     Rule,
 )
@@ -29,7 +30,7 @@ from service.authz.publishing.demands import FOLDER
 from service.authz.publishing.shipped import Shipped, policy_folder, read_shipped
 from service.kernel.extension import CASES
 from service.kernel.permission_catalogue import Page, codes_by_endpoint, permissions
-from service.kernel.request_objects import ask, stage_for, stage_takes
+from service.kernel.request_objects import ask, assignment_for, stage_for, stage_takes
 from service.kernel.strict_yaml import Document
 from service.laboratory.mutation import Bench, Coverage, Mutation
 from service.laboratory.table_run import Failure, run_tables
@@ -71,6 +72,7 @@ def catalogue_cases(pages: Iterable[Page]) -> Document[TableFile]:
         *_bound(bound, [*holders]),
         *_codes(codes, [*holders]),
         *_asking(roles, [*holders]),
+        *_reviewing(codes, [*holders]),
     ]
     table = TableFile(
         {_NOBODY: [], **holders},
@@ -78,6 +80,7 @@ def catalogue_cases(pages: Iterable[Page]) -> Document[TableFile]:
         registered={name: [*each] for name, each in (opened | bound).items()},
         codes=[*codes],
         requestable={role: Requestable(code, [Stage(code)]) for role, code in roles.items()},
+        reviewed_by=[*codes],
     )
     return Document(CATALOGUE_TABLE, table, {}, "")
 
@@ -120,6 +123,15 @@ def _asking(roles: dict[str, str], holders: list[str]) -> Iterator[Case]:
             yield Case(_NOBODY, Asks(layer, name), "deny", layer, required=[code])
         closed = [stage_for(role, 1, "self"), stage_takes(role, 1, 1)]
         yield Case([_NOBODY, *holders], Asks(APPROVE, closed), "deny", APPROVE, required=[])
+
+
+def _reviewing(codes: list[str], holders: list[str]) -> Iterator[Case]:
+    """Yield who decides about the roles of others in a review of each code."""
+    for code in codes:
+        name = assignment_for("others", code)
+        asks = Asks(REVIEW, name)
+        yield Case(holders, asks, "allow", REVIEW, line=str(Rule(REVIEW, name, code)))
+        yield Case(_NOBODY, asks, "deny", REVIEW, required=[code])
 
 
 class Tested(msgspec.Struct, frozen=True, rename="camel"):

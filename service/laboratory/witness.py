@@ -28,13 +28,14 @@ from service.authz.engine.rules import (
     OF_CODES,
     REQUEST,
     RESOURCE,
+    REVIEW,
     Rule,
 )
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped, is_stored
 from service.kernel.assurance import EVERY_CALLER, WORDS, Satisfied
 from service.kernel.codes import HeldCodes, is_code
-from service.kernel.request_objects import PublishedRule, Stage, role_of
+from service.kernel.request_objects import PublishedRule, Stage, code_of_review, role_of
 from service.kernel.services import NO_DEMAND, BoundResource
 from service.laboratory.mutants import FUNCTIONS, Mutant, codes_of
 from service.laboratory.tables import Question
@@ -104,7 +105,8 @@ class Universe:
         bound = [_registered(f"GET /bound/{at}", code) for at, code in enumerate(codes)]
         words = [BoundResource("GET", "/free", []), BoundResource("GET", "/closed", [("a", False)])]
         asked = [_requestable(f"r{at}", code) for at, code in enumerate(codes)]
-        shared = derive([*beside, *bound, *words], codes, requestable=[*asked, _requestable("free", LOGIN)])
+        requestable = [*asked, _requestable("free", LOGIN)]
+        shared = derive([*beside, *bound, *words], codes, requestable=requestable, reviewed_by=codes)
         self.rules = Lines(own.rules).joined(shared)
         self._every = tuple(self.rules)
         self._codes = codes_of(self._every)
@@ -248,5 +250,15 @@ def _shared(witness: Witness) -> dict[str, object]:
                 bound.append({"disabled": _OTHER})
             elif rule.code != LOGIN:
                 bound.append(rule.code)
-    members = {"registered": registered, "codes": sorted(set(granted)), "requestable": requestable}
+    members = {
+        "registered": registered,
+        "codes": sorted(set(granted)),
+        "requestable": requestable,
+        "reviewed_by": sorted({code for rule in rules for code in _codes_of_review(rule)}),
+    }
     return {key: value for key, value in members.items() if value}
+
+
+def _codes_of_review(rule: Rule) -> list[str]:
+    code = code_of_review(rule.object) if rule.layer == REVIEW else None
+    return [] if code is None else [code]

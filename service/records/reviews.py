@@ -152,6 +152,25 @@ class ReviewFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class Visible:
+    """Which reviews somebody may see: the own ones, and those in which they may decide.
+
+    ``codes`` are those of reviews by which they decide; None among them for reviews without one.
+    """
+
+    user_id: int
+    codes: Collection[str | None]
+
+    @property
+    def condition(self) -> sa.ColumnElement[bool]:
+        """The condition that a review meets."""
+        usual = review.c.reviewer_code.is_(None) & (None in self.codes)
+        decides = usual | review.c.reviewer_code.in_([code for code in self.codes if code is not None])
+        asked = review.c.reviewer_ids.is_(None) | (self.user_id == sa.any_(review.c.reviewer_ids))
+        return (review.c.author_id == self.user_id) | (decides & asked)
+
+
+@dataclass(frozen=True, slots=True)
 class ItemFilter:
     """A filter of items; ``decided``: whether somebody or the rule for silence has decided."""
 
@@ -217,20 +236,38 @@ async def create(connection: AsyncConnection, new: NewReview, items: Sequence[Ne
     return made
 
 
-async def read(connection: AsyncConnection, review_id: int, *, for_update: bool = False) -> Review:
-    """Return a review; NotFound if there is none with that id."""
-    chosen = sa.select(*_REVIEW.columns).where(review.c.id == review_id)
+async def read(
+    connection: AsyncConnection, review_id: int, visible: Visible | None = None, *, for_update: bool = False
+) -> Review:
+    """Return a review; NotFound if there is none with that id among the ``visible`` ones, None for all."""
+    chosen = sa.select(*_REVIEW.columns).where(review.c.id == review_id, *_seen(visible))
     stored = await _REVIEW.one_or_none(connection, chosen.with_for_update() if for_update else chosen)
     if stored is None:
         raise NotFound("There is no such review")
     return stored
 
 
+def _seen(visible: Visible | None) -> list[sa.ColumnElement[bool]]:
+    return [] if visible is None else [visible.condition]
+
+
+async def codes(connection: AsyncConnection) -> list[str]:
+    """Return the codes of reviews that have one, also of closed ones: the policy has a line for each."""
+    chosen = sa.select(review.c.reviewer_code).where(review.c.reviewer_code.is_not(None)).distinct()
+    return list((await connection.execute(chosen)).scalars())
+
+
 async def page(
-    connection: AsyncConnection, criteria: ReviewFilter, *, page: int, size: int, sort: str = "-id"
+    connection: AsyncConnection,
+    criteria: ReviewFilter,
+    visible: Visible | None,
+    *,
+    page: int,
+    size: int,
+    sort: str = "-id",
 ) -> Page[Review]:
     """Return page ``page`` (from 1) of the matching reviews; ValidationFailed for an unknown ``sort``."""
-    matching = sa.select(*_REVIEW.columns).where(*filters.conditions_of(criteria))
+    matching = sa.select(*_REVIEW.columns).where(*filters.conditions_of(criteria), *_seen(visible))
     order = order_by(sort, SORTS, review.c.id)
     return (await page_of(connection, matching, page=page, size=size, order=order)).of(_REVIEW)
 

@@ -7,11 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.authz.engine.lines import Lines
-from service.authz.engine.rules import APPROVE, REQUEST, PolicyError, Rule
+from service.authz.engine.rules import APPROVE, REQUEST, REVIEW, PolicyError, Rule
 from service.authz.publishing.derive import derive, digest_of, with_demands
 from service.authz.publishing.shipped import read_shipped
 from service.kernel.codes import HeldCodes
-from service.kernel.request_objects import PublishedRule, Stage, ask, ask_at_once, stage_for, stage_takes
+from service.kernel.request_objects import (
+    PublishedRule,
+    Stage,
+    ask,
+    ask_at_once,
+    assignment_for,
+    stage_for,
+    stage_takes,
+)
 from service.kernel.services import NO_DEMAND, BoundResource, PublishedOpening, Service
 
 RULES = (Rule("resource", "GET /api/x", "@login"), Rule("resource", "GET /api/y", "a:x"))
@@ -270,3 +278,30 @@ def test_nobody_passes_a_stage_for_themselves_and_holders_of_its_code_pass_it_fo
     assert policy.judge(REQUEST, ask("auditor"), HeldCodes([])).allowed
     assert not policy.judge(REQUEST, ask("auditor"), None).allowed
     assert not policy.judge(REQUEST, ask_at_once("reader"), everything).allowed
+
+
+def test_each_code_of_reviews_gives_a_line_by_which_its_holders_alone_decide() -> None:
+    derived = derive([], reviewed_by=["hr:review", "a:b"])
+    policy = read_shipped().policy(derived, {}, 1)
+    names = [assignment_for("others", code) for code in ("a:b", "hr:review")]
+
+    assert [str(line) for line in derived] == [
+        "p, review, assignment for others by a:b, a:b",
+        "p, review, assignment for others by hr:review, hr:review",
+    ]
+    for codes, passed in (
+        (["hr:review"], [False, True]),
+        (["system:review:decide"], [False, False]),
+        (["*"], [True, True]),
+    ):
+        held = HeldCodes(codes)
+        assert [policy.judge(REVIEW, name, held).allowed for name in names] == passed
+        assert not policy.judge(REVIEW, assignment_for("self", "hr:review"), held).allowed
+        assert not policy.judge(REVIEW, assignment_for("unasked", "hr:review"), held).allowed
+
+
+@pytest.mark.parametrize("line", ["assignment for others, a:b", "close others, a:b"])
+def test_published_lines_can_not_speak_for_the_files_of_a_node_about_reviews(line: str) -> None:
+    name, code = line.split(", ")
+    with pytest.raises(PolicyError, match=f"must not speak of {name}"):
+        read_shipped().policy(derive([]).changed({(REVIEW, name): (code,)}), {}, 1)

@@ -531,5 +531,41 @@ async def test_a_role_that_is_gone_or_disabled_gets_no_rule_back(ledger: Ledger)
     ]
 
 
+async def test_the_line_of_a_review_stays_whatever_revision_is_restored(ledger: Ledger) -> None:
+    service = ledger.service
+    button = await ledger.button("report:decide")
+    before = await ledger.revision()
+    await service.data(
+        "POST",
+        "/api/review",
+        {
+            "title": "Access 2026-Q4",
+            "scope": {},
+            "reviewers": {"code": "report:decide"},
+            "deadline": "2099-01-01T00:00:00Z",
+            "onSilence": "keep",
+            "apply": "at_end",
+        },
+    )
+    begun = await ledger.revision()
+    resource = await ledger.resource("GET", "/api/report/decided")
+    await ledger.bind(resource, button)
+
+    async def lines() -> list[str]:
+        async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+            rows = await connection.execute("SELECT v1, v2 FROM sys.casbin_rule WHERE v0 = 'review'")
+            return [f"{name}, {code}" for name, code in await rows.fetchall()]
+
+    line = ["assignment for others by report:decide, report:decide"]
+    assert await lines() == line
+    for revision, edits in ((begun, 1), (before, 0)):
+        restored = await ledger.restore(revision)
+        assert restored.status == 200, restored.body
+        assert len(restored.json["data"]["edits"]) == edits
+        assert await lines() == line
+    newest = await ledger.revision()
+    assert (await service.data("POST", "/api/policy/reload"))["policyRevision"] == newest
+
+
 async def test_unknown_revisions_are_not_found(ledger: Ledger) -> None:
     assert (await ledger.restore(999)).code == "not_found"

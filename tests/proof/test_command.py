@@ -250,6 +250,25 @@ def test_the_holders_who_approve_and_what_is_demanded_of_who_asks_are_proved(
     assert "Authenticated by one of: @two-factors" in asking
 
 
+def test_the_code_of_a_review_is_proved_to_be_what_lets_somebody_decide_about_others_alone(
+    prove: Prove, tmp_path: Path
+) -> None:
+    lines = (
+        "p, review, assignment for others, system:review:decide",
+        "p, review, assignment for others by hr:review, hr:review",
+    )
+    policy = ("--policy", str(exported(tmp_path / "a", *lines)))
+
+    for name, smallest in (
+        ("assignment for others by hr:review", [["hr:review"]]),
+        ("assignment for others", [["system:review:decide"]]),
+        ("assignment for self", []),
+    ):
+        (proved,) = json.loads(prove("REVIEW", name, "--json", *policy).out)["requests"]
+        # The code itself comes before the wildcards that give it.
+        assert (proved["smallest"][:1], proved["visitors"]) == (smallest, False)
+
+
 def test_what_is_no_object_of_the_layer_is_refused(prove: Prove) -> None:
     done = prove("APPROVE", "role auditor")
     assert done.status != 0

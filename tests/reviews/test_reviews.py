@@ -157,26 +157,6 @@ async def test_nobody_decides_about_their_own_roles_whatever_they_hold(house: In
     assert (await items(house, review))[0]["decision"] is None
 
 
-async def test_who_lacks_the_code_of_the_review_or_is_not_asked_decides_nothing(house: Inside) -> None:
-    heron = await member(house, "heron", "system:file:list")
-    kestrel = await member(house, "kestrel", *DECIDES)
-    owner = await member(house, "owner", *DECIDES, "system:file:delete")
-    coded = await started(house, heron, reviewers={"code": "system:file:delete"})
-    narrowed = await started(house, heron, reviewers={"userIds": [owner.user_id]})
-
-    lacking = await decide(kestrel, coded, (await items(house, coded))[0], "keep")
-    unasked = await decide(kestrel, narrowed, (await items(house, narrowed))[0], "keep")
-
-    assert (lacking.status, lacking.json["layer"], lacking.json["required"]) == (
-        403,
-        "grant",
-        ["system:file:delete"],
-    )
-    assert (unasked.status, unasked.json["layer"], unasked.json["required"]) == (403, "review", [])
-    for review in (coded, narrowed):
-        assert (await decide(owner, review, (await items(house, review))[0], "keep")).status == 200
-
-
 async def test_what_nobody_may_decide_is_a_finding_and_stays(house: Inside) -> None:
     kestrel = await member(house, "kestrel", *DECIDES)
     review = await started(house, kestrel, reviewers={"userIds": [kestrel.user_id]})

@@ -16,14 +16,15 @@ from tests.support.inside import Inside, inside_published
 from tests.support.recycled import Connection, Stamps, put_back, rows_of, stamps_of
 
 _PUBLISHED: Final = frozenset(
-    f"sys.{table}" for table in ("menu", "resource", "action_resource", "service", "opening", "request_rule")
+    f"sys.{table}"
+    for table in ("menu", "resource", "action_resource", "service", "opening", "request_rule", "review")
 )
 """The tables that the stored policy is derived from."""
 _RIGHTS: Final = _PUBLISHED | {
     *('sys."user"', "sys.role", "sys.user_role", "sys.role_menu", "sys.user_ban", "sys.api_key"),
     *("sys.retired_bit", "sys.file", "sys.idempotency_key"),
     *("sys.access_request", "sys.access_decision", "sys.access_request_exclusion"),
-    *("sys.review", "sys.review_item", "sys.policy_sign_off"),
+    *("sys.review_item", "sys.policy_sign_off"),
 }
 
 

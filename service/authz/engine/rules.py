@@ -81,7 +81,7 @@ OBJECTS: Final[Mapping[str, frozenset[str]]] = {
     ACCOUNT: account_acts.OBJECTS,
     REVIEW: request_objects.OF_REVIEWS,
 }
-"""All objects of each layer that has a closed list of them."""
+"""All objects of each layer that has a closed list of them in the node's own files."""
 
 ASSURED: Final = (ENDPOINT, RESOURCE, ACCOUNT, REQUEST)
 """The layers whose objects have demands in the layer ``assurance``, named ``endpoint GET /x`` there."""
@@ -260,12 +260,16 @@ def _approve_code_fault(name: str, code: str) -> str | None:
 def _review_fault(name: str) -> str | None:
     if name in OBJECTS[REVIEW]:
         return None
+    if (code := request_objects.code_of_review(name)) is not None:
+        return _coded_fault(code)
     return f"the object is one of {', '.join(sorted(OBJECTS[REVIEW]))}, not {name!r}"
 
 
 def _review_code_fault(name: str, code: str) -> str | None:
     if name in request_objects.NEVER_OPEN:
         return "nobody decides about their own roles, or in place of others: there is no such line"
+    if (named := request_objects.code_of_review(name)) is not None:
+        return _same_code_fault(named, code)
     return None if code == NOBODY or is_code(code) else f"the code is a permission code, not {code!r}"
 
 

@@ -25,6 +25,7 @@ from service.authz.engine.rules import (
     PERMISSION,
     REQUEST,
     RESOURCE,
+    REVIEW,
     SERVICE,
     UNREGISTERED,
     PolicyError,
@@ -37,6 +38,7 @@ from service.kernel.request_objects import (
     PublishedRule,
     ask,
     ask_at_once,
+    assignment_for,
     stage_for,
     stage_takes,
     without_grant,
@@ -65,8 +67,11 @@ def derive(
     services: Iterable[Service] = (),
     openings: Iterable[PublishedOpening] = (),
     requestable: Iterable[PublishedRule] = (),
+    reviewed_by: Iterable[str] = (),
 ) -> Lines:
     """Return the shared lines: some for each resource, permission code, other service and requestable role.
+
+    ``reviewed_by`` are the codes of reviews: holders of each decide in reviews that name it.
 
     ``codes`` are those of all Buttons: each has a line of the layer ``grant``, and one of the layer
     ``permission`` unless it is in ``disabled``, the codes of disabled Buttons. A resource opens to each code
@@ -108,6 +113,7 @@ def derive(
         ASSURANCE: demands(demanded, others) | asked,
         REQUEST: asking,
         APPROVE: approving,
+        REVIEW: {assignment_for("others", code): (code,) for code in sorted(reviewed_by)},
     }
     return known.changed(changes(known.by_object, derived))
 

@@ -23,6 +23,7 @@ from service.records import (
     policy_row_history,
     policy_workers,
     request_rules,
+    reviews,
     services,
 )
 from service.records import policy_lines as casbin_rule
@@ -227,6 +228,7 @@ async def _derived(connection: Connection, in_force: Policy | None = None) -> _D
     others = await services.published(connection)
     opened = await openings.published(connection) if others else []
     requestable = await request_rules.published(connection)
+    reviewed_by = await reviews.codes(connection)
 
     def made() -> _Derived:
         known = Lines() if in_force is None else in_force.shared
@@ -240,6 +242,7 @@ async def _derived(connection: Connection, in_force: Policy | None = None) -> _D
             services=others,
             openings=opened,
             requestable=requestable,
+            reviewed_by=reviewed_by,
         )
         bits = {button.auth_mark: button.bit_position for button in buttons if button.enabled}
         return _Derived(shared, bits, digest_of(shared, bits))

@@ -39,6 +39,7 @@ from service.authz.publishing.derive import digest_of, with_demands
 from service.kernel.account_acts import ACTS, ASKING
 from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions, pages_with
 from service.kernel.permission_catalogue import Page
+from service.kernel.request_objects import code_of_review
 from service.kernel.services import OWN_ACTIONS, PORTCULLIS, split_object
 
 MODEL: Final = "model.conf"
@@ -138,7 +139,7 @@ class Shipped:
         own = [
             *shared.objects(ENDPOINT),
             *shared.objects(ACCOUNT),
-            *shared.objects(REVIEW),
+            *(name for name in shared.objects(REVIEW) if code_of_review(name) is None),
             *(name for name in shared.objects(SERVICE) if name.split(" ")[0] == PORTCULLIS),
             *(name for name in _SITUATIONS if name in shared.objects(RESOURCE)),
             *(name for name in shared.objects(ASSURANCE) if not is_stored(name)),
@@ -310,8 +311,16 @@ def _read_accounts(path: Path) -> tuple[Rule, ...]:
     """Return what callers may do with accounts and in reviews; an act without a line is a fault."""
     rules = _read_layer(path, ACCOUNT, REVIEW)
     lined = {rule.object.partition(" ")[0] for rule in rules if rule.layer == ACCOUNT}
-    if missing := [act for act in (*ACTS, *ASKING) if act not in lined]:
-        raise PolicyError(*(f"{path}: '{act}' has no line; {NOBODY} closes it" for act in missing))
+    faults = [
+        f"{path}: '{act}' has no line; {NOBODY} closes it" for act in (*ACTS, *ASKING) if act not in lined
+    ]
+    faults += (
+        f"{path}: '{rule}' follows from reviews that were begun with this code"
+        for rule in rules
+        if rule.layer == REVIEW and code_of_review(rule.object) is not None
+    )
+    if faults:
+        raise PolicyError(*faults)
     return rules
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import APPROVE, REQUEST
+from service.authz.engine.rules import APPROVE, REQUEST, REVIEW
 from service.authz.lint.model import parsed_model
 from service.authz.proof.batch_decider import EVERYBODY, BatchDecider, all_requests, deciding_lines
 from service.authz.proof.comparison import Alike, Differing, DifferingRequest, OnDemand, compared
@@ -145,9 +145,9 @@ class _Comparison:
 
 
 def _access_requests(before: Policy, after: Policy) -> Iterator[Alike]:
-    """Yield what is asked about requests for roles: who asks, and who approves, by layer and object."""
+    """Yield what is asked about roles: who asks, who approves, and who decides in reviews, by object."""
     old, new = before.rules, after.rules
-    for layer in (REQUEST, APPROVE):
+    for layer in (REQUEST, APPROVE, REVIEW):
         for name in sorted({*old.objects(layer), *new.objects(layer)}):
             yield Alike((old.codes(layer, name),), (new.codes(layer, name),), None, (f"{layer} {name}",))
 

@@ -248,7 +248,7 @@ def _meant(refusal: Refusal, known: Policy) -> Iterator[Asked]:
     held = refusal.subject.held
     codes, expected = None if held is None else held.codes, _digest(refusal.decision_id)
     for layer in _ASKED_BESIDE:
-        names = tuple(OBJECTS.get(layer) or known.rules.objects(layer))
+        names = tuple(dict.fromkeys((*OBJECTS.get(layer, ()), *known.rules.objects(layer))))
         for name in (*names, *map(for_self, names)) if layer == APPROVE else names:
             if question_digest(layer, name, codes) == expected:
                 yield Asked(layer, name)

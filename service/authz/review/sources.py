@@ -43,6 +43,7 @@ from service.kernel.assurance import BY_STRONGEST, SERVICE, Satisfied
 from service.kernel.clock import rfc3339
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.identity import Kind
+from service.kernel.request_objects import code_of_review
 from service.kernel.services import PORTCULLIS
 from service.records import accounts, policy_history, policy_revisions, role_holdings, role_lives, role_rights
 from service.records.database.transactions import Connection, Database
@@ -289,6 +290,9 @@ def _read_export(folder: Path, lint: Lint) -> Policy:
     for rule in read_rules(folder / LINES):
         if rule.layer == ASSURANCE:
             (shared if is_stored(rule.object) else assurance).append(rule)
+            continue
+        if rule.layer == REVIEW and code_of_review(rule.object) is not None:
+            shared.append(rule)
             continue
         of_code = rule.layer == ENDPOINT or rule.object.startswith(f"{PORTCULLIS} ")
         part = endpoints if of_code else base if rule.object.startswith("@") else shared

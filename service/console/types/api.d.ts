@@ -1643,7 +1643,7 @@ export type ReviewState = "closed" | "closing" | "open";
 
 export type ReviewVerdict = "keep" | "revoke" | "shorten";
 
-/** Who decides: holders of `system:review:decide`; of `code` besides; and only `userIds`, if given. */
+/** Who decides: holders of `code`, or of `system:review:decide` without one; only `userIds`, if given. */
 export interface Reviewers {
   userIds?: number[] | null;
   code?: string | null;
@@ -2273,7 +2273,7 @@ export interface WhatIfAnswer {
   demands: ChangedDemand[];
 }
 
-/** Who passes a request, or an object of a layer: `items` are the roles that are enough, and no others. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all users who pass. `endpoint` is null if no route serves the request. `others` are requests of the same route that another resource decides. `asked` is the layer of an object; no request is asked about then. Only persons count in the layers `request` and `approve`. `assurance` are the weakest words about authentication, any one of which is needed beside the codes; nobody is left out who has not authenticated so strongly. */
+/** Who passes a request, or an object of a layer: `items` are the roles that are enough, and no others. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all users who pass. `endpoint` is null if no route serves the request. `others` are requests of the same route that another resource decides. `asked` is the layer of an object; no request is asked about then. Only persons count in the layers `request`, `approve` and `review`. `assurance` are the weakest words about authentication, any one of which is needed beside the codes; nobody is left out who has not authenticated so strongly. */
 export interface Who {
   revision: number;
   method: RequestMethod | null;
