@@ -10,7 +10,6 @@ import msgspec
 from msgspec import Meta
 
 from service.administration.reviews import Reviews
-from service.administration.unit_of_work import Saved
 from service.audit.evidence_making import maker_of, review_evidence
 from service.authz.engine.rules import ENDPOINT
 from service.errors import Conflict, NotFound
@@ -218,10 +217,6 @@ class ReviewList(ReviewEndpoint):
         return Page(items=items, page=query.page, size=query.size, total=listed.total)
 
 
-def _made(_context: RequestContext, saved: Saved[reviews.Review]) -> Review:
-    return _shown(saved.record, None)
-
-
 class NewReview(ReviewEndpoint):
     """``/api/review``."""
 
@@ -245,13 +240,12 @@ class NewReview(ReviewEndpoint):
         """Begin a review: ask whether assignments are still needed, as they are now.
 
         The caller must be able to grant all that the users and roles of it hold, since it can be taken away.
+        A dry run answers in `progress` how many items it would have, and how many of them as findings.
         """
         given = body.given()
         given |= {name: msgspec.to_builtins(given[name]) for name in ("scope", "reviewers")}
         saved = await self.changes.start(context.write, given)
-        if context.write.dry_run is not None:
-            return _made(context, saved)
-        return await self.shown(saved.record.id)
+        return _shown(*saved.record)
 
 
 class OneReview(ReviewEndpoint):
