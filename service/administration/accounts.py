@@ -66,7 +66,7 @@ class Accounts:
         password_hash = await self._hash_of(new)
         async with self._units.of_rights(write) as unit:
             made = await user_edits.add(unit, new, password_hash)
-            await self._address_changed(unit.connection, None, made)
+            await self._address_changed(unit.connection, None, made, unit.check.acting_id)
             target = change_log.user_target(made.user_name)
             unit.changes += field_changes(target, {}, change_log.user_fields(made))
             await unit.made(made)
@@ -133,7 +133,8 @@ class Accounts:
         within, notices = (unit.connection, unit.check), self._notices
         edit = await user_edits.edit(*within, target, before, values, notices=notices, role_ids=role_ids)
         unit.changes += change_log.edited_user(edit.before, edit.after)
-        await self._address_changed(unit.connection, edit.before, edit.after)
+        by = unit.check.acting_id
+        await self._address_changed(unit.connection, edit.before, edit.after, by)
         if edit.before.status != edit.after.status:
             # After the commit: a login that read the old status meets the ban.
             disabled = edit.after.status == "disabled"

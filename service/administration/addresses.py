@@ -15,8 +15,8 @@ from service.records import account_tokens, accounts, user_list
 from service.records.database.transactions import Connection, Database
 from service.records.user_list import User
 
-AddressChanged = Callable[[Connection, User | None, User], Awaitable[None]]
-"""Is told of each user before and after an edit, and of each new one, in its transaction."""
+AddressChanged = Callable[[Connection, User | None, User, int | None], Awaitable[None]]
+"""Is told of each user before and after an edit, and of each new one, in its transaction; and by whom."""
 _NO_ADDRESS: Final = "There is no email address to confirm"
 
 
@@ -41,8 +41,8 @@ class Addresses:
         self._throttle = throttle
         self._notices = notices
 
-    async def changed(self, connection: Connection, before: User | None, after: User) -> None:
-        """Mail a link to the new address of a person, in the transaction that sets it.
+    async def changed(self, connection: Connection, before: User | None, after: User, by: int | None) -> None:
+        """Mail a link to the new address of a person, in the transaction in which ``by`` sets it.
 
         That of somebody invited is confirmed by the invitation. A user for whom too many links were mailed
         gets none, and can ask for one later.
@@ -57,7 +57,7 @@ class Addresses:
             await self._throttle.link_for(str(after.id))
         except RateLimited:
             return
-        await self._links.mail(connection, "address", *about, after.email)
+        await self._links.mail(connection, "address", *about, after.email, created_by=by)
 
     async def ask(self, caller: Caller) -> None:
         """Mail the caller a link to confirm the own address.

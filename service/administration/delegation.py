@@ -43,7 +43,7 @@ from service.kernel.identity import Caller, NewAccount, Target, codes_asked
 from service.kernel.origin import ORIGIN, Delegated, EditRequest, GrantQuestion, Needed, ObjectQuestion
 from service.kernel.tracing import traced
 from service.kernel.write import DryRun
-from service.records import accounts, policy_revisions, role_rights
+from service.records import accounts, api_keys, policy_revisions, role_rights
 from service.records.database.transactions import Connection
 
 _AT_ONCE: Final = 50
@@ -55,7 +55,8 @@ class DelegationCheck:
 
     A code that no Button carried before the change has no line in the policy in force. It is asked of the
     candidate, which has one, before the change is published; in a change that publishes nothing it is denied.
-    ``circle`` are the requests for access that the caller may not have approved by a detour.
+    ``circle`` are the requests for access that the caller may not have approved by a detour; ``key_made_by``
+    is who made the API key with which the caller came.
     """
 
     def __init__(
@@ -65,10 +66,13 @@ class DelegationCheck:
         stored: HeldCodes,
         change: Change | None = None,
         circle: Circle | None = None,
+        *,
+        key_made_by: int | None = None,
     ) -> None:
         self.bound_to = caller.service
         self.circle = circle or Circle()
         self._caller = caller
+        self._key_made_by = key_made_by
         self._policy = policy
         self._held = (codes_asked(caller), stored)
         self._change = change
@@ -82,6 +86,13 @@ class DelegationCheck:
     def policy(self) -> Policy:
         """The policy by which this check decides."""
         return self._policy
+
+    @property
+    def acting_id(self) -> int | None:
+        """Who acts: the caller, or who made the API key of the caller; None for the operator."""
+        if self._caller.is_operator:
+            return None
+        return self._caller.user_id if self._key_made_by is None else self._key_made_by
 
     async def require(self, codes: Iterable[str], why: str) -> None:
         """Return when the caller may grant each of ``codes``.
@@ -171,8 +182,12 @@ class DelegationCheck:
             satisfied = self._origin.satisfied
             _require_assurance(self._policy.judge_assurance(registered, f"{method} {template}", satisfied))
 
-    async def target(self, connection: Connection, user_id: int, act: Act) -> Target:
+    async def target(
+        self, connection: Connection, user_id: int, act: Act, *, only_reads: bool = False
+    ) -> Target:
         """Return the user as somebody to whom the caller may do ``act``; there need not be such a user.
+
+        ``only_reads``: the caller does not do it now, and reads what is needed for it.
 
         The layer ``account`` must let the caller do that with the account of this user. Of every account but
         the own one the caller must be able to grant each code, also those that the user would hold if all
@@ -180,7 +195,10 @@ class DelegationCheck:
         that user, and who ends the sessions of a user again and again keeps that user out.
         """
         target = Target(user_id, await self._whose(connection, user_id))
-        await self.require_act(connection, target, act)
+        if only_reads:
+            self._require_account(f"{act} {target.whom}")
+        else:
+            await self.require_act(connection, target, act)
         if target.whom != "self":
             reach = await role_rights.reach_of_users(connection, [user_id])
             await self.require(reach, "The user holds permissions that you do not hold")
@@ -217,7 +235,7 @@ class DelegationCheck:
             alike = values.get("kind") == "service" and values.get("service") == self.bound_to
             whom = "same-service" if alike else "other-service"
         self._require_account(f"create {whom}", "service")
-        return NewAccount(values, None if self._caller.is_operator else self._caller.user_id)
+        return NewAccount(values, self.acting_id)
 
     async def _whose(self, connection: Connection, user_id: int) -> Whom:
         if user_id == self._caller.user_id:
@@ -410,4 +428,5 @@ class Delegation:
         newest = 0 if latest is None else latest.revision
         policy = await self._live.at_least(newest, within=PATIENCE)
         circle = await circle_of(connection, caller, policy)
-        return DelegationCheck(policy, caller, HeldCodes(held.permissions), change, circle)
+        maker = None if caller.key_id is None else await api_keys.maker(connection, caller.key_id)
+        return DelegationCheck(policy, caller, HeldCodes(held.permissions), change, circle, key_made_by=maker)

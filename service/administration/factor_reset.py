@@ -38,7 +38,7 @@ class FactorReset:
     async def factors_of(self, caller: Caller, user_id: int) -> list[Factor]:
         """Return the confirmed factors of a user, the oldest first."""
         async with self._database.transaction() as connection:
-            await self._target(connection, caller, user_id)
+            await self._target(connection, caller, user_id, only_reads=True)
             return await factors.of_user(connection, user_id)
 
     async def reset(self, caller: Caller, user_id: int) -> None:
@@ -64,8 +64,10 @@ class FactorReset:
         self._entries.by_other("factor_reset", user_id, user.user_name)
         await self._revocations.end_sessions(target)
 
-    async def _target(self, connection: Connection, caller: Caller, user_id: int) -> tuple[User, Target]:
+    async def _target(
+        self, connection: Connection, caller: Caller, user_id: int, *, only_reads: bool = False
+    ) -> tuple[User, Target]:
         check = await self._delegation.check(connection, caller)
         user = await user_list.read(connection, user_id)
         change_log.concerns(change_log.user_target(user.user_name))
-        return user, await check.target(connection, user_id, "reset-factors")
+        return user, await check.target(connection, user_id, "reset-factors", only_reads=only_reads)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from service.administration import change_log
-from service.administration.access_requests.rules import end_requests
+from service.administration.access_requests.rules import end_requests, require_closed
 from service.administration.change_log import check_record, check_values
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.errors import Conflict, ValidationFailed
@@ -125,9 +125,13 @@ async def update(
 
 
 async def delete(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) -> None:
-    """Delete a role; raises ``NotFound``, and ``Conflict`` with the names of users who have it."""
+    """Delete a role; raises ``NotFound``, and ``Conflict`` with the names of users who have it.
+
+    And ``Conflict`` with the emergency of the role that nobody has closed.
+    """
     before, permissions = await _for_change(unit, role_id, match)
     await require_unused(unit.connection, role_id)
+    await require_closed(unit.connection, role_id)
     await _require_lines(unit, role_id)
     await assignments.forget_ended_of_role(unit.connection, role_id)
     await roles.delete(unit.connection, role_id)

@@ -1,7 +1,7 @@
 """Several edits of rights and of the policy in one transaction, under the rights of one caller."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Generic, TypeVar
@@ -112,16 +112,19 @@ class RightsUnits:
         self._revocations = revocations
 
     @asynccontextmanager
-    async def of_rights(self, write: Write, *, within: float | None = None) -> AsyncIterator[UnitOfWork]:
+    async def of_rights(
+        self, write: Write, *, within: float | None = None, watched: bool = True
+    ) -> AsyncIterator[UnitOfWork]:
         """Let the block make edits of users or roles, which publish nothing (decision 0009).
 
-        ``within`` (seconds) replaces the usual limit of a transaction.
+        ``within`` (seconds) replaces the usual limit of a transaction. Not ``watched`` is a block that gives
+        codes to nobody but authors of requests that the caller is behind.
         """
         async with self._database.transaction(write, within=within) as connection:
             async with self._delegation.changing(connection, write.dry_run):
                 check = await self._delegation.check(connection, write.caller)
                 unit = UnitOfWork(write, connection, check)
-                async with check.circle.watching(connection):
+                async with check.circle.watching(connection) if watched else nullcontext():
                     yield unit
             await self._mark_first(unit)
         await self._finish(unit)

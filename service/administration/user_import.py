@@ -75,7 +75,8 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
             if user.before is not None and user.changes:
                 await _edit(work, user, user.before, edits, self._notices)
                 if edits and edits[-1].after.id == user.before.id:
-                    await self._address_changed(work.connection, user.before, edits[-1].after)
+                    by = work.check.acting_id
+                    await self._address_changed(work.connection, user.before, edits[-1].after, by)
             elif user.before is not None:
                 work.tell(user.given, "unchanged")
         return edits

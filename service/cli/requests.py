@@ -11,18 +11,22 @@ from getpass import getpass
 from typing import Any, Final, get_args
 from urllib.parse import urlsplit
 
+from service.administration.access_requests.effects import effect_of
+from service.audit.chain.seals import seals_of
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import Parts, add_usual
 from service.cli.output import aligned, say, show
 from service.diagnosis.settings_checks import is_local
 from service.endpoints.access_requests import AccessRequest, shown_request
 from service.kernel.strict_json import strict_json
 from service.kernel.text import printable
-from service.operator.database import with_connection
+from service.operator.database import with_connection, with_database
 from service.operator.errors import LaunchError
 from service.operator.stores import reachable
 from service.records import access_requests, assignments
 from service.records.access_requests import RequestFilter, State, Verdict
-from service.records.database.transactions import Connection
+from service.records.database.transactions import Connection, Database
 from service.settings import load
 from service.web.messages.schema import WHOLE_LIST, Page
 
@@ -69,14 +73,26 @@ def _add_id(parser: ArgumentParser) -> None:
 
 
 def _show(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Print a request, with what was decided; raises NotFound, SchemaError and Unavailable."""
+    """Print a request, with what was decided, and of a pending one what giving its role would do.
 
-    async def read(connection: Connection) -> AccessRequest:
-        request = await access_requests.read(connection, options.id, await assignments.now(connection))
-        return shown_request(request, (await access_requests.decisions(connection, [request.id]))[request.id])
+    Raises NotFound, PolicyError, SchemaError and Unavailable.
+    """
+
+    async def read(database: Database) -> AccessRequest:
+        async with database.snapshot() as connection:
+            now = await assignments.now(connection)
+            request = await access_requests.read(connection, options.id, now)
+            decided = (await access_requests.decisions(connection, [request.id]))[request.id]
+        if request.state != "pending":
+            return shown_request(request, decided)
+        live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))
+        await live.load(database)
+        async with database.snapshot() as connection:
+            effect = await effect_of(connection, live.current, live.invariants, request, now)
+        return shown_request(request, decided, effect)
 
     with reachable(load(environ)) as settings:
-        request = with_connection(settings, read)
+        request = with_database(settings, read)
     show(options, request, lambda: _lines(request))
 
 
@@ -97,6 +113,9 @@ def _lines(request: AccessRequest) -> Iterator[str]:
         "closed": request.closed and f"by {request.closed.user_name}: {request.closed.reason}",
     }
     yield from aligned([(name, str(fact)) for name, fact in facts.items() if fact is not None])
+    yield from (f"would break: {statement}" for statement in request.breaks or ())
+    if request.held is not None:
+        yield f"holds already: {', '.join(request.held) or 'nothing of what the role gives'}"
     for number, stage in enumerate(request.stages, 1):
         yield f"stage {number}: {stage.counted} of {stage.approvals} who hold {stage.code}"
     for decision in request.decisions:

@@ -1,6 +1,6 @@
 """Requests for roles: ``/api/access-request``."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Annotated
@@ -13,9 +13,11 @@ from service.administration.access_requests.effects import Effect
 from service.administration.access_requests.requests import AccessRequests, Asked
 from service.administration.unit_of_work import Saved
 from service.authz.engine.rules import ACCOUNT, APPROVE
+from service.authz.proof.batch_decider import BatchDecider
 from service.endpoints.request_rules import Stage
 from service.errors import Conflict, NotFound
 from service.kernel.account_acts import READ_REQUESTS
+from service.kernel.identity import codes_asked
 from service.kernel.request_objects import is_for_others, role_of
 from service.kernel.value_rules import REASON, bounds_of
 from service.records import access_requests, access_tasks
@@ -192,21 +194,31 @@ class AccessRequestEndpoint:
         if context.decide(ACCOUNT, READ_REQUESTS).allowed:
             return None
         policy = context.policy
-        names: Collection[str] = () if policy is None else policy.rules.objects(APPROVE)
+        if policy is None:
+            return Visible(context.user.user_id, ())
         # Of stages alone: everybody passes that approvers need not be able to grant.
-        stages = filter(is_for_others, names)
-        mine = {role_of(name) for name in stages if context.decide(APPROVE, name).allowed}
+        stages = filter(is_for_others, policy.rules.objects(APPROVE))
+        decider, held = BatchDecider(policy), codes_asked(context.user)
+        mine = {role_of(name) for name in stages if decider.opens(APPROVE, name, held)}
         return Visible(context.user.user_id, mine)
 
     async def answered(
-        self, context: RequestContext, connection: Connection, request: access_requests.AccessRequest
+        self,
+        context: RequestContext,
+        connection: Connection,
+        request: access_requests.AccessRequest,
+        decided: Sequence[AccessDecision] | None = None,
     ) -> AccessRequest:
-        """Return a request with what was decided about it, and what it would do to give the role."""
-        decided = await access_requests.decisions(connection, [request.id])
+        """Return a request with what was decided about it, and what it would do to give the role.
+
+        What is stored was ``decided``, if that is left out.
+        """
+        if decided is None:
+            decided = (await access_requests.decisions(connection, [request.id]))[request.id]
         policy = context.policy
         effect = None if policy is None else await self.requests.effect(connection, policy, request)
         submitted = await access_tasks.submitters(connection, [request.id])
-        return shown_request(request, decided[request.id], effect, submitted.get(request.id))
+        return shown_request(request, decided, effect, submitted.get(request.id))
 
 
 class AccessRequestList(AccessRequestEndpoint):
@@ -296,7 +308,7 @@ class DecisionAboutRequest(AccessRequestEndpoint):
         """
         saved = await self.requests.decide(context.write, id, body.given(), self.visible(context))
         async with self.database.snapshot() as connection:
-            return await self.answered(context, connection, saved.record)
+            return await self.answered(context, connection, *saved.record)
 
 
 class ClosingOfEmergency(AccessRequestEndpoint):

@@ -1,7 +1,7 @@
 """The caller's own account, and what the caller may call: ``/api/user/info``, ``profile``, ``operations``."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated
 
@@ -19,6 +19,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
 from service.records import accounts as users
+from service.records import assignments
 from service.records.database.transactions import Database
 from service.records.user_list import UserValues, read_all
 from service.web.messages.context import RequestContext
@@ -33,13 +34,23 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.preconditions import answer_tag, content_tag, unchanged, version_tag
 from service.web.messages.record_schemas import answer_of, body_of
-from service.web.messages.schema import Id, Revision, Schema, UpdatedBy
+from service.web.messages.schema import Id, Moment, Revision, Schema, UpdatedBy
 from service.web.openapi.document import shown_path
 from service.web.requests.routes import Routes
 
 
+class RoleEnd(Schema):
+    """A role of the caller that ends by itself, and when."""
+
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    until: Moment
+
+
 class UserInfo(Schema):
-    """The caller's own account, with the current roles and permission codes."""
+    """The caller's own account, with the current roles and permission codes.
+
+    `endings` are of the roles that end by themselves, the first to end first.
+    """
 
     user_id: Id
     user_name: Annotated[str, Meta(examples=["admin"])]
@@ -48,6 +59,7 @@ class UserInfo(Schema):
     avatar: str | None
     roles: Annotated[list[str], Meta(examples=[["super"]])]
     permissions: Annotated[list[str], Meta(examples=[["*"]])]
+    endings: list[RoleEnd]
 
 
 class Info:
@@ -63,10 +75,13 @@ class Info:
     async def on_get(self, context: RequestContext) -> UserInfo:
         """Read the caller's own account."""
         async with self._database.transaction() as connection:
-            info = await users.info(connection, context.user.user_id, self._instant())
+            now = self._instant()
+            info = await users.info(connection, context.user.user_id, now)
+            ends = await assignments.endings(connection, context.user.user_id, now)
         if info is None:  # deleted while the token was valid
             raise RefreshRequired
-        return UserInfo.of(info if context.user.key_id is None else _by_key(info, context.user))
+        shown = info if context.user.key_id is None else _by_key(info, context.user)
+        return UserInfo(**asdict(shown), endings=[RoleEnd.of(each) for each in ends])
 
 
 def _by_key(info: users.Info, caller: Caller) -> users.Info:

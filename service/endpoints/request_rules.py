@@ -114,7 +114,7 @@ class RuleOfRole(RecordEndpoint[Changes]):
     @operation.dry_run
     @operation.publishes
     @operation.logged("role", "let nobody ask for it", "DELETE")
-    @operation.refuses(NotFound, PreconditionFailed)
+    @operation.refuses(NotFound, Conflict, PreconditionFailed)
     async def on_delete(self, context: RequestContext, id: int) -> Published:
         """Let a role no longer be asked for, by the rules of an edit."""
         saved = await self.changes.make(

@@ -20,7 +20,7 @@ from service.evaluation.questions import Asked
 from service.kernel.account_acts import submitting
 from service.kernel.clock import from_seconds
 from service.kernel.codes import HeldCodes
-from service.kernel.cooperative_yield import cooperatively
+from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller, words_asked
 from service.kernel.request_objects import ask
 from service.settings import Auth
@@ -88,11 +88,13 @@ class RequestableDenials:
             return None
         satisfied = words_asked(subject, self._now())
         given = sorted(await self._roles.open_to(policy, subject), key=lambda each: (len(each[1]), each[0]))
-        for role_code, more in cooperatively(given):
+        yielding = CooperativeYield()
+        for role_code, more in given:
             held = HeldCodes(subject.held.codes.union(more))
             proved = policy.judge(ASSURANCE, assured(REQUEST, ask(role_code)), satisfied).allowed
             if proved and self._answers.of(policy, question, held, satisfied).allowed:
                 return Requestable(role_code, service)
+            await yielding.after_item()
         return None
 
     def bind(self, asking: Caller, question_digest: str, decision_id: str) -> tuple[str, datetime]:

@@ -89,7 +89,7 @@ class NewAccount:
     """An account that a caller may create, by some of the ``UserValues``; what writes new users takes one.
 
     Only ``service/administration/delegation.py``, after asking the policy, and the operator's commands make
-    one. ``made_by`` is the id of the caller, None for the operator.
+    one. ``made_by`` is the id of the caller, or of who made the API key of the caller; None for the operator.
     """
 
     values: Mapping[str, Any]

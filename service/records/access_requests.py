@@ -152,6 +152,11 @@ class Visible:
 SORTS: Final = sorts_of(access_request, "id", "create_time", "deadline", "user_name", "role_code")
 """The columns by which a list of requests can be sorted."""
 
+MOST_PENDING: Final = 20
+"""The most pending requests of an author."""
+MOST_IN_AN_HOUR: Final = 20
+"""The most requests of an author within an hour, whatever has become of them; and the most emergencies."""
+
 ENDED: Final = "access_request_ended"
 """The kind of the notice by which authors hear how their requests have ended."""
 
@@ -181,7 +186,10 @@ def _records(at: datetime) -> RowMapper[AccessRequest]:
 
 
 async def create(connection: AsyncConnection, new: NewRequest) -> AccessRequest:
-    """Write a request; Conflict if another one of its author for the role is pending."""
+    """Write a request; Conflict if another one of its author for the role is pending.
+
+    And if its author has too many pending ones or has asked too often: each is mailed to its approvers.
+    """
     records = _records(new.create_time)
     columns: dict[str, Any] = {name: getattr(new, name) for name in NewRequest.__dataclass_fields__}
     columns |= {name: list(columns[name]) for name in ("stage_codes", "stage_approvals")}
@@ -195,8 +203,22 @@ async def create(connection: AsyncConnection, new: NewRequest) -> AccessRequest:
         given = sa.select(access_request.c.id).where(same, access_request.c.emergency, lasts).limit(1)
         if (other := (await connection.execute(given)).scalar_one_or_none()) is not None:
             raise Conflict("You were given this role already", rule="unique", accessRequestId=other)
+    await _require_few(connection, new)
     written = sa.insert(access_request).values(columns).returning(*records.columns)
     return await records.returned(connection, written)
+
+
+async def _require_few(connection: AsyncConnection, new: NewRequest) -> None:
+    table = access_request.c
+    alike = table.emergency == new.emergency
+    mine = sa.select(table.create_time).where(table.user_id == new.user_id, alike)
+    pending = mine.where(table.state == "pending").offset(MOST_PENDING - 1).limit(1)
+    if (await connection.execute(pending)).scalar_one_or_none() is not None:
+        raise Conflict(f"{MOST_PENDING} requests of yours are pending: withdraw one of them", rule="limit")
+    earlier = mine.order_by(table.id.desc()).offset(MOST_IN_AN_HOUR - 1).limit(1)
+    at = (await connection.execute(earlier)).scalar_one_or_none()
+    if at is not None and at > new.create_time - timedelta(hours=1):
+        raise Conflict(f"You have asked {MOST_IN_AN_HOUR} times within an hour: ask later", rule="limit")
 
 
 async def read(
@@ -342,9 +364,11 @@ async def beginning(connection: AsyncConnection, at: datetime) -> list[int]:
     return list((await connection.execute(chosen)).scalars())
 
 
-async def open_emergencies(connection: AsyncConnection) -> list[OpenEmergency]:
-    """Return the emergencies that nobody has closed, the oldest first."""
+async def open_emergencies(connection: AsyncConnection, role_id: int | None = None) -> list[OpenEmergency]:
+    """Return the emergencies that nobody has closed, of all roles or of one, the oldest first."""
     chosen = sa.select(*_OPEN.columns).where(IS_OPEN).order_by(access_request.c.id)
+    if role_id is not None:
+        chosen = chosen.where(access_request.c.role_id == role_id)
     return await _OPEN.all(connection, chosen)
 
 

@@ -116,6 +116,24 @@ def changes_at(user_id: sa.ColumnElement[int], at: sa.ColumnElement[datetime]) -
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """A role that a user has now, and when its last assignment that is in force ends."""
+
+    role_code: str
+    until: datetime
+
+
+async def endings(connection: AsyncConnection, user_id: int, at: datetime | None = None) -> list[Ending]:
+    """Return the enabled roles of a user at ``at`` that end by themselves, the first to end first."""
+    until = sa.func.max(user_role.c.valid_until).label("until")
+    held = sa.select(role.c.role_code, until).join_from(user_role, role, role.c.id == user_role.c.role_id)
+    held = held.where(user_role.c.user_id == user_id, role.c.enabled, in_force(instant(at)))
+    ends = held.group_by(role.c.role_code).having(sa.func.bool_and(user_role.c.valid_until.is_not(None)))
+    rows = await connection.execute(ends.order_by(until, role.c.role_code))
+    return [Ending(row.role_code, row.until) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
 class Given:
     """A role to assign: ``valid_from`` None from now on, ``valid_until`` None without an end."""
 

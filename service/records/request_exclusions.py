@@ -17,7 +17,7 @@ from service.records.access_requests import IS_OPEN
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.of_users import account_token
 from service.records.schema.requests import access_request, access_request_exclusion
-from service.records.schema.rights import menu, role, role_menu, user, user_role
+from service.records.schema.rights import api_key, menu, role, role_menu, user, user_role
 
 Why: TypeAlias = Literal["account", "codes", "credentials"]
 """What the author of a request made or gave: the account, codes by which it decides, or a way to log in."""
@@ -113,6 +113,12 @@ async def made_by_circle(connection: AsyncConnection, author_id: int) -> list[in
     made = sa.select(user.c.id).where(user.c.made_by == author_id).cte("made", recursive=True)
     made = made.union(sa.select(user.c.id).join(made, user.c.made_by == made.c.id))
     return list((await connection.execute(sa.select(made.c.id).order_by(made.c.id))).scalars())
+
+
+async def owners_of_keys(connection: AsyncConnection, user_ids: Collection[int]) -> list[int]:
+    """Return the ids of the accounts for which one of these users has made an API key."""
+    keys = sa.select(api_key.c.user_id).where(api_key.c.created_by.in_(list(user_ids)))
+    return list((await connection.execute(keys.distinct())).scalars())
 
 
 async def owners_of_links(connection: AsyncConnection, user_ids: Collection[int]) -> list[int]:

@@ -160,6 +160,18 @@ async def test_what_nobody_has_approved_expires_when_it_was_to_begin(
     assert await settled(house, database) == "0 of 0 roles given, 1 requests expired, 1 authors told"
 
 
+async def test_a_dry_run_of_an_approval_counts_it_and_saves_nothing(house: Inside) -> None:
+    heron, kestrel = await people(house)
+    request = await asked(heron, **{"from": after(3600)})
+    body = {"decision": "approve", "reason": "As agreed"}
+
+    tried = await kestrel.ask("POST", f"{ASKED}/{request['id']}/decision?dryRun=true", body)
+
+    made = tried.json["data"]
+    assert (made["stages"][0]["counted"], made["decisions"][0]["userName"]) == (1, "kestrel")
+    assert (await shown(house, request))["decisions"] == []
+
+
 async def test_one_denial_ends_what_waits_for_its_beginning(house: Inside) -> None:
     _heron, _kestrel, request = await approved(house)
     crane = await member(house, "crane", "system:user:list")

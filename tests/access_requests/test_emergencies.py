@@ -12,7 +12,8 @@ from service.diagnosis.examination import examine
 from service.diagnosis.findings import Finding
 from service.settings import load
 from tests.access_requests.test_beginnings import SECRET
-from tests.access_requests.test_requests import ASKED, ONE, ask, asked, ruled
+from tests.access_requests.test_limits import emergencies
+from tests.access_requests.test_requests import ASKED, ONE, ask, asked, execute, ruled
 from tests.doctor.conftest import no_routes
 from tests.factors.conftest import SETTINGS, Person
 from tests.support.databases import NewDatabase
@@ -160,6 +161,43 @@ async def test_no_second_emergency_lengthens_the_first_one(site: Inside) -> None
     again = await ask(await heron.log_in())
 
     assert (again.status, again.json["accessRequestId"]) == (409, request["id"])
+
+
+async def test_emergencies_of_a_person_have_a_limit_of_their_own(site: Inside) -> None:
+    await ruled(site, "system:file:list", **STRONG)
+    heron = await strong(site, "heron-1")
+    await emergencies(site, heron)
+
+    refused = await ask(heron)
+
+    assert (refused.status, refused.json["rule"]) == (409, "limit")
+
+
+async def test_while_it_is_open_its_rule_and_who_may_close_it_stay_as_they_are(site: Inside) -> None:
+    _, kestrel, request = await given(site)
+    role = request["roleId"]
+    rule = f"/api/role/{role}/request-rule"
+    stored = await site.data("GET", rule)
+    body = {name: stored[name] for name in ("requestableBy", "stages", "pendingTimeout", "reasonRequired")}
+    body |= STRONG | {"assurance": stored["assurance"], "maxDuration": stored["maxDuration"]}
+    others = body | {"stages": [{"code": "system:menu:list", "approvals": 1}]}
+
+    refused = [await site.ask("DELETE", rule), await site.ask("PUT", rule, others)]
+    refused.append(await site.ask("PUT", rule, body | {"grantNeeded": True}))
+    ended = await site.ask("PUT", rule, body | {"emergency": False})
+    await execute(
+        site, "UPDATE sys.user_role SET valid_until = now() WHERE role_id = %s AND source = 'request'", role
+    )
+    await execute(site, "DELETE FROM sys.user_role WHERE role_id = %s AND source = 'direct'", role)
+    refused.append(await site.ask("DELETE", f"/api/role/{role}"))
+
+    named = [(each.status, each.json["rule"], each.json["accessRequestId"]) for each in refused]
+    assert named == [(409, "in_use", request["id"])] * 4
+    assert "heron-1" in refused[0].json["detail"]
+    assert ended.status == 200, ended.json
+    assert (await close(kestrel, request)).status == 200
+    assert (await site.ask("DELETE", rule)).status == 200
+    assert (await site.ask("DELETE", f"/api/role/{role}")).status == 200
 
 
 async def test_what_is_no_emergency_is_not_closed(site: Inside) -> None:

@@ -286,3 +286,95 @@ async def test_who_is_behind_no_request_costs_a_single_statement(house: Inside) 
 
     # One in each of the two transactions.
     assert sum("sys.access_request" in statement for statement in statements) == 2
+
+
+async def key_of_program(house: Inside, maker: Member) -> Member:
+    """Return a service account of the administrator that may do everything, by a key that ``maker`` made."""
+    account = {"userName": "program", "nickName": "Program", "kind": "service"}
+    user_id = (await house.data("POST", "/api/user", account))["id"]
+    role_id = await role_with(house, "everything", "*")
+    await house.data("POST", f"/api/user/{user_id}/roles", {"roleId": role_id})
+    key = (await send(maker, "POST", f"/api/user/{user_id}/keys", {"name": "job"}))["key"]
+    return Member(house, user_id, role_id, "program", key)
+
+
+async def begun(house: Inside, author: Member, request_id: int) -> None:
+    """Exclude from a request that was written past the service whom it would begin without."""
+    database = Database(house.database_url)
+    async with database.transaction() as connection:
+        await exclusions.begin(connection, author.user_id, request_id)
+    await database.close()
+
+
+async def test_deleting_the_maker_of_an_account_hides_nobody_behind_it(house: Inside) -> None:
+    author, request_id = await asked(house)
+    child, grandchild = await member(house, "child"), await member(house, "grandchild")
+    made = "UPDATE sys.user SET made_by = %s WHERE id = %s"
+    await query(house, made, author.user_id, child.user_id)
+    await query(house, made, child.user_id, grandchild.user_id)
+
+    await house.data("DELETE", f"/api/user/{child.user_id}")
+    await begun(house, author, request_id)
+
+    assert await excluded(house) == {"grandchild": "account"}
+
+
+async def test_an_account_made_by_the_operator_stays_of_its_maker_when_that_one_is_deleted(
+    house: Inside,
+) -> None:
+    child, grandchild = await member(house, "child"), await member(house, "grandchild")
+    await query(house, "UPDATE sys.user SET made_by = %s WHERE id = %s", child.user_id, grandchild.user_id)
+
+    await house.data("DELETE", f"/api/user/{child.user_id}")
+
+    stored = await query(house, "SELECT made_by FROM sys.user WHERE id = %s", grandchild.user_id)
+    assert stored == [(child.user_id,)]
+
+
+async def test_what_the_author_does_by_an_api_key_from_before_the_request_excludes(house: Inside) -> None:
+    author, request_id = await asked(house)
+    program = await key_of_program(house, author)
+    await query(house, "DELETE FROM sys.access_request_exclusion")
+    await begun(house, author, request_id)
+    friend = await member(house, "friend", STAGE)
+
+    await send(program, "PUT", f"/api/user/{friend.user_id}/password", {"newPassword": "quite long 4711"})
+    await send(program, "POST", "/api/user", EGRET)
+
+    assert await excluded(house) == {"program": "credentials", "friend": "credentials", "egret": "account"}
+
+
+async def test_an_account_made_by_an_api_key_is_of_who_made_the_key(house: Inside) -> None:
+    author = await member(house, "author", "*")
+    program = await key_of_program(house, author)
+
+    egret = await send(program, "POST", "/api/user", EGRET)
+
+    assert await query(house, "SELECT made_by FROM sys.user WHERE id = %s", egret["id"]) == [
+        (author.user_id,)
+    ]
+
+
+async def test_reading_the_factors_of_somebody_takes_nothing_over(house: Inside) -> None:
+    author, _ = await asked(house)
+    friend = await member(house, "friend", STAGE)
+
+    await send(author, "GET", f"/api/user/{friend.user_id}/factors")
+
+    assert await excluded(house) == {}
+
+
+async def test_asking_and_withdrawing_look_at_nobodys_codes(
+    house: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    author, request_id = await asked(house)
+    looked: list[Any] = []
+
+    async def grounds(*given: Any) -> list[Any]:
+        looked.append(given)
+        return []
+
+    monkeypatch.setattr(request_exclusions, "grounds", grounds)
+    await send(author, "DELETE", f"/api/access-request/{request_id}")
+
+    assert looked == []

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 
+from service.records import access_requests
 from tests.access_requests.test_requests import ASKED, ONE, after, ask, asked, decide, execute, ruled, state
 from tests.support.inside import Inside
-from tests.support.members import Member, member
+from tests.support.members import Member, member, query
 
 pytestmark = pytest.mark.anyio
 
@@ -135,3 +137,102 @@ async def test_from_and_until_of_what_was_approved_are_those_of_the_assignment(h
     assert (request["from"], request["until"]) == (None, None)
     assert (approved["until"], approved["duration"]) == (end, request["duration"])
     assert approved["from"] == approved["endTime"]
+
+
+async def test_an_author_asks_twenty_times_an_hour_whatever_becomes_of_it(house: Inside) -> None:
+    await ruled(house)
+    heron, _ = await people(house)
+    for _ in range(access_requests.MOST_IN_AN_HOUR):
+        request = await asked(heron)
+        assert (await heron.ask("DELETE", f"{ASKED}/{request['id']}")).status == 200
+
+    refused = await ask(heron)
+
+    assert (refused.status, refused.json["rule"]) == (409, "limit")
+
+
+async def test_an_author_has_at_most_twenty_pending_requests(house: Inside) -> None:
+    await ruled(house)
+    heron, _ = await people(house)
+    await execute(
+        house,
+        "INSERT INTO sys.access_request (user_id, user_name, role_id, role_code, duration,"
+        " asked_decision_id, stage_codes, stage_approvals, grant_needed, create_time, deadline)"
+        " SELECT %s, 'heron-1', 1000000 + n, 'r' || n, 60, 'd', '{a}', '{1}', true,"
+        " now() - interval '1 day', now() + interval '1 day' FROM generate_series(1, %s) n",
+        heron.user_id,
+        access_requests.MOST_PENDING,
+    )
+
+    refused = await ask(heron)
+    await execute(house, "DELETE FROM sys.access_request WHERE role_code = 'r1'")
+
+    assert (refused.status, refused.json["rule"]) == (409, "limit")
+    assert (await ask(heron)).status == 201
+
+
+async def test_many_approvers_with_different_codes_cost_few_statements(house: Inside) -> None:
+    await ruled(house, "system:file:list")
+    heron = await member(house, "heron-1")
+    codes = ["system:role:list", "system:menu:list", "system:file:list"]
+    for number in range(8):
+        more = [code for place, code in enumerate(codes) if number >> place & 1]
+        await member(house, f"kestrel-{number}", "system:user:list", *more)
+    statements: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_others: Any) -> None:
+        statements.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        request = await asked(heron)
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+
+    notices = (
+        "SELECT count(*) FROM sys.notice WHERE kind = 'access_request_made' AND facts ->> 'request' = %s"
+    )
+    assert await query(house, notices, str(request["id"])) == [
+        (5,)
+    ]  # the administrator, and four who can grant the role
+    assert sum("DISTINCT" in each and "role_menu" in each for each in statements) < 5
+
+
+@pytest.mark.parametrize("field", ["reason", "ticket", "decisionId"])
+async def test_those_who_decide_can_see_all_that_a_request_says(house: Inside, field: str) -> None:
+    await ruled(house)
+    heron, _ = await people(house)
+
+    answer = await ask(heron, **{field: "paid\u202edaily"})
+
+    assert (answer.status, answer.fields) == (422, [field])
+
+
+@pytest.mark.parametrize("reason", [" \n", "agreed\u202e"])
+async def test_a_decision_says_why_in_characters_that_can_be_seen(house: Inside, reason: str) -> None:
+    await ruled(house)
+    heron, kestrel = await people(house)
+    request = await asked(heron)
+
+    answer = await decide(kestrel, request, reason=reason)
+
+    assert (answer.status, answer.fields, await state(house, request)) == (422, ["reason"], "pending")
+
+
+async def emergencies(house: Inside, author: Member) -> None:
+    """Write as many emergencies of the author, which gave nothing, as there may be within an hour."""
+    written = (
+        "INSERT INTO sys.access_request (user_id, user_name, role_id, role_code, duration, emergency, state,"
+        " end_time, asked_decision_id, stage_codes, stage_approvals, grant_needed, create_time, deadline)"
+        " SELECT %s, 'a', 1000000, 'r', 60, true, 'failed', now(), 'd', '{a}', '{1}', true, now(), now()"
+        " FROM generate_series(1, %s)"
+    )
+    await execute(house, written, author.user_id, access_requests.MOST_IN_AN_HOUR)
+
+
+async def test_emergencies_do_not_count_among_other_requests(house: Inside) -> None:
+    await ruled(house)
+    heron, _ = await people(house)
+    await emergencies(house, heron)
+
+    assert (await ask(heron)).status == 201

@@ -148,3 +148,12 @@ async def test_without_mail_an_address_is_set_at_once_and_unconfirmed(house: Ins
     assert (saved["email"], saved["emailVerified"]) == ("admin@example.org", False)
     answer = await house.ask("POST", "/api/user/profile/email/verification")
     assert (answer.status, answer.json["code"]) == (409, "mail_not_configured")
+
+
+async def test_a_link_to_an_address_that_somebody_else_has_set_is_of_that_one(mailing: Mailing) -> None:
+    person = await mailing.person()
+    await mailing.site.data("PATCH", f"/api/user/{person.id}", {"email": "of-another@example.com"})
+
+    made = "SELECT created_by FROM sys.account_token WHERE user_id = %s AND purpose = 'address'"
+
+    assert mailing.execute(made, person.id) == [(1,)]

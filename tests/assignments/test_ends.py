@@ -146,3 +146,21 @@ async def test_the_command_lists_what_ends_soon(house: Inside, tmp_path: Path) -
     assert "stands in" in shown
     assert "heron" not in portcullis(tmp_path, "policy", "ending", "--within", "12h", **stores).output
     assert portcullis(tmp_path, "policy", "ending", "--within", "soon", **stores).status == 2
+
+
+async def test_people_read_when_their_own_roles_end_and_no_role_that_they_keep(house: Inside) -> None:
+    first = await house.data("GET", "/api/user/info")
+    late, early = assigned(house, 1, DAY), assigned(house, 1, 1)
+    assigned(house, 1, 2, role="admin")
+    ends: dict[int, datetime] = dict(
+        execute(house, "SELECT id, valid_until FROM sys.user_role WHERE user_id = 1")
+    )
+
+    read = (await house.data("GET", "/api/user/info"))["endings"]
+    execute(house, "UPDATE sys.user_role SET valid_until = NULL WHERE id = %s", early)
+    kept = (await house.data("GET", "/api/user/info"))["endings"]
+
+    assert first["endings"] == []
+    assert [each["roleCode"] for each in read] == ["admin", "auditor"]
+    assert read[1]["until"] == rfc3339(ends[late])
+    assert [each["roleCode"] for each in kept] == ["admin"]

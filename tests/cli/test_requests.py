@@ -80,12 +80,15 @@ def site(
 def test_a_user_decides_by_the_password_at_the_input_and_the_request_is_shown(site: Site) -> None:
     number = site.asked()
 
+    waiting = site.run("show", str(number))
     decided = site.decide(number, "approve", "kestrel", ADMINISTRATOR_PASSWORD)
     shown = site.run("show", str(number))
     listed = json.loads(site.run("list", "--json", "--state", "approved").output)
 
     line = f"Access request {number} for the role heron is approved.\n"
     assert (decided.status, decided.output, decided.errors) == (0, line, "")
+    assert "holds already: nothing of what the role gives" in waiting.output
+    assert "holds already" not in shown.output
     assert "kestrel: approve, As agreed (" in shown.output
     assert "stage 1: 1 of 1 who hold system:user:list" in shown.output
     assert "\x1b" not in shown.output

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
 from playwright.sync_api import expect
 
+from service.embedded import EmbeddedStores
 from tests.console.house import House
 from tests.console.test_assignments import typed
 from tests.console.test_roles import stored
+from tests.console.test_step_up import Guarded
 from tests.console.test_users import button, headed
-from tests.console.visits import Visit, settled
+from tests.console.visits import Visit, new_context, settled
 
 FIRST, SECOND = "system:user:list", "system:menu:list"
 STAGES = [{"code": FIRST, "approvals": 1}, {"code": SECOND, "approvals": 1}]
@@ -27,6 +31,15 @@ RULE: dict[str, Any] = {
 }
 LASTS = 12
 """Seconds that a role is given for: enough to work, and not long to wait for."""
+
+
+STATEMENTS = """\
+statements:
+  - name: apart-in-menus
+    reason: two pairs of eyes
+    no_user_holds: ["system:menu:create", "system:menu:delete"]
+    except_roles: [super, admin]
+"""
 
 
 def ruled(house: House, role: str, *codes: str, **changes: Any) -> int:
@@ -325,3 +338,103 @@ def test_how_a_role_is_asked_for_is_set_changed_and_ended_on_the_page_of_the_rol
     button(dialogs, "Let nobody ask").click()
     expect(main).to_contain_text("Nobody can ask for this role")
     assert house.api.get(rule).status_code == 404
+
+
+def test_an_emergency_gives_the_role_at_once_is_told_and_somebody_else_closes_it(
+    visitor: Callable[[], Visit], house: House
+) -> None:
+    ruled(house, "serin", "system:role:list", stages=STAGES[:1], emergency=True, assurance="two-factors")
+    house.member("siskin")
+    house.member("linnet", FIRST)
+    author, approver = visitor(), visitor()
+    page, theirs = author.page, approver.page
+    author.sign_in("siskin", "/access-requests/new?roleCode=serin")
+    recovery = Guarded(author, "siskin", house.log_in("siskin")["accessToken"]).enrol()
+    page.get_by_label("Reason").fill("The database is down")
+    button(page, "Preview").click()
+    proof = page.get_by_role("dialog", name="Confirm that it is you")
+    button(proof, "Use a recovery code").click()
+    proof.get_by_label("Recovery code").fill(recovery[0])
+    page.keyboard.press("Enter")
+    asked_for = page.get_by_role("dialog", name="Ask for the role serin?")
+    expect(asked_for).to_contain_text("you get the role at once")
+    button(asked_for, "Ask").click()
+    headed(page, "serin for siskin")
+    expect(page.locator("h1 + .badges")).to_have_text(re.compile("Approved.*Emergency.*To be closed"))
+    expect(button(page, "Close the emergency")).to_have_count(0)
+
+    approver.sign_in("linnet", "/account/notices")
+    theirs.get_by_role("row").get_by_role("link", name=re.compile("^siskin was given the role serin")).click()
+    headed(theirs, "serin for siskin")
+    approver.axe()
+    button(theirs, "Close the emergency").click()
+    closing = theirs.get_by_role("dialog", name="Close the emergency of siskin with serin?")
+    closing.get_by_label("Reason").fill("The database was down indeed")
+    approver.axe()
+    button(closing, "Close the emergency").click()
+    expect(theirs.locator("h1 + .badges")).not_to_contain_text("To be closed")
+    expect(button(theirs, "Close the emergency")).to_have_count(0)
+    expect(theirs.get_by_role("list", name="What happened")).to_contain_text(
+        "linnet closed the emergency: The database was down indeed"
+    )
+
+
+def test_a_role_with_a_later_beginning_waits_when_all_have_approved_and_is_given_by_the_job(
+    visit: Visit, house: House
+) -> None:
+    ruled(house, "redstart", "system:role:list", stages=STAGES[:1])
+    house.member("wheatear")
+    house.member("stonechat", FIRST)
+    begins = datetime.now(UTC) + timedelta(hours=1)
+    made = asked(house, "wheatear", "redstart", **{"from": begins.isoformat()})
+    page, dialogs = visit.page, visit.page.get_by_role("dialog")
+    visit.sign_in("stonechat", f"/access-requests/{made['id']}")
+    button(page, "Approve").click()
+    dialogs.get_by_label("Reason").fill("From then on")
+    button(dialogs, "Preview").click()
+    expect(dialogs.last).to_contain_text("all stages have passed. The role begins at")
+    button(dialogs.last, "Approve").click()
+    expect(page.get_by_role("list", name="What happened").get_by_role("listitem").last).to_contain_text(
+        "The role begins, if all who have approved may still do so"
+    )
+    expect(page.locator("h1 + .badges")).to_have_text("Waiting")
+
+    earlier = "UPDATE sys.access_request SET valid_from = now() - interval '1 minute' WHERE id = %s"
+    house.execute(earlier, made["id"])
+    assert house.api.post("/api/jobs/access-requests/run").status_code == 200
+    expect(page.locator("h1 + .badges")).to_have_text("Waiting")
+    house.wait_for_log("operation", module="access-request", target="user:wheatear")
+    page.reload()
+    visit.sign_in("stonechat", f"/access-requests/{made['id']}")
+    expect(page.locator("h1 + .badges")).to_have_text("Approved")
+    expect(page.get_by_role("list", name="What happened")).to_contain_text("wheatear got the role")
+
+
+def test_an_approver_reads_what_the_author_holds_already_and_which_statement_would_break(
+    stores: EmbeddedStores, published_template: str, house: House, tmp_path: Path
+) -> None:
+    stated = tmp_path / "stated.yaml"
+    stated.write_text(STATEMENTS, "utf-8")
+    own = House(stores, published_template, PORTCULLIS_POLICY__INVARIANTS=str(stated))
+    try:
+        own.browser = house.browser
+        ruled(own, "dunnock", "system:menu:create", "system:file:list", stages=STAGES[:1])
+        own.member("accentor", "system:menu:delete", "system:file:list")
+        own.member("nuthatch", FIRST)
+        made = asked(own, "accentor", "dunnock")
+        visit = Visit(own, new_context(own))
+        visit.sign_in("nuthatch", f"/access-requests/{made['id']}")
+        change = visit.page.locator(
+            "section.card", has=visit.page.get_by_role("heading", name="What it changes")
+        )
+        expect(change).to_contain_text("accentor holds already:system:file:list")
+        expect(change.get_by_role("listitem").filter(has_text="apart-in-menus")).to_contain_text("accentor")
+        visit.axe()
+        button(visit.page, "Approve").click()
+        visit.page.get_by_label("Reason").fill("As agreed")
+        button(visit.page.get_by_role("dialog"), "Preview").click()
+        foreseen = visit.page.get_by_role("dialog").last
+        expect(foreseen).to_contain_text("It would be refused, since it breaks the invariant apart-in-menus")
+        assert visit.troubles == []
+    finally:
+        own.end()

@@ -50,7 +50,7 @@ def caller(*codes: str, user_id: int = 1) -> Caller:
 ROOT = caller("*")
 
 
-async def untold(_connection: Connection, _before: User | None, _after: User) -> None:
+async def untold(_connection: Connection, _before: User | None, _after: User, _by: int | None) -> None:
     """Send no mail."""
 
 

@@ -119,6 +119,8 @@ def test_only_the_delegation_check_compares_the_codes_of_callers_and_users() -> 
         ("role_rights.reach_of_roles", "administration/delegation"),
         # What approvers of a request need; it excludes people, and opens nothing.
         ("role_rights.reach_of_roles", "administration/access_requests/exclusions"),
+        # To whom it is told that a request waits: what they decide is asked of the delegation check.
+        ("role_rights.reach_of_roles", "administration/access_requests/counting"),
     }
 
 

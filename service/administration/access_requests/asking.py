@@ -7,6 +7,7 @@ from typing import Any, Final
 from service.authz.engine.policy import Decision
 from service.errors import ValidationFailed
 from service.kernel.identity import Caller
+from service.kernel.value_rules import REASON, TextRule
 from service.records import request_rules
 from service.records.access_requests import AccessRequest, NewRequest
 from service.records.database.transactions import Connection
@@ -16,6 +17,12 @@ LONGEST: Final = "longest"
 """As a ``duration``: as long as the rule allows."""
 NO_ROLE: Final = "There is no such role that can be asked for"
 _AHEAD: Final = timedelta(days=366)
+_TEXTS: Final = {
+    "reason": ("reason", REASON),
+    "ticket": ("ticket", TextRule(128, "must have at most 128 characters")),
+    "decision_id": ("decisionId", TextRule(64, "must have at most 64 characters")),
+}
+"""The texts of a request, as its body names them, and their rules: those who decide can see all of them."""
 
 
 async def rule_of(connection: Connection, given: Mapping[str, Any]) -> RequestRule:
@@ -56,6 +63,8 @@ def new_request(
         faults.append(("from", f"must be within {_AHEAD.days} days"))
     if rule.reason_required and not (given.get("reason") or "").strip():
         faults.append(("reason", "The role is asked for with a reason only"))
+    texts = ((name, rule, given.get(field)) for field, (name, rule) in _TEXTS.items())
+    faults += [(name, fault) for name, rule, text in texts if text is not None and (fault := rule(text))]
     if faults:
         raise ValidationFailed(*faults)
     return NewRequest(
@@ -84,6 +93,12 @@ def until_of(request: NewRequest, now: datetime) -> datetime:
     if request.valid_until is not None:
         return request.valid_until
     return (request.valid_from or now) + timedelta(seconds=request.duration or 0)
+
+
+def require_reason(reason: str) -> None:
+    """Return when ``reason`` says why somebody decides, in characters that can be seen; refuses it else."""
+    if fault := REASON(reason) or (None if reason.strip() else "must say why"):
+        raise ValidationFailed(("reason", fault))
 
 
 def require_shorter(request: AccessRequest, until: datetime, now: datetime) -> None:

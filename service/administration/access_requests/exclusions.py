@@ -41,12 +41,14 @@ TAKING_OVER: Final = frozenset[Act](
 async def begin(connection: Connection, author_id: int, request_id: int) -> None:
     """Exclude, from a request that is being made, every account that its author made, or those made.
 
-    And accounts of which one of them still has a link: whoever has it sets the password.
+    And accounts of which one of them still has a link or has made an API key: who has the link sets the
+    password, and who has the key acts as the account.
     """
     made = await request_exclusions.made_by_circle(connection, author_id)
     await request_exclusions.exclude(connection, [request_id], made, "account")
-    linked = await request_exclusions.owners_of_links(connection, [author_id, *made])
-    await request_exclusions.exclude(connection, [request_id], linked, "credentials")
+    for owners_of in (request_exclusions.owners_of_links, request_exclusions.owners_of_keys):
+        owners = await owners_of(connection, [author_id, *made])
+        await request_exclusions.exclude(connection, [request_id], owners, "credentials")
 
 
 @dataclass(frozen=True, slots=True)

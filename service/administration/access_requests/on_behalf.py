@@ -63,7 +63,7 @@ class RequestsOnBehalf:
         Raises what ``AccessRequests.ask`` raises besides.
         """
         subject = submission.subject
-        async with self._units.of_rights(write) as unit:
+        async with self._units.of_rights(write, watched=False) as unit:
             unit.check.require_submitting(submission.service)
             now = self.now()
             stored = await role_rights.of_enabled_user(unit.connection, subject.user_id, now)
@@ -109,7 +109,7 @@ class RequestsOnBehalf:
 
         Raises ``UnknownTask``, ``PermissionDenied``, and ``InvalidTaskState`` for one that has ended.
         """
-        async with self._units.of_rights(write) as unit:
+        async with self._units.of_rights(write, watched=False) as unit:
             task = await access_tasks.read(unit.connection, task_id, unit.caller.user_id)
             unit.check.require_submitting(task.service)
             now = self.now()

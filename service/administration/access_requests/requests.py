@@ -10,7 +10,13 @@ import structlog
 
 from service.administration import change_log
 from service.administration.access_requests import exclusions, passing
-from service.administration.access_requests.asking import new_request, require_shorter, rule_of, until_of
+from service.administration.access_requests.asking import (
+    new_request,
+    require_reason,
+    require_shorter,
+    rule_of,
+    until_of,
+)
 from service.administration.access_requests.counting import Approval, approvals_of, approvers_of
 from service.administration.access_requests.effects import Effect, effect_of
 from service.administration.role_demands import require_demands
@@ -76,7 +82,7 @@ class AccessRequests:
         Raises ``ValidationFailed`` with the field that breaks the rule, ``PermissionDenied`` if the caller
         may not ask, and ``Conflict`` if another request for the role is pending.
         """
-        async with self._units.of_rights(write) as unit:
+        async with self._units.of_rights(write, watched=False) as unit:
             unit.check.require_session("request")
 
             def allow(name: str) -> Decision:
@@ -140,7 +146,7 @@ class AccessRequests:
 
     async def cancel(self, write: Write, request_id: int) -> Saved[None]:
         """Withdraw the caller's own request; ``Conflict`` if it has ended."""
-        async with self._units.of_rights(write) as unit:
+        async with self._units.of_rights(write, watched=False) as unit:
             unit.check.require_session("request")
             own = Visible(unit.caller.user_id, ())
             request = await access_requests.read(
@@ -159,8 +165,10 @@ class AccessRequests:
 
     async def decide(
         self, write: Write, request_id: int, given: Mapping[str, Any], visible: Visible | None
-    ) -> Saved[AccessRequest]:
+    ) -> Saved[tuple[AccessRequest, Sequence[AccessDecision]]]:
         """Approve or deny a request; a second decision of the same person changes nothing.
+
+        Returns it with all that is decided about it: of a dry run as it would be.
 
         ``given`` has the ``decision``, its ``reason``, and ``valid_until``, which may shorten what was asked
         for. Raises ``PermissionDenied`` with the layer that denies, ``ValidationFailed``, and ``Conflict`` if
@@ -174,7 +182,7 @@ class AccessRequests:
             known = (await access_requests.decisions(connection, [request_id]))[request_id]
             mine = (each for each in known if each.user_id == unit.caller.user_id)
             if any(each.decision != "close" for each in mine):
-                return Saved(request)
+                return Saved((request, known))
             _require_pending(request)
             made = await self._decision(unit, request, given, now)
             await access_requests.decide(connection, request_id, made)
@@ -186,7 +194,7 @@ class AccessRequests:
                 )
             else:
                 await self._proceed(unit, request, [*known, made], now)
-            return Saved(await access_requests.read(connection, request_id, now))
+            return Saved((await access_requests.read(connection, request_id, now), [*known, made]))
 
     async def close(
         self, write: Write, request_id: int, reason: str, visible: Visible | None
@@ -251,6 +259,7 @@ class AccessRequests:
             raise PermissionDenied("You may not decide about this request", answers[1])
         if not unit.check.ask(APPROVE, without_grant(request.role_code)).allowed:
             await unit.check.require_roles(unit.connection, [request.role_id])
+        require_reason(given["reason"])
         until = given.get("valid_until")
         if until is not None:
             require_shorter(request, until, now)

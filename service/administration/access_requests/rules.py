@@ -7,7 +7,7 @@ from service.administration import change_log
 from service.administration.older_nodes import require_known
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.rules import LOGIN, REQUEST
-from service.errors import NotFound, ValidationFailed
+from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.assurance import challenge_of, words_of
 from service.kernel.clock import from_seconds
 from service.kernel.fields import audited_fields
@@ -33,13 +33,15 @@ async def read(connection: Connection, role_id: int) -> RequestRule:
 async def put(unit: UnitOfWork, role_id: int, values: RuleValues, match: Match) -> RequestRule:
     """Store the rule of a role, in the place of another one.
 
-    Raises ``NotFound``, ``ValidationFailed`` with the field, and ``PermissionDenied`` unless the caller may
-    grant every code of the role and of the stages.
+    Raises ``NotFound``, ``ValidationFailed`` with the field, ``PermissionDenied`` unless the caller may
+    grant every code of the role and of the stages, and ``Conflict`` if other people would close an emergency.
     """
     unit.require_publishing()
     role, before = await _for_change(unit, role_id, match)
     await _require_good(unit.connection, role, values)
     await unit.check.require(values.stage_codes, "A stage is decided by holders of what you do not hold")
+    if before is not None and _closers(before) != _closers(values):
+        await require_closed(unit.connection, role_id)
     await require_known(unit.connection, REQUEST)
     await schema_revision.require_this_version(unit.connection)
     await end_requests(unit, role_id, "The rule of the role has changed")
@@ -49,12 +51,13 @@ async def put(unit: UnitOfWork, role_id: int, values: RuleValues, match: Match) 
 
 
 async def delete(unit: UnitOfWork, role_id: int, match: Match) -> None:
-    """Delete the rule of a role; ``NotFound``, and ``PermissionDenied`` as for ``put``."""
+    """Delete the rule of a role; ``NotFound``, and ``PermissionDenied`` and ``Conflict`` as for ``put``."""
     unit.require_publishing()
     role, before = await _for_change(unit, role_id, match)
     if before is None:
         raise NotFound("Nobody can ask for this role: it has no rule")
     await unit.check.require(before.stage_codes, "A stage is decided by holders of what you do not hold")
+    await require_closed(unit.connection, role_id)
     await end_requests(unit, role_id, "The rule of the role has changed")
     await request_rules.delete(unit.connection, role_id)
     _changed(unit, role, before, None)
@@ -67,6 +70,22 @@ async def _for_change(unit: UnitOfWork, role_id: int, match: Match) -> tuple[Rol
     before = await request_rules.of_role(unit.connection, role_id)
     match(before)
     return role, before
+
+
+def _closers(rule: RuleValues) -> tuple[object, ...]:
+    """Return what a rule says about who closes an emergency: who may decide about a request."""
+    return set(rule.stage_codes), rule.grant_needed
+
+
+async def require_closed(connection: Connection, role_id: int) -> None:
+    """Check that no emergency of the role is open; ``Conflict`` that names the oldest one else.
+
+    The lines by which it is closed are those of the rule: without them nobody could, and with others those
+    whom somebody has chosen afterwards.
+    """
+    for emergency in await access_requests.open_emergencies(connection, role_id):
+        who = f"{emergency.user_name} was given the role in an emergency that nobody has closed"
+        raise Conflict(f"{who}: request {emergency.id}", rule="in_use", accessRequestId=emergency.id)
 
 
 async def end_requests(unit: UnitOfWork, role_id: int, reason: str) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from service.authz.engine.policy import Policy
@@ -10,7 +9,7 @@ from service.authz.engine.rules import REQUEST
 from service.authz.proof.batch_decider import BatchDecider
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
-from service.kernel.cooperative_yield import cooperatively
+from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller
 from service.kernel.request_objects import ask, role_of
 from service.records import roles
@@ -42,12 +41,16 @@ class RequestableRoles:
         decider = BatchDecider(policy)
         decide = any if refused.any_one else all
 
-        def opens(more: Sequence[str]) -> bool:
+        named: list[str] = []
+        yielding = CooperativeYield()
+        for role_code, more in await self.open_to(policy, caller):
             held = HeldCodes(caller.held.codes.union(more))
-            return decide(decider.opens(layer, name, held) for layer, name in refused.objects)
-
-        given = cooperatively(await self.open_to(policy, caller))
-        return list(islice((role for role, more in given if opens(more)), MOST_ROLES))
+            if decide(decider.opens(layer, name, held) for layer, name in refused.objects):
+                named.append(role_code)
+                if len(named) == MOST_ROLES:
+                    break
+            await yielding.after_item()
+        return named
 
     async def open_to(self, policy: Policy, caller: Caller) -> Sequence[tuple[str, Sequence[str]]]:
         """Return the roles that ``caller`` may ask for, with the codes that each gives, by code.

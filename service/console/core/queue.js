@@ -3,14 +3,7 @@
 import { covers } from "../parts/codes.js";
 import * as session from "./session.js";
 
-/**
- * A request as the API answers it; what is `null`, or left out, is not known.
- * @typedef {import("../types/api").AccessRequest & {
- *   breaks?: string[] | null,
- *   held?: string[] | null,
- *   closed?: {userName: string, reason: string, time: string} | null,
- * }} AccessRequest
- */
+/** @typedef {import("../types/api").AccessRequest} AccessRequest */
 
 const LIST = "/api/access-request/list";
 

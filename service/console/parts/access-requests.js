@@ -13,7 +13,7 @@ import { time, timeText } from "./time.js";
 /** @typedef {import("../core/queue.js").AccessRequest} AccessRequest */
 
 const ONE = "/api/access-request/{id}";
-const CLOSING = /** @type {string} */ ("/api/access-request/{id}/closing");
+const CLOSING = "/api/access-request/{id}/closing";
 /** Milliseconds after which what has ended here has ended for the service as well. */
 const SOON = 1000;
 const KINDS = /** @type {Record<string, string>} */ ({
@@ -37,7 +37,7 @@ export function stateOf(request) {
 
 /** Return for how long the role is asked for. @param {AccessRequest} request */
 export function lasting({ duration, until }) {
-  return until ? T.until(timeText(until)) : duration && T.duration(duration);
+  return duration ? T.duration(duration) : until && T.until(timeText(until));
 }
 
 /**
@@ -106,7 +106,7 @@ function approve(page, { id, roleCode: role, userName }) {
       act: (values) =>
         agreed({
           title: T.approveSure(role, userName),
-          more: ({ state }) => h("p", null, state === "approved" ? T.given : T.others),
+          more: (decided) => h("p", null, outlook(decided)),
           confirm: T.approve,
           write: (dryRun) =>
             page.call("POST", `${ONE}/decision`, {
@@ -118,6 +118,13 @@ function approve(page, { id, roleCode: role, userName }) {
     });
     if (made) await done(page, T.approved(role, userName));
   });
+}
+
+/** Return what follows from an approval, by its dry run. @param {AccessRequest} request */
+function outlook({ state, from, stages }) {
+  if (state === "approved") return T.given;
+  const passed = stages.every(({ counted, approvals }) => counted >= approvals);
+  return passed && from ? T.givenLater(timeText(from)) : T.others;
 }
 
 /** @param {Page} page @param {AccessRequest} request */
@@ -178,37 +185,45 @@ export function approvers(stages) {
 export function asked(request) {
   return definition([
     [T.how, lasting(request)],
-    [T.from, time(request.from)],
+    request.state === "approved"
+      ? [T.window, [time(request.from), " – ", time(request.until)]]
+      : [T.from, time(request.from)],
     [T.reason, request.reason && h("q", null, request.reason)],
     [T.ticket, request.ticket],
   ]);
 }
 
 /**
- * Return the own roles that end, each with the time that is left; null if there is none. The service tells
- * everybody their own requests: these are the roles that somebody has by one.
+ * Return the own roles that end, each with the time that is left, and the request that one comes from; null if there
+ * is none.
  * @param {Page} page
  */
 export async function endings(page) {
-  if (!page.may("GET /api/access-request/list")) return null;
+  const { data: own } = await page.call("GET", "/api/user/info");
+  if (own.endings.length === 0) return null;
   const query = { userId: page.me.id, state: "approved", sort: "-id", size: 100 };
-  const { data } = await page.call("GET", "/api/access-request/list", { query });
-  const held = data.items
-    .map((request) => ({ request, end: endOf(request) ?? 0 }))
-    .filter(({ request, end }) => end > Date.now() && page.me.roles.includes(request.roleCode))
-    .sort((a, b) => a.end - b.end);
-  if (held.length === 0) return null;
+  const given = page.may("GET /api/access-request/list")
+    ? (await page.call("GET", "/api/access-request/list", { query })).data.items
+    : [];
+  const held = own.endings.map(({ roleCode, until }) => {
+    const end = Date.parse(until);
+    return {
+      roleCode,
+      end,
+      request: given.find((each) => each.roleCode === roleCode && endOf(each) === end),
+    };
+  });
   return [
     h("p", { class: "help" }, T.endingText),
     definition(
-      held.map(({ request, end }) => [
-        request.roleCode,
+      held.map(({ roleCode, end, request }) => [
+        roleCode,
         [
           countdown(page, end, () => session.hooks.changed()),
           " ",
           h("small", null, "(", time(new Date(end).toISOString()), ")"),
           " ",
-          link(`/access-requests/${request.id}`, T.request),
+          request && link(`/access-requests/${request.id}`, T.request),
         ],
       ]),
     ),

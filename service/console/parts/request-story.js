@@ -100,7 +100,7 @@ function deciding({ userName, decision: verdict, reason, until, stages, decision
     at,
     kind: verdict === "deny" ? "bad" : "good",
     text: [
-      T.steps.decisions[verdict]?.(userName) ?? `${userName}: ${verdict}`,
+      T.steps.decisions[verdict](userName),
       limits.length > 0 && ` (${limits.join(", ")})`,
       quoted(reason),
     ],
@@ -108,14 +108,14 @@ function deciding({ userName, decision: verdict, reason, until, stages, decision
   };
 }
 
-/** Return that an emergency was closed, where no decision tells it. @param {AccessRequest} request @returns {Step[]} */
-function closing({ closed, decisions }) {
-  if (!closed || decisions.some(({ decision: verdict }) => String(verdict) === "close")) return [];
+/** Return that an emergency was closed. @param {AccessRequest} request @returns {Step[]} */
+function closing({ closed }) {
+  if (!closed) return [];
   return [
     {
       at: closed.time,
       kind: "good",
-      text: [T.steps.decisions.close(closed.userName), quoted(closed.reason)],
+      text: [T.steps.closed(closed.userName), quoted(closed.reason)],
     },
   ];
 }

@@ -59,6 +59,7 @@ export const REQUESTS = {
   amount: "For how long",
   end: "Until",
   from: "From",
+  window: "Given",
   fromHelp: "Empty: as soon as it is approved.",
   reasonHelp: "Those who decide read it.",
   ticket: "Ticket",
@@ -104,6 +105,8 @@ export const REQUESTS = {
   approveTitle: (/** @type {string} */ role, /** @type {string} */ user) => `Approve ${role} for ${user}`,
   approveSure: (/** @type {string} */ role, /** @type {string} */ user) => `Approve ${role} for ${user}?`,
   given: "With your approval all stages have passed.",
+  givenLater: (/** @type {string} */ from) =>
+    `With your approval all stages have passed. The role begins at ${from}: all approvals are decided again then.`,
   others: "Others have to approve as well before anything changes.",
   denyTitle: (/** @type {string} */ role, /** @type {string} */ user) => `Deny ${role} for ${user}?`,
   denyText: "One denial ends the request for good.",
@@ -124,11 +127,11 @@ export const REQUESTS = {
     refused: (/** @type {string} */ user) => `${user} was refused`,
     refusedBefore: (/** @type {string} */ user) => `${user} was refused something`,
     asked: (/** @type {string} */ user, /** @type {string} */ role) => `${user} asked for the role ${role}`,
-    decisions: /** @type {Record<string, (user: string) => string>} */ ({
-      approve: (user) => `${user} approved`,
-      deny: (user) => `${user} denied`,
-      close: (user) => `${user} closed the emergency`,
-    }),
+    decisions: {
+      approve: (/** @type {string} */ user) => `${user} approved`,
+      deny: (/** @type {string} */ user) => `${user} denied`,
+    },
+    closed: (/** @type {string} */ user) => `${user} closed the emergency`,
     inStages: (/** @type {readonly number[]} */ stages) =>
       `${stages.length === 1 ? "stage" : "stages"} ${stages.join(", ")}`,
     noLonger: (/** @type {string} */ until) => `no longer than ${until}`,
@@ -147,7 +150,7 @@ export const REQUESTS = {
   decisionId: "Decision",
 
   ending: "Roles that end",
-  endingText: "What you have by a request, and how long it lasts.",
+  endingText: "What you have for a time, and how long it lasts.",
   left: (/** @type {number} */ seconds) => {
     const [days, hours, minutes] = [86_400, 3600, 60].map((size) => Math.floor(seconds / size));
     if (days > 1) return `${count(days, "day", "days")} left`;

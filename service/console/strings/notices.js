@@ -5,6 +5,14 @@
 
 const list = (/** @type {readonly string[] | undefined} */ codes) => (codes ?? []).join(", ");
 
+/** Return how a request has ended, for its author. @param {Facts} facts */
+function ended({ state, until, reason }) {
+  if (state === "approved")
+    return `was approved: you have it until ${new Date(String(until)).toLocaleString()}`;
+  if (state === "expired") return "has expired: nobody approved it in time";
+  return `${state === "denied" ? "was denied" : "has failed"}${reason ? `: ${reason}` : ""}`;
+}
+
 export const NOTICES = {
   title: "Notices",
   caption: "What has happened to your account",
@@ -47,8 +55,9 @@ export const NOTICES = {
         .filter(Boolean)
         .join(" "),
     banned: () => "Your account was banned",
-    access_request_made: ({ account, role }) => `${account} asks for the role ${role}: you may decide`,
-    access_request_ended: ({ role, state }) => `Your request for the role ${role} has ended: it is ${state}`,
+    access_request_made: ({ account, role, reason }) =>
+      `${account} asks for the role ${role}${reason ? ` (${reason})` : ""}: you may decide`,
+    access_request_ended: (facts) => `Your request for the role ${facts.role} ${ended(facts)}`,
     emergency_given: ({ account, role }) =>
       `${account} was given the role ${role} at once, in an emergency: look at it, and close it`,
   }),

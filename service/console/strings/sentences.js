@@ -66,6 +66,7 @@ export const ACTS = {
     "decide about that for {about}",
   ],
   "access-request close an emergency": ["closed an emergency of {about}", "close an emergency of {about}"],
+  "access-request begin": ["began what was approved for {about}", "begin what was approved for {about}"],
   "access-request withdraw a request": ["withdrew a request for {about}", "withdraw a request for {about}"],
   "access-request withdraw a request of another person": [
     "withdrew a request of another person for {about}",

@@ -1685,6 +1685,12 @@ export interface Role {
 
 export type RoleAction = "give" | "take";
 
+/** A role of the caller that ends by itself, and when. */
+export interface RoleEnd {
+  roleCode: string;
+  until: string;
+}
+
 /** All menus and Buttons that the role gives, and the codes of these Buttons. Menus only show pages. */
 export interface RoleMenus {
   menuIds: number[];
@@ -2190,7 +2196,7 @@ export interface UserBody {
   roleIds?: number[] | null;
 }
 
-/** The caller's own account, with the current roles and permission codes. */
+/** The caller's own account, with the current roles and permission codes. `endings` are of the roles that end by themselves, the first to end first. */
 export interface UserInfo {
   userId: number;
   userName: string;
@@ -2199,6 +2205,7 @@ export interface UserInfo {
   avatar: string | null;
   roles: string[];
   permissions: string[];
+  endings: RoleEnd[];
 }
 
 export type UserKind = "person" | "service";

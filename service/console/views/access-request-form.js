@@ -49,9 +49,7 @@ export async function show(page) {
     cancel: () => history.back(),
     save: async ({ lasts, duration, until, ...values }, { key, form: shown }) => {
       const given = { ...values, decisionId, ...(lasts === "until" ? { until } : { duration }) };
-      const body = /** @type {import("../types/api").AccessRequestBody} */ (
-        Object.fromEntries(Object.entries(given).filter(([, value]) => value))
-      );
+      const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value));
       const { data } = await agreed({
         title: T.askTitle(values.roleCode),
         more: foreseen,

@@ -17,8 +17,7 @@ import { REQUESTS as T } from "../strings/access-requests.js";
 /** @param {Page} page */
 export async function show(page) {
   const path = { id: page.params.id };
-  const answer = await page.call("GET", "/api/access-request/{id}", { path });
-  const request = /** @type {AccessRequest} */ (answer.data);
+  const { data: request } = await page.call("GET", "/api/access-request/{id}", { path });
   const { approve, deny, withdraw, close } = acts(page, request);
   const base = `${PATH}/${request.id}`;
   await record(page, {
@@ -80,7 +79,7 @@ function who(page, { userId, userName, roleId, roleCode, decisionId }) {
  * service tells.
  * @param {Page} page @param {AccessRequest} request
  */
-function changes(page, { userId, userName, roleCode, assignmentId, held = null, breaks = null }) {
+function changes(page, { userId, userName, roleCode, assignmentId, held, breaks }) {
   const shown = [
     held &&
       (held.length ? [h("p", null, T.held(userName)), codes(held)] : h("p", null, T.heldNothing(userName))),

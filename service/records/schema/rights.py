@@ -57,7 +57,8 @@ user = sa.Table(
     chosen("password_initial", "given", "leaked"),
     # The last address that the owner has confirmed, to which a forgotten password is mailed.
     sa.Column("recovery_email", sa.Text),
-    # The user who has made the account; null for the operator, and for accounts that are older than this.
+    # Who has made the account, or the API key by which it was made, or the maker that is gone; null for the
+    # operator, and for accounts that are older than this.
     sa.Column("made_by", sa.BigInteger, index=True),
     sa.Index("user_user_name_key_id_idx", "user_name_key", "id", postgresql_include=["status"]),
     sa.Index("user_nick_name_key_id_idx", "nick_name_key", "id", postgresql_include=["status"]),
