@@ -22,7 +22,7 @@ from service.kernel.write import Write
 from service.mail.notices import Notices
 from service.records import reviews
 from service.records.policy_workers import WINDOWS
-from service.records.reviews import Item, NewReview, Review
+from service.records.reviews import Item, NewReview, Progress, Review
 
 _WITHIN: Final = 30.0  # seconds that the beginning of a review may take
 _CLOSE_WITHIN: Final = 5.0  # seconds that a request closes; the job goes on
@@ -52,8 +52,8 @@ class Reviews:
         """Return the instant by which reviews begin and end."""
         return from_seconds(self._now())
 
-    async def start(self, write: Write, given: Mapping[str, Any]) -> Saved[Review]:
-        """Begin a review of the assignments of a scope, as they are now.
+    async def start(self, write: Write, given: Mapping[str, Any]) -> Saved[tuple[Review, Progress]]:
+        """Begin a review of the assignments of a scope, as they are now; a dry run tells how many these are.
 
         Raises ``ValidationFailed`` for a deadline that has passed, a code of reviewers that no Button has,
         and a scope without assignments or with too many; ``PermissionDenied`` if a user or a role of it holds
@@ -71,7 +71,7 @@ class Reviews:
 
     async def _started(
         self, begun: AbstractAsyncContextManager[UnitOfWork], given: Mapping[str, Any]
-    ) -> Saved[Review]:
+    ) -> Saved[tuple[Review, Progress]]:
         async with begun as unit:
             unit.check.require_session("review")
             now, policy = self.now(), self._live.current
@@ -107,7 +107,9 @@ class Reviews:
             made = await reviews.create(unit.connection, new, drawn.items)
             unit.changes += _told(made.id, f"begun about {len(drawn.items)} assignments")
             await unit.made(made)
-        return Saved(made, None if unit.change is None else unit.policy)
+        findings = sum(item.finding is not None for item in drawn.items)
+        progress = Progress(len(drawn.items), 0, 0, findings)
+        return Saved((made, progress), None if unit.change is None else unit.policy)
 
     async def decide(
         self, write: Write, review_id: int, item_id: int, given: Mapping[str, Any]

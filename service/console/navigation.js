@@ -6,6 +6,8 @@ import { ENTRIES as T, FRAME, GROUPS } from "./strings/frame.js";
 export const HEALTH = "/doctor";
 /** The path of the entry that says how many requests wait for the caller. */
 export const REQUESTS = "/access-requests";
+/** The path of the entry that says how many items of reviews wait for the caller. */
+export const REVIEWS = "/reviews";
 
 /**
  * The groups with their entries: the path of a view without parameters, the text, and the icon.
@@ -19,6 +21,7 @@ export const NAVIGATION = [
       ["/roles", T.roles, "shield"],
       ["/assignments", T.assignments, "clock"],
       [REQUESTS, T.requests, "check"],
+      [REVIEWS, T.reviews, "scale"],
       ["/menus", T.permissions, "key"],
     ],
   ],
@@ -31,6 +34,7 @@ export const NAVIGATION = [
       ["/policy/what-if", T.whatIf, "edit"],
       ["/policy/matrix", T.matrix, "grid"],
       ["/policy/revisions", T.revisions, "clock"],
+      ["/policy/unused", T.unused, "minus"],
       ["/policy/openings", T.openings, "globe"],
     ],
   ],

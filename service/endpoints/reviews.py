@@ -10,7 +10,6 @@ import msgspec
 from msgspec import Meta
 
 from service.administration.reviews import Reviews
-from service.administration.unit_of_work import Saved
 from service.audit.evidence_making import maker_of, review_evidence
 from service.authz.engine.rules import ACCOUNT, ENDPOINT, REVIEW
 from service.errors import Conflict, NotFound
@@ -236,10 +235,6 @@ class ReviewList(ReviewEndpoint):
         return Page(items=items, page=query.page, size=query.size, total=listed.total)
 
 
-def _made(_context: RequestContext, saved: Saved[reviews.Review]) -> Review:
-    return _shown(saved.record, None)
-
-
 class NewReview(ReviewEndpoint):
     """``/api/review``."""
 
@@ -266,14 +261,13 @@ class NewReview(ReviewEndpoint):
 
         The caller must be able to grant all that the users and roles of it hold, since it can be taken away.
         The first review with a code publishes the line by which its holders decide.
+        A dry run answers in `progress` how many items it would have, and how many of them as findings.
         """
         given = body.given()
         given |= {name: msgspec.to_builtins(given[name]) for name in ("scope", "reviewers")}
         saved = await self.changes.start(context.write, given)
         context.policy = saved.policy or context.policy
-        if context.write.dry_run is not None:
-            return _made(context, saved)
-        return await self.shown(saved.record.id)
+        return _shown(*saved.record)
 
 
 class OneReview(ReviewEndpoint):

@@ -93,6 +93,13 @@ _RULE: Final[dict[str, Any]] = {
     "reasonRequired": False,
 }
 """How each of the roles is asked for."""
+_REVIEW: Final[dict[str, Any]] = {
+    "reviewers": {},
+    "deadline": "2090-01-01T00:00:00Z",
+    "onSilence": "keep",
+    "apply": "at_once",
+}
+"""How each of the users is reviewed."""
 
 
 def store(client: httpx.Client, *, everywhere: bool) -> dict[str, list[int]]:
@@ -101,7 +108,7 @@ def store(client: httpx.Client, *, everywhere: bool) -> dict[str, list[int]]:
     The logs have them as well: as names, devices and browsers of sign-ins that failed. Some users are banned
     for such reasons.
     """
-    ids: dict[str, list[int]] = {kind: [] for kind in (*_BODIES, "access-request")}
+    ids: dict[str, list[int]] = {kind: [] for kind in (*_BODIES, "access-request", "review")}
     for number in range(len(TEXTS) if everywhere else FEW):
         for shift, (kind, form) in enumerate(_BODIES.items()):
             step = 0 if everywhere else FEW
@@ -116,6 +123,10 @@ def store(client: httpx.Client, *, everywhere: bool) -> dict[str, list[int]]:
             "ticket": TEXTS[-number],
         }
         ids["access-request"].append(_store(client, "access-request", asked, number))
+        user = ids["user"][-1]
+        _store(client, f"user/{user}/roles", {"roleId": ids["role"][-1], "reason": TEXTS[number]}, number)
+        review = _REVIEW | {"title": TEXTS[-number], "scope": {"userIds": [user]}}
+        ids["review"].append(_store(client, "review", review, number))
         _fail_to_sign_in(client, TEXTS[number])
     for user, text in zip(ids["user"][:5], TEXTS[5:10], strict=True):
         client.post(f"/api/online/{user}/ban", json={"reason": text}).raise_for_status()

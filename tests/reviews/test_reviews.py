@@ -24,7 +24,7 @@ def after(seconds: float) -> str:
     return rfc3339(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
-async def start(by: Inside | Member, *users: Member, **changes: Any) -> Answer:
+def body_of(*users: Member, **changes: Any) -> dict[str, Any]:
     body: dict[str, Any] = {
         "title": "Access 2026-Q4",
         "scope": {"userIds": [user.user_id for user in users]},
@@ -33,7 +33,11 @@ async def start(by: Inside | Member, *users: Member, **changes: Any) -> Answer:
         "onSilence": "revoke",
         "apply": "at_end",
     }
-    return await by.ask("POST", REVIEW, body | changes)
+    return body | changes
+
+
+async def start(by: Inside | Member, *users: Member, **changes: Any) -> Answer:
+    return await by.ask("POST", REVIEW, body_of(*users, **changes))
 
 
 async def started(by: Inside | Member, *users: Member, **changes: Any) -> Any:
@@ -75,6 +79,19 @@ async def test_items_are_the_assignments_as_they_are_when_the_review_begins(hous
     assert (item["userName"], item["roleCode"], item["opens"]) == ("heron", "heron", ["system:file:list"])
     assert (item["ground"], item["proposal"], item["decision"]) == ("use_not_recorded", None, None)
     assert await items(house, review) == [item]
+
+
+async def test_a_dry_run_of_a_beginning_tells_how_many_items_and_findings_there_would_be(
+    house: Inside,
+) -> None:
+    herons = [await member(house, name, "system:file:list") for name in ("heron", "egret")]
+    body = {"reviewers": {"userIds": [herons[0].user_id]}, "title": "Nobody decides"}
+
+    asked = await house.ask("POST", f"{REVIEW}?dryRun=true", body_of(*herons, **body))
+
+    expected = {"items": 2, "decided": 0, "settled": 0, "findings": 2}
+    assert (asked.status, asked.json["data"]["progress"]) == (200, expected), asked.body
+    assert (await house.data("GET", f"{REVIEW}/list"))["total"] == 0
 
 
 async def test_a_revoked_assignment_is_gone_with_the_answer(house: Inside) -> None:

@@ -1,6 +1,6 @@
 // @ts-check
 /** What stands around every view: the navigation, the account, messages, the keyboard. */
-import { HEALTH, NAVIGATION, NOTICES, OWN, REQUESTS } from "../navigation.js";
+import { HEALTH, NAVIGATION, NOTICES, OWN, REQUESTS, REVIEWS } from "../navigation.js";
 import { FRAME, PRODUCT, SHORTCUTS } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
 import { button, h, icon, link, mark } from "./dom.js";
@@ -17,6 +17,8 @@ import * as session from "./session.js";
 const alarm = h("span", { class: "badge warn", hidden: true });
 /** How many requests for roles wait for the caller, beside the entry that leads to them. */
 const waiting = h("span", { class: "badge info", hidden: true });
+/** How many items of reviews do. */
+const reviewed = h("span", { class: "badge info", hidden: true });
 /**
  * Shows the navigation over the view, or takes it away, where the screen is narrow.
  * @type {(on: boolean) => void}
@@ -25,7 +27,7 @@ let toggle;
 /** How many notices the caller has not read: a way to them, beside the account. */
 const bell = h("nav", { "aria-label": FRAME.notices, hidden: true });
 /** What stands beside entries, by their path. @type {Record<string, HTMLElement>} */
-const BESIDE = { [HEALTH]: alarm, [REQUESTS]: waiting };
+const BESIDE = { [HEALTH]: alarm, [REQUESTS]: waiting, [REVIEWS]: reviewed };
 /** The rights of the caller, and all that the frame shows of them. */
 let [held, drawn] = ["", ""];
 /** @type {Promise<void> | null} */ let refreshing = null;
@@ -94,10 +96,7 @@ export async function open(views) {
     alarm.hidden = count === 0;
     alarm.replaceChildren(String(count), h("span", { class: "hidden" }, FRAME.findings(count)));
   };
-  queue.hooks.counted = (count) => {
-    waiting.hidden = count === 0;
-    waiting.replaceChildren(String(count), h("span", { class: "hidden" }, FRAME.waiting(count)));
-  };
+  queue.hooks.counted = (count) => wait(waiting, count);
   notices.hooks.counted = (count) => {
     bell.hidden = count === 0;
     bell.replaceChildren(
@@ -113,6 +112,20 @@ export async function open(views) {
     },
     refresh,
   );
+}
+
+/** Show how much waits for the caller. @param {HTMLElement} beside @param {number} count */
+function wait(beside, count) {
+  beside.hidden = count === 0;
+  beside.replaceChildren(String(count), h("span", { class: "hidden" }, FRAME.waiting(count)));
+}
+
+/** Count the items of reviews that wait; what counts them is loaded for those who decide in reviews alone. */
+async function countReviewed() {
+  const { DECIDES, hooks, read } = await import("./reviews.js");
+  if (!session.may(DECIDES)) return wait(reviewed, 0);
+  hooks.counted = (count) => wait(reviewed, count);
+  await read();
 }
 
 /** Take the frame away: the session has ended. */
@@ -144,6 +157,7 @@ async function refreshed() {
   if (session.may("GET /api/system/findings")) health.read().catch(() => {}); // the views of them say what is wrong
   notices.read().catch(() => {}); // the view of them says what is wrong
   if (session.may("GET /api/access-request/list")) queue.read().catch(() => {}); // as do those of requests
+  if (session.may("GET /api/review/list")) countReviewed().catch(() => {}); // and of reviews
   const rights = JSON.stringify([me.roles, me.permissions, [...operations]]);
   const changed = held !== "" && rights !== held;
   held = rights;

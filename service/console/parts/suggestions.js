@@ -85,15 +85,19 @@ export function codes(page, options) {
   return (input) => combobox(input, findCodes(page), options);
 }
 
-/** Suggest names of users. @param {Page} page @returns {Wrap | undefined} */
-export function userNames(page) {
+/**
+ * Suggest names of users.
+ * @param {Page} page @param {{several?: boolean}} [options] Whether the field takes several.
+ * @returns {Wrap | undefined}
+ */
+export function userNames(page, options) {
   if (!page.may("GET /api/user/list")) return undefined;
   const find = async (/** @type {string} */ keyword, /** @type {AbortSignal} */ signal) => {
     const query = { keyword, size: MOST, sort: "userName" };
     const { data } = await page.call("GET", "/api/user/list", { query, signal });
     return data.items.map(({ userName, nickName }) => ({ text: userName, note: nickName }));
   };
-  return (input) => combobox(input, find);
+  return (input) => combobox(input, find, options);
 }
 
 /** Suggest codes of roles. @param {Page} page @returns {Wrap | undefined} */

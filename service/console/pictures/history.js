@@ -6,6 +6,7 @@ import { plain, sentence } from "../parts/sentence.js";
 import { trouble } from "../parts/trouble.js";
 import { FRAME } from "../strings/frame.js";
 import { HISTORY as T } from "../strings/pictures.js";
+import { SIGN_OFFS } from "../strings/reviews.js";
 import { axis } from "./axis.js";
 
 /** Days that are shown where the reader has chosen no time. */
@@ -27,7 +28,7 @@ export function history(page) {
   const from = page.query.get("from") ?? new Date(Date.now() - DAYS * 86_400_000).toISOString();
   const span = { from, to: page.query.get("to") ?? undefined };
   return drawn(page, T.name, T.nothing, async () => {
-    if (!page.may("GET /api/operation-log/list")) return [await revisions(page, span)];
+    if (!page.may("GET /api/operation-log/list")) return revisions(page, span);
     const [published, rights, ...others] = await Promise.all([
       revisions(page, span),
       entries(page, { ...span, rights: true }),
@@ -37,7 +38,7 @@ export function history(page) {
     const of = (/** @type {string} */ which) =>
       rights.filter(({ targets }) => (RIGHTS[(targets?.[0] ?? "").split(":")[0]] ?? "binds") === which);
     return [
-      published,
+      ...published,
       { title: T.rights.given, kind: "info", events: events(page, of("given")) },
       { title: T.rights.gives, kind: "info", events: events(page, of("gives")) },
       { title: T.rights.binds, kind: "info", events: events(page, of("binds")) },
@@ -86,7 +87,10 @@ function drawn(page, name, nothing, read) {
   return place;
 }
 
-/** @param {Page} page @param {{from: string, to?: string}} span @returns {Promise<Kind>} */
+/**
+ * Return the revisions of a span, and the sign-offs of these.
+ * @param {Page} page @param {{from: string, to?: string}} span @returns {Promise<Kind[]>}
+ */
 async function revisions(page, span) {
   const { data } = await page.call("GET", "/api/policy/revisions", { query: { ...span, size: MOST } });
   const published = data.items.map(({ revision, createTime, cause, userName }) => ({
@@ -94,7 +98,17 @@ async function revisions(page, span) {
     text: T.revision(revision, cause, userName),
     href: `/policy/revisions/${revision}`,
   }));
-  return { title: T.revisions, kind: "good", events: published };
+  const signed = data.items
+    .flatMap(({ signOffs }) => signOffs)
+    .map(({ revision, title, userName, createTime }) => ({
+      at: createTime,
+      text: SIGN_OFFS.event(revision, title, userName),
+      href: `/policy/revisions/${revision}`,
+    }));
+  return [
+    { title: T.revisions, kind: "good", events: published },
+    { title: SIGN_OFFS.kind, kind: "info", events: signed },
+  ];
 }
 
 /**

@@ -55,7 +55,6 @@ export const ACTS = {
     "asked for {about} in the name of a person",
     "ask for {about} in the name of a person",
   ],
-  "access-request begin": ["settled a request for {about} at its start", "settle a request for {about}"],
   "review begin": ["started a review", "start a review"],
   "review decide": ["decided in a review", "decide in a review"],
   "review close": ["closed a review", "close a review"],

@@ -5,6 +5,7 @@ import { tell } from "../parts/dialog.js";
 import { FIRST, lines } from "../parts/lines.js";
 import { attempt, previewed } from "../parts/preview.js";
 import { table } from "../parts/rows.js";
+import { signOffs, signing } from "../parts/sign-offs.js";
 import { time } from "../parts/time.js";
 import { POLICY as T } from "../strings/policy.js";
 import { delta } from "./revisions.js";
@@ -23,7 +24,6 @@ export async function show(page) {
   const isNewest = data.revision >= newest;
   const compares = page.may("GET /api/policy/diff");
   page.crumbs(["/policy/revisions", T.tab.revisions]);
-  page.crumbs(["/policy/revisions", T.tab.revisions]);
   page.title(
     T.revisionTitle(data.revision),
     data.revision > 1 &&
@@ -34,7 +34,9 @@ export async function show(page) {
     !isNewest &&
       page.may("POST /api/policy/revisions/{revision}/restore") &&
       button(T.restore, () => restore(page, data.revision), { icon: "refresh" }),
+    signing(page, data.revision),
   );
+  const signed = await signOffs(page, data);
   const logs = page.may("GET /api/operation-log/list");
   page.put(
     card(
@@ -67,6 +69,7 @@ export async function show(page) {
           ),
         ),
     ),
+    signed,
     card(
       T.changesTitle,
       data.distrust

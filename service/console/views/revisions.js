@@ -1,11 +1,13 @@
 // @ts-check
 /** The revisions of the policy as a timeline, and the way to compare two. */
 import { badge, button, card, h, linkButton } from "../core/dom.js";
+import { signedBy } from "../parts/sign-offs.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { history } from "../pictures/history.js";
 import { HISTORY } from "../strings/pictures.js";
 import { POLICY as T } from "../strings/policy.js";
+import { SIGN_OFFS } from "../strings/reviews.js";
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
@@ -23,7 +25,7 @@ export async function show(page) {
   );
   page.put(
     h("p", null, T.revisionsText),
-    compares && since(),
+    compares && since(page),
     card(HISTORY.title, h("p", null, HISTORY.text), history(page)),
     listing(page, {
       caption: T.revisionsCaption,
@@ -45,6 +47,7 @@ export async function show(page) {
           ],
         },
         { title: T.delta, cell: delta },
+        { title: SIGN_OFFS.card, cell: signedBy },
       ],
       row: (revision) => `/policy/revisions/${revision.revision}`,
       select: compares ? (revision) => revision.revision : undefined,
@@ -57,8 +60,8 @@ export async function show(page) {
   );
 }
 
-/** Return the ways to what has changed since a while ago. */
-function since() {
+/** Return the ways to what has changed since a while ago. @param {import("../core/page.js").Page} page */
+function since(page) {
   return h(
     "nav",
     { class: "actions", "aria-label": T.since },
@@ -68,6 +71,7 @@ function since() {
       return linkButton(`/policy/compare?${new URLSearchParams({ since: then })}`, text);
     }),
     linkButton("/policy/compare", T.sinceOther),
+    page.may("GET /api/policy/changes") && linkButton("/policy/changes", SIGN_OFFS.since),
   );
 }
 

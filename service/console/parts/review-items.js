@@ -1,0 +1,246 @@
+// @ts-check
+/** Items of reviews: what each is about, and the decisions about them. */
+import { Problem } from "../core/api.js";
+import { badge, badges, button, definition, h, link } from "../core/dom.js";
+import * as queue from "../core/reviews.js";
+import { ASSIGNMENTS } from "../strings/assignments.js";
+import { REVIEWS as T } from "../strings/reviews.js";
+import { ask, dialog, tell } from "./dialog.js";
+import { codes } from "./policy.js";
+import { agreed, attempt } from "./preview.js";
+import { trouble } from "./trouble.js";
+import { time, timeText } from "./time.js";
+
+/** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("../core/reviews.js").Review} Review */
+/** @typedef {import("../core/reviews.js").ReviewItem} ReviewItem */
+/** @typedef {import("../types/api").ReviewVerdict} Verdict */
+
+/** The decisions, each with the icon and the kind of its button. @type {[Verdict, string, string][]} */
+const VERDICTS = [
+  ["keep", "check", ""],
+  ["shorten", "clock", ""],
+  ["revoke", "close", "danger"],
+];
+const OUTCOMES = /** @type {Record<string, string>} */ ({
+  revoked: "good",
+  refused: "bad",
+  shortened: "good",
+});
+
+/** Return what is proposed about an item. @param {ReviewItem} item */
+export function proposalBadge({ proposal }) {
+  return badge(proposal ? T.proposals[proposal] : T.noProposal, proposal === "revoke" ? "warn" : "info");
+}
+
+/** Return what is proposed about an item, and why. @param {ReviewItem} item */
+export function proposalOf(item) {
+  return badges(proposalBadge(item), h("small", null, T.grounds[item.ground] ?? item.ground));
+}
+
+/** Return the finding that an item is, in a badge. @param {ReviewItem} item */
+export function findingOf({ finding }) {
+  return finding && badge(T.findingTexts[finding] ?? finding, "bad");
+}
+
+/** Return what was decided about an item, by whom. @param {ReviewItem} item */
+export function decisionOf({ decision, reviewerName, until }) {
+  if (decision === null) return null;
+  const by = reviewerName === null ? T.bySilence : T.byUser(reviewerName);
+  const end = until === null ? "" : ` ${ASSIGNMENTS.until.toLowerCase()} ${timeText(until)}`;
+  return [T.verdicts[decision], h("small", null, `${end} ${by}`)];
+}
+
+/** Return what has become of the assignment. @param {ReviewItem} item */
+export function outcomeOf({ outcome }) {
+  return outcome && badge(T.outcomes[outcome], OUTCOMES[outcome]);
+}
+
+/** Return from when until when somebody has the role, in words. @param {ReviewItem} item */
+export function windowOf({ from, assignedUntil }) {
+  return T.windowOf(from && timeText(from), assignedUntil && timeText(assignedUntil));
+}
+
+/** Return the last day of use, or that none is recorded. @param {ReviewItem} item */
+export function lastUsed({ lastUsed: day }) {
+  return day ?? T.neverUsed;
+}
+
+/**
+ * Return all that is known about an item, as it was when the review began.
+ * @param {Page} page @param {ReviewItem} item
+ */
+export function facts(page, item) {
+  const { userId, userName, requestId, givenTime, givenBy, opens, statements, decisionIds } = item;
+  return definition([
+    [T.user, page.may("GET /api/user/{id}") ? link(`/users/${userId}`, userName) : userName],
+    [T.role, page.may("GET /api/role/{id}") ? link(`/roles/${item.roleId}`, item.roleCode) : item.roleCode],
+    [T.why, item.reason ? h("q", null, item.reason) : T.noReason],
+    [
+      T.source,
+      [
+        ASSIGNMENTS.sources[item.source] ?? item.source,
+        requestId !== null && [" ", link(`/access-requests/${requestId}`, `${T.request} ${requestId}`)],
+      ],
+    ],
+    [T.given, (givenTime || givenBy) && [time(givenTime), givenBy && ` ${T.byUser(givenBy)}`]],
+    [T.window, windowOf(item)],
+    [T.lastUsed, lastUsed(item)],
+    [T.proposal, [proposalOf(item), h("p", { class: "help" }, T.groundTexts[item.ground])]],
+    [T.finding, findingOf(item)],
+    [T.opens, opens.length ? codes(opens) : T.opensNothing],
+    [T.statements, statements.length ? codes(statements) : T.noStatements],
+    [T.decision, decisionOf(item)],
+    [T.reason, item.decisionReason && h("q", null, item.decisionReason)],
+    [T.decisionIds, decisionIds && codes(decisionIds)],
+    [T.outcome, item.outcome && badges(outcomeOf(item), item.outcomeReason)],
+  ]);
+}
+
+/**
+ * Show all about an item, with what the caller may decide.
+ * @param {Page} page @param {Review} review @param {ReviewItem} item
+ */
+export function details(page, review, item) {
+  const buttons = queue.decides(review, item) ? verdicts(page, review, item, () => box.close()) : [];
+  const box = dialog(
+    `${item.roleCode}: ${item.userName}`,
+    facts(page, item),
+    buttons.length > 0 && h("div", { class: "actions" }, buttons),
+  );
+  box.element.classList.add("wide");
+}
+
+/** Return a button that shows all about an item. @param {Page} page @param {Review} review @param {ReviewItem} item */
+export function detailsButton(page, review, item) {
+  return button(T.more, () => details(page, review, item), {
+    "aria-label": T.moreOf(item.roleCode, item.userName),
+  });
+}
+
+/**
+ * Return the buttons that decide about one item.
+ * @param {Page} page @param {Review} review @param {ReviewItem} item @param {() => void} [begin] Called first.
+ */
+export function verdicts(page, review, item, begin) {
+  return VERDICTS.map(([verdict, icon, kind]) =>
+    button(
+      T.verdicts[verdict],
+      () => {
+        begin?.();
+        return decide(page, review, [item], verdict);
+      },
+      { icon, kind, "aria-label": T.act(T.verdicts[verdict], item.userName) },
+    ),
+  );
+}
+
+/**
+ * Return the buttons that decide about a group, with the number of its items, which `count` writes.
+ * @param {(verdict: Verdict) => any} act @param {Verdict | null} proposal
+ */
+export function groupVerdicts(act, proposal) {
+  const made = VERDICTS.map(([verdict, icon, kind]) => ({
+    verdict,
+    text: document.createTextNode(""),
+    element: button("", () => act(verdict), { icon, kind: verdict === proposal ? "primary" : kind }),
+  }));
+  for (const { element, text } of made) element.append(text);
+  return {
+    elements: made.map(({ element }) => element),
+    count: (/** @type {number} */ n) => {
+      for (const { verdict, text, element } of made) {
+        text.data = T.acts(T.verdicts[verdict], n);
+        element.disabled = n === 0;
+      }
+    },
+  };
+}
+
+/**
+ * Ask for the reason, and decide about items of one role, one request for each. What is refused is shown by user.
+ * @param {Page} page @param {Review} review @param {ReviewItem[]} items @param {Verdict} verdict
+ */
+export function decide(page, review, items, verdict) {
+  const [{ roleCode }] = items;
+  const word = T.verdicts[verdict];
+  const title =
+    items.length === 1
+      ? T.decisionTitle(word, roleCode, items[0].userName)
+      : T.decisionsTitle(word, roleCode, items.length);
+  return attempt(title, async () => {
+    const left = [...items];
+    /** @type {[ReviewItem, Problem][]} */ const refused = [];
+    const status = h("p", { role: "status" });
+    const made = await ask({
+      title,
+      text: h(
+        "div",
+        { class: "body" },
+        h("p", null, review.apply === "at_once" ? T.atOnce[verdict] : T.atEnd),
+        items.length > 1 && h("p", null, items.map(({ userName }) => userName).join(", ")),
+        status,
+      ),
+      confirm: word,
+      danger: verdict === "revoke",
+      extra: [
+        ...(verdict === "shorten"
+          ? [{ name: "until", label: T.until, type: "datetime", required: true, help: T.untilHelp }]
+          : []),
+        {
+          name: "reason",
+          label: T.reason,
+          type: "textarea",
+          required: true,
+          help: T.reasonHelp,
+          attributes: { maxlength: 500, rows: "2" },
+        },
+      ],
+      act: async (values) => {
+        const body = /** @type {import("../types/api").ItemDecisionBody} */ ({
+          decision: verdict,
+          ...values,
+        });
+        const write = (/** @type {ReviewItem} */ { id }, /** @type {boolean} */ dryRun) =>
+          page.call("POST", "/api/review/{id}/item/{itemId}/decision", {
+            path: { id: review.id, itemId: id },
+            body,
+            dryRun,
+          });
+        if (items.length === 1) {
+          if (review.apply === "at_end" || verdict === "keep") await write(items[0], false);
+          else
+            await agreed({
+              title,
+              confirm: word,
+              danger: verdict === "revoke",
+              write: (dryRun) => write(items[0], dryRun),
+            });
+          left.shift();
+        }
+        for (; left.length > 0; left.shift()) {
+          status.textContent = T.doing(items.length - left.length, items.length);
+          try {
+            await write(left[0], false);
+          } catch (problem) {
+            // What is wrong with the values is wrong for all; others are refused for themselves.
+            if (!(problem instanceof Problem) || ![403, 404, 409].includes(problem.status)) throw problem;
+            refused.push([left[0], problem]);
+          }
+        }
+      },
+    });
+    const decided = items.length - left.length - refused.length;
+    if (!made && left.length === items.length) return;
+    if (decided > 0) tell(T.done(word, decided));
+    queue.read().catch(() => {}); // the list of them says what is wrong
+    await page.reload();
+    if (refused.length > 0)
+      dialog(
+        T.refused(refused.length),
+        refused.map(([{ userName }, problem]) =>
+          h("section", null, h("h3", null, userName), trouble(problem)),
+        ),
+      );
+  });
+}

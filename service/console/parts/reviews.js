@@ -1,0 +1,91 @@
+// @ts-check
+/** Reviews: their state, what they ask about, and how far they are. */
+import { badge, h } from "../core/dom.js";
+import { REVIEWS as T } from "../strings/reviews.js";
+
+/** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("../core/reviews.js").Review} Review */
+
+const KINDS = /** @type {Record<string, string>} */ ({ open: "info", closing: "warn", closed: "good" });
+/** The most users whose names are read; others are shown by their id. */
+const MOST = 10;
+
+/** Return the state of a review, in a badge. @param {Review} review */
+export function stateOf({ state }) {
+  return badge(T.states[state] ?? state, KINDS[state]);
+}
+
+/** Return how many items are decided, as a bar and in words. @param {Review} review */
+export function progressOf({ progress: { items, decided } }) {
+  const text = T.of(decided, items);
+  return h(
+    "span",
+    { class: "share-done" },
+    h("progress", { max: String(items), value: decided, "aria-label": text }),
+    " ",
+    h("small", null, text),
+  );
+}
+
+/** Return what is chosen of pairs of a value and its text. @param {[string, string][]} pairs @param {string} value */
+export function textOf(pairs, value) {
+  return pairs.find(([key]) => key === value)?.[1] ?? value;
+}
+
+/**
+ * Return names, and the ids of those that the caller may not read or that are deleted.
+ * @param {boolean} readable @param {readonly number[]} ids @param {(id: number) => Promise<string>} read
+ */
+async function names(readable, ids, read) {
+  const answers = await Promise.allSettled(readable ? ids.slice(0, MOST).map(read) : []);
+  return ids
+    .map((id, place) => {
+      const answer = answers[place];
+      return answer?.status === "fulfilled" ? answer.value : `#${id}`;
+    })
+    .join(", ");
+}
+
+/** @param {Page} page @param {readonly number[]} ids */
+async function userNames(page, ids) {
+  const { me } = page;
+  const others = await names(
+    page.may("GET /api/user/{id}"),
+    ids.filter((id) => id !== me.id),
+    async (id) => (await page.call("GET", "/api/user/{id}", { path: { id } })).data.userName,
+  );
+  return [ids.includes(me.id) && me.name, others].filter(Boolean).join(", ");
+}
+
+/** @param {Page} page @param {readonly number[]} ids */
+function roleCodes(page, ids) {
+  return names(
+    page.may("GET /api/role/{id}"),
+    ids,
+    async (id) => (await page.call("GET", "/api/role/{id}", { path: { id } })).data.roleCode,
+  );
+}
+
+/** Return what a review asks about, in words. @param {Page} page @param {Review} review */
+export async function scopeText(page, review) {
+  const scope = /** @type {import("../types/api").ReviewScope} */ (review.scope ?? {});
+  const parts = [
+    scope.roleIds && T.scopes.roleIds(await roleCodes(page, scope.roleIds)),
+    scope.userIds && T.scopes.userIds(await userNames(page, scope.userIds)),
+    scope.codes && T.scopes.codes(scope.codes.join(", ")),
+    scope.services && T.scopes.services(scope.services.join(", ")),
+    scope.endless && T.scopes.endless(),
+    scope.unusedDays && T.scopes.unusedDays(String(scope.unusedDays)),
+  ].filter(Boolean);
+  return parts.join("; ") || T.everything;
+}
+
+/** Return who decides in a review, in words. @param {Page} page @param {Review} review */
+export async function reviewersText(page, { reviewerIds, reviewerCode }) {
+  const parts = [
+    T.holders,
+    reviewerCode !== null && T.holdersOf(reviewerCode),
+    reviewerIds !== null && T.only(await userNames(page, reviewerIds)),
+  ];
+  return parts.filter(Boolean).join(", ");
+}

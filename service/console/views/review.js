@@ -1,0 +1,217 @@
+// @ts-check
+/** One review: how far it is, what waits for the caller, all items, and what nobody may decide. */
+import { button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
+import * as queue from "../core/reviews.js";
+import { REVIEWS as PATH } from "../navigation.js";
+import { ask, tell } from "../parts/dialog.js";
+import { attempt } from "../parts/preview.js";
+import { record } from "../parts/record.js";
+import { groups } from "../parts/review-groups.js";
+import {
+  decisionOf,
+  detailsButton,
+  findingOf,
+  lastUsed,
+  outcomeOf,
+  proposalOf,
+} from "../parts/review-items.js";
+import { reviewersText, scopeText, stateOf, textOf } from "../parts/reviews.js";
+import { listing } from "../parts/table.js";
+import { coming, time } from "../parts/time.js";
+import { save } from "../parts/transfer.js";
+import { allRoles } from "../parts/users.js";
+import { share } from "../pictures/share.js";
+import { REVIEWS as T } from "../strings/reviews.js";
+
+const ONE = "/api/review/{id}";
+/** Milliseconds between two looks at a review that is closing. */
+const PAUSE = 2000;
+
+/** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("../core/reviews.js").Review} Review */
+
+/** @param {Page} page */
+export async function show(page) {
+  const path = { id: page.params.id };
+  const { data: review } = await page.call("GET", ONE, { path });
+  const base = `${PATH}/${review.id}`;
+  const [waiting, scope, reviewers] = await Promise.all([
+    queue.waitingIn(review),
+    scopeText(page, review),
+    reviewersText(page, review),
+  ]);
+  const closes =
+    review.state === "open" &&
+    review.authorId === page.me.id &&
+    page.may(`POST ${ONE}/close`) &&
+    button(T.close, () => close(page, review), { icon: "check" });
+  await record(page, {
+    base,
+    crumbs: [[PATH, T.title]],
+    title: review.title,
+    state: stateOf(review),
+    primary:
+      page.may(`GET ${ONE}/evidence`) &&
+      button(T.evidence, () => attempt(T.evidenceTitle, () => evidence(page, review)), { icon: "download" }),
+    tabs: [
+      { path: "", text: T.tabs.overview, show: () => overview(page, review, base, waiting) },
+      { path: "mine", text: T.tabs.mine(waiting), show: () => groups(page, review) },
+      { path: "items", text: T.tabs.items, show: () => items(page, review) },
+      {
+        path: "findings",
+        text: T.tabs.findings(review.progress.findings),
+        show: () => findings(page, review),
+      },
+    ],
+    aside: card(
+      T.details,
+      definition([
+        [T.scope, scope],
+        [T.reviewers, reviewers],
+        [T.deadline, review.state === "open" ? coming(review.deadline) : time(review.deadline)],
+        [T.onSilence, textOf(T.silences, review.onSilence)],
+        [T.apply, textOf(T.applies, review.apply)],
+        [T.author, review.authorName],
+        [T.created, time(review.createTime)],
+        [
+          T.revision,
+          page.may("GET /api/policy/revisions/{revision}") && review.revision > 0
+            ? link(`/policy/revisions/${review.revision}`, T.revisionOf(review.revision))
+            : T.revisionOf(review.revision),
+        ],
+        [
+          T.closed,
+          review.closeTime && [
+            time(review.closeTime),
+            ` ${review.closedBy === null ? T.byDeadline : T.byUser(review.closedBy)}`,
+          ],
+        ],
+        [T.settled, time(review.endTime)],
+      ]),
+    ),
+  });
+  if (closes) page.actions.append(closes);
+  if (review.state === "closing") follow(page, review);
+}
+
+/** Show the review anew while it is closing. @param {Page} page @param {Review} review */
+function follow(page, { id, progress }) {
+  const timer = setInterval(async () => {
+    const { data } = await page.call("GET", ONE, { path: { id } });
+    if (data.state === "closing" && data.progress.settled === progress.settled) return;
+    await page.reload();
+  }, PAUSE);
+  page.signal.addEventListener("abort", () => clearInterval(timer));
+}
+
+/** @param {Page} page @param {Review} review @param {string} base @param {number} waiting */
+function overview(page, { state, progress }, base, waiting) {
+  return [
+    state === "closing" && h("p", { class: "note warn" }, T.settling(progress.settled, progress.items)),
+    card(
+      T.progress,
+      share(T.progress, [
+        { text: T.decided, count: progress.decided, kind: "good" },
+        { text: T.undecided, count: progress.items - progress.decided, kind: "info" },
+      ]),
+    ),
+    state === "open" &&
+      page.may(queue.DECIDES) &&
+      card(
+        T.forMe,
+        h("p", null, waiting ? (waiting === 1 ? T.waitingOne : T.waiting(waiting)) : T.nothingWaits),
+        waiting > 0 && linkButton(`${base}/mine`, T.decideNow, { kind: "primary" }),
+      ),
+    progress.findings > 0 &&
+      card(
+        T.finding,
+        h("p", null, T.findingsOf(progress.findings)),
+        linkButton(`${base}/findings`, T.showFindings),
+      ),
+  ];
+}
+
+/** Return all items, with filters. @param {Page} page @param {Review} review */
+async function items(page, review) {
+  const roles = page.may("GET /api/role/list") ? await allRoles(page) : [];
+  return listing(page, {
+    caption: T.itemsCaption,
+    filters: [
+      { name: "decided", label: T.decidedFilter, type: "select", options: T.yesNo },
+      { name: "ground", label: T.ground, type: "select", options: Object.entries(T.grounds) },
+      ...(roles.length
+        ? [
+            {
+              name: "roleId",
+              label: T.role,
+              type: "select",
+              options: roles.map(
+                ({ id, roleName }) => /** @type {[string, string]} */ ([String(id), roleName]),
+              ),
+            },
+          ]
+        : []),
+    ],
+    ...shown(page, review),
+    load: (query) => load(page, review, query),
+    empty: empty(T.noItems),
+  });
+}
+
+/** Return the items that are findings. @param {Page} page @param {Review} review */
+function findings(page, review) {
+  const finding = Object.keys(T.findingTexts);
+  return [
+    h("p", null, T.findingsText),
+    listing(page, {
+      caption: T.findingsCaption,
+      ...shown(page, review),
+      load: (query) => load(page, review, { ...query, finding }),
+      empty: empty(T.noFindings),
+    }),
+  ];
+}
+
+/** @param {Page} page @param {Review} review @param {Record<string, any>} query */
+async function load(page, { id }, query) {
+  return (await page.call("GET", "/api/review/{id}/item/list", { path: { id }, query })).data;
+}
+
+/** Return the columns and buttons of items. @param {Page} page @param {Review} review */
+function shown(page, review) {
+  return {
+    columns: /** @type {import("../parts/table.js").Column[]} */ ([
+      { title: T.user, cell: ({ userName }) => userName, sort: "userName" },
+      { title: T.role, cell: ({ roleCode }) => roleCode, sort: "roleCode" },
+      { title: T.proposal, cell: proposalOf, sort: "ground" },
+      { title: T.lastUsed, cell: lastUsed, sort: "lastUsed" },
+      { title: T.finding, cell: findingOf },
+      { title: T.decision, cell: decisionOf },
+      { title: T.outcome, cell: outcomeOf },
+    ]),
+    buttons: (/** @type {any} */ item) => detailsButton(page, review, item),
+  };
+}
+
+/** @param {Page} page @param {Review} review */
+async function close(page, { id, title, onSilence, progress }) {
+  const closed = await ask({
+    title: T.closeTitle(title),
+    text: T.closeText(progress.items - progress.decided, onSilence === "revoke"),
+    confirm: T.close,
+    danger: true,
+    act: async () => {
+      const { data } = await page.call("POST", `${ONE}/close`, { path: { id } });
+      tell((data.state === "closed" ? T.closedNow : T.closing)(title));
+    },
+  });
+  if (!closed) return;
+  queue.read().catch(() => {}); // the list of them says what is wrong
+  await page.reload();
+}
+
+/** @param {Page} page @param {Review} review */
+async function evidence(page, { id }) {
+  const { data } = await page.call("GET", `${ONE}/evidence`, { path: { id }, raw: true });
+  save(await data.blob(), `review-${id}.zip`);
+}

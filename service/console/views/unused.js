@@ -1,0 +1,214 @@
+// @ts-check
+/** Rights that nobody has needed: assignments, permissions of roles, API keys, and the smaller roles that suffice. */
+import { button, card, definition, h, link, linkButton, pieces } from "../core/dom.js";
+import { tell } from "../parts/dialog.js";
+import { form } from "../parts/form.js";
+import { asking, codes } from "../parts/policy.js";
+import { attempt, previewed } from "../parts/preview.js";
+import { table } from "../parts/rows.js";
+import { time } from "../parts/time.js";
+import { trouble } from "../parts/trouble.js";
+import { UNUSED as T } from "../strings/reviews.js";
+
+const UNUSED = "/api/policy/unused";
+const GIVEN = "/api/role/{id}/permissions";
+const DAYS = 90;
+
+/** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("../types/api").UnusedRights} Unused */
+/** @typedef {import("../types/api").SmallerRole} SmallerRole */
+/** @typedef {"assignments" | "codes" | "keys" | "roles"} Part */
+
+/** @param {Page} page */
+export async function show(page) {
+  const days = Number(page.query.get("days")) || DAYS;
+  page.title(T.title);
+  const question = form({
+    fields: [
+      {
+        name: "days",
+        label: T.days,
+        type: "number",
+        required: true,
+        value: days,
+        attributes: { min: 1, max: 3650 },
+      },
+    ],
+    submit: T.show,
+    quiet: true,
+    save: (values) => asking(page, values),
+  });
+  question.classList.add("question");
+  const { data } = await page.call("GET", UNUSED, { query: { days } });
+  page.put(
+    h("p", null, T.text),
+    card("", question),
+    card(
+      "",
+      definition([
+        [T.since, data.since],
+        [T.recorded, data.recordedSince ? time(data.recordedSince) : T.notRecorded],
+        [T.checked, T.checks[data.checkedBy]],
+      ]),
+      !data.observed && h("p", { class: "note warn" }, T.young),
+    ),
+    data.observed && parts(page, days, data),
+  );
+}
+
+/** Return the lists. @param {Page} page @param {number} days @param {Unused} data */
+function parts(page, days, data) {
+  const reviewing = (/** @type {Record<string, any>} */ scope) =>
+    `/reviews/new?${new URLSearchParams(scope)}`;
+  const begins = page.may("POST /api/review");
+  const user = (/** @type {number} */ id, /** @type {string} */ name, /** @type {string} */ tab) =>
+    page.may("GET /api/user/{id}") ? link(`/users/${id}${tab}`, name) : name;
+  const role = (/** @type {number} */ id, /** @type {string} */ code) =>
+    page.may("GET /api/role/{id}") ? link(`/roles/${id}`, code) : code;
+  return [
+    part(page, days, data, {
+      name: "roles",
+      title: T.roles,
+      nothing: T.noSmaller,
+      titles: [T.role, T.gives, T.enough, ""],
+      row: (/** @type {SmallerRole} */ smaller) => [
+        role(smaller.roleId, smaller.roleCode),
+        codes(smaller.codes),
+        h(
+          "div",
+          null,
+          smaller.proposed.length ? codes(smaller.proposed) : T.nothing,
+          smaller.recent.length > 0 && h("p", { class: "help" }, `${smaller.recent.join(", ")}: ${T.recent}`),
+        ),
+        h(
+          "span",
+          { class: "badges" },
+          page.may(`PUT ${GIVEN}`) &&
+            button(T.tryIt, () => tried(page, smaller), { "aria-label": T.tryOf(smaller.roleCode) }),
+          begins &&
+            named(
+              linkButton(reviewing({ roleIds: smaller.roleId, unusedDays: days }), T.reviewOne),
+              T.reviewRole(smaller.roleCode),
+            ),
+        ),
+      ],
+    }),
+    part(page, days, data, {
+      name: "assignments",
+      title: T.assignments,
+      act: begins && linkButton(reviewing({ unusedDays: days }), T.review),
+      titles: [T.user, T.role, T.given, T.until, T.reason],
+      row: (each) => [
+        user(each.userId, each.userName, "/roles"),
+        role(each.roleId, each.roleCode),
+        time(each.createTime),
+        time(each.validUntil),
+        each.reason,
+      ],
+    }),
+    part(page, days, data, {
+      name: "codes",
+      title: T.codes,
+      titles: [T.role, T.code, T.begins, ""],
+      row: (each) => [
+        role(each.roleId, each.roleCode),
+        h("code", null, each.code),
+        time(each.beginTime),
+        page.may("GET /api/policy/what-if") &&
+          named(
+            linkButton(
+              `/policy/what-if?${new URLSearchParams({ roleCode: each.roleCode, without: each.code })}`,
+              T.whatIf,
+            ),
+            T.whatIfOf(each.roleCode, each.code),
+          ),
+      ],
+    }),
+    part(page, days, data, {
+      name: "keys",
+      title: T.keys,
+      titles: [T.key, T.user, T.created, T.used],
+      row: (each) => [
+        each.keyName,
+        user(each.userId, each.userName, "/keys"),
+        time(each.createTime),
+        time(each.lastUseTime) ?? T.never,
+      ],
+    }),
+  ];
+}
+
+/**
+ * Return one list; a button reads further rows of it.
+ * @param {Page} page @param {number} days @param {Unused} data
+ * @param {{
+ *   name: Part, title: string, nothing?: string, titles: string[], act?: HTMLElement | false,
+ *   row: (each: any) => import("../core/dom.js").Child[],
+ * }} list
+ */
+function part(page, days, data, { name, title, nothing = T.none, titles, act, row }) {
+  const { total } = data[name];
+  /** @type {any[]} */ let items = data[name].items;
+  let number = 1;
+  const place = h("div", { class: "body" });
+  const put = () => {
+    const acts = [items.length < total && button(T.more, next), items.length > 0 && act].filter(Boolean);
+    place.replaceChildren(
+      ...pieces([
+        items.length ? table(title, titles, items.map(row)) : h("p", null, nothing),
+        acts.length > 0 && h("div", { class: "actions" }, acts),
+      ]),
+    );
+  };
+  const next = async () => {
+    try {
+      const answer = await page.call("GET", UNUSED, { query: { days, page: number + 1 } });
+      number += 1;
+      items = [...items, ...answer.data[name].items];
+      put();
+    } catch (problem) {
+      place.append(trouble(problem));
+    }
+  };
+  put();
+  return card(T.count(title, total), place);
+}
+
+/** Name a link for those who hear it alone. @param {HTMLElement} element @param {string} name */
+function named(element, name) {
+  element.setAttribute("aria-label", name);
+  return element;
+}
+
+/**
+ * Show what would change if a role gave only what suffices, and save it if the reader agrees.
+ * @param {Page} page @param {SmallerRole} smaller
+ */
+function tried(page, { roleId, roleCode, codes: now, proposed }) {
+  const title = T.tryTitle(roleCode);
+  return attempt(title, async () => {
+    const path = { id: roleId };
+    const { etag } = await page.call("GET", GIVEN, { path });
+    const [takes, adds] = [
+      now.filter((code) => !proposed.includes(code)),
+      proposed.filter((code) => !now.includes(code)),
+    ];
+    const saved = await previewed({
+      title,
+      confirm: T.save,
+      text: h(
+        "div",
+        { class: "body" },
+        definition([
+          [T.takes, takes.length > 0 && codes(takes)],
+          [T.adds, adds.length > 0 && codes(adds)],
+        ]),
+      ),
+      write: (dryRun) =>
+        page.call("PUT", GIVEN, { path, body: { permissions: proposed }, ifMatch: etag, dryRun }),
+    });
+    if (!saved) return;
+    tell(T.saved(roleCode));
+    await page.reload();
+  });
+}
