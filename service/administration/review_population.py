@@ -14,7 +14,7 @@ from service.errors import ValidationFailed
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.request_objects import assignment_for
 from service.kernel.services import split_object
-from service.records import reviews, role_holdings, role_rights
+from service.records import request_exclusions, reviews, role_holdings, role_rights
 from service.records.assignments import Present
 from service.records.database.transactions import Connection
 from service.records.reviews import Finding, NewItem, Subject
@@ -39,8 +39,8 @@ class Reviewers:
     ids: Collection[int] | None
     code: str | None
 
-    async def names(self, connection: Connection, policy: Policy, at: datetime) -> frozenset[str]:
-        """Return the names of two persons who may decide, or of all if these are fewer."""
+    async def undecidable(self, connection: Connection, policy: Policy, at: datetime) -> "Undecidable":
+        """Return about whom nobody may decide: who is behind everybody who may."""
         holdings = await role_holdings.read(connection, Present(at))
 
         def decides(codes: Collection[str]) -> bool:
@@ -50,20 +50,42 @@ class Reviewers:
 
         if self.ids is not None:
             chosen = await role_rights.active_users(connection, self.ids, at)
-            persons = (each for each in chosen if each.kind == "person")
-            return frozenset(each.user_name for each in persons if decides(each.permissions))
+            return await _behind_all(
+                connection,
+                [each.id for each in chosen if each.kind == "person" and decides(each.permissions)],
+            )
         given = holdings.codes
         sets = [
             roles
             for roles in holdings.persons
             if decides({code for role in roles for code in given.get(role, ())})
         ]
-        if not sets:
-            return frozenset()
-        page = await role_holdings.holders(
-            connection, sets, list(holdings.users), page=1, size=2, kind="person", at=Present(at)
-        )
-        return frozenset(each.user_name for each in page.items)
+        known = Undecidable(None)
+        # Two of them are nearly always enough to know.
+        for size in (2, max(holdings.number(sets, "person"), 2)) if sets else ():
+            page = await role_holdings.holders(
+                connection, sets, list(holdings.users), page=1, size=size, kind="person", at=Present(at)
+            )
+            known = await _behind_all(connection, [each.id for each in page.items])
+            if not known.ids or page.total <= size:
+                break
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Undecidable:
+    """The ids of the users about whom nobody may decide; None for all."""
+
+    ids: Collection[int] | None
+
+    def finding(self, user_id: int) -> Finding | None:
+        """Return the finding about an assignment of a user."""
+        return "no_reviewer" if self.ids is None or user_id in self.ids else None
+
+
+async def _behind_all(connection: Connection, reviewer_ids: Collection[int]) -> Undecidable:
+    behind = (await request_exclusions.behind(connection, reviewer_ids)).values()
+    return Undecidable(set.intersection(*behind) if behind else None)
 
 
 async def draw(
@@ -72,10 +94,10 @@ async def draw(
     invariants: Invariants,
     scope: Mapping[str, Any],
     *,
-    names: Collection[str],
+    undecidable: Undecidable,
     at: datetime,
 ) -> Drawn:
-    """Return the assignments of ``scope`` as they are at ``at``; ``names`` are of ``Reviewers.names``.
+    """Return the assignments of ``scope`` as they are at ``at``; ``undecidable`` is of its reviewers.
 
     ValidationFailed for a scope without any, or with more than ``MOST_ITEMS``.
     """
@@ -104,7 +126,7 @@ async def draw(
             each,
             used.get(each.id),
             _ground(each, uses, used.get(each.id), since),
-            _finding(each, opened[each.role_code], names, last),
+            _finding(each, opened[each.role_code], undecidable, last),
         )
         for each in subjects
     ]
@@ -171,18 +193,13 @@ _PROPOSALS: Final[Mapping[str, Literal["keep", "revoke"] | None]] = {
 
 
 def _finding(
-    subject: Subject, codes: Sequence[str], names: Collection[str], last: Sequence[int]
+    subject: Subject, codes: Sequence[str], undecidable: Undecidable, last: Sequence[int]
 ) -> Finding | None:
     if subject.source == "directory":
         return "directory"
     if "*" in codes and last == [subject.user_id]:
         return "last_administrator"
-    return undecidable(subject.user_name, names)
-
-
-def undecidable(user_name: str, names: Collection[str]) -> Finding | None:
-    """Return the finding about an assignment of a user if nobody else is among who may decide."""
-    return None if {*names} - {user_name} else "no_reviewer"
+    return undecidable.finding(subject.user_id)
 
 
 def _item(subject: Subject, used: date | None, ground: str, finding: Finding | None) -> NewItem:

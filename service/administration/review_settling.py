@@ -72,10 +72,12 @@ async def settle(
     await assignments.shorten_reviewed(connection, shortened)
     if settled.users:
         await accounts.raise_versions(connection, settled.users)
-    for kind, by_user in (("takenRoles", taken), ("changedRoles", changed)):
+    for fact, by_user in (("takenRoles", taken), ("changedRoles", changed)):
+        alike: dict[tuple[str, ...], list[int]] = {}
         for user_id, roles in by_user.items():
-            facts = {kind: sorted(set(roles))}
-            await notices.tell(connection, user_id, "roles_changed", "administrator", facts)
+            alike.setdefault(tuple(sorted({*roles})), []).append(user_id)
+        for same, user_ids in alike.items():
+            await notices.tell_each(connection, user_ids, "roles_changed", "administrator", {fact: [*same]})
     await reviews.change_items(connection, settled.items)
     return settled
 

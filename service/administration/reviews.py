@@ -19,7 +19,7 @@ from service.kernel.origin import ORIGIN, values_change
 from service.kernel.request_objects import CLOSE_OTHERS, CLOSE_OWN, WhoseAssignment, assignment_for
 from service.kernel.write import Write
 from service.mail.notices import Notices
-from service.records import reviews
+from service.records import request_exclusions, reviews
 from service.records.policy_workers import WINDOWS
 from service.records.reviews import Item, NewReview, Review
 
@@ -67,9 +67,11 @@ class Reviews:
             reviewers = Reviewers(chosen.get("userIds"), chosen.get("code"))
             if reviewers.code is not None and not policy.rules.codes(GRANT, reviewers.code):
                 raise ValidationFailed(("reviewers.code", "No Button has this code"))
-            names = await reviewers.names(unit.connection, policy, now)
+            undecidable = await reviewers.undecidable(unit.connection, policy, now)
             known = self._live.invariants
-            drawn = await draw(unit.connection, policy, known, given["scope"], names=names, at=now)
+            drawn = await draw(
+                unit.connection, policy, known, given["scope"], undecidable=undecidable, at=now
+            )
             users, roles = ({getattr(item, name) for item in drawn.items} for name in ("user_id", "role_id"))
             await unit.check.require_reviewed(unit.connection, users, roles)
             unit.authorized()
@@ -108,7 +110,7 @@ class Reviews:
             review = await reviews.read(connection, review_id)
             item = await reviews.item(connection, review_id, item_id)
             change_log.concerns(change_log.user_target(item.user_name))
-            decisions = _allowed(unit, review, item)
+            decisions = await _allowed(unit, review, item)
             _require_open(review, now)
             if item.outcome is not None:
                 raise Conflict(f"The assignment is {item.outcome}", rule="history")
@@ -161,12 +163,12 @@ class Reviews:
         return Saved(review)
 
 
-def _allowed(unit: UnitOfWork, review: Review, item: Item) -> list[Decision]:
+async def _allowed(unit: UnitOfWork, review: Review, item: Item) -> list[Decision]:
     """Return the decisions that let the caller decide about an item; the refusal else."""
-    asked = review.reviewer_ids is None or unit.caller.user_id in review.reviewer_ids
-    whose: WhoseAssignment = (
-        "self" if item.user_id == unit.caller.user_id else "others" if asked else "unasked"
-    )
+    caller = unit.caller.user_id
+    behind = await request_exclusions.behind(unit.connection, [caller])
+    asked = review.reviewer_ids is None or caller in review.reviewer_ids
+    whose: WhoseAssignment = "self" if item.user_id in behind[caller] else "others" if asked else "unasked"
     decisions = [unit.check.ask(REVIEW, assignment_for(whose))]
     if review.reviewer_code is not None:
         decisions.append(unit.check.ask(GRANT, review.reviewer_code))

@@ -343,7 +343,12 @@ async def raise_versions(connection: AsyncConnection, user_ids: Collection[int])
 
 
 async def delete(connection: AsyncConnection, target: Target) -> None:
-    """Delete a user; the user's files stay without an owner, and log entries stay."""
+    """Delete a user; the user's files stay without an owner, and log entries stay.
+
+    Accounts that the user has made count as made by who has made the user: nobody is rid of them by deleting.
+    """
+    maker = select(user.c.made_by).where(user.c.id == target.user_id).scalar_subquery()
+    await connection.execute(change(user).where(user.c.made_by == target.user_id).values(made_by=maker))
     await connection.execute(delete_from(user).where(user.c.id == target.user_id))
     for kept in (user_login, permission_use):
         await connection.execute(delete_from(kept).where(kept.c.user_id == target.user_id))

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.access_requests import IS_OPEN
 from service.records.database.row_mapper import RowMapper
+from service.records.schema.base import SCHEMA
 from service.records.schema.of_users import account_token
 from service.records.schema.requests import access_request, access_request_exclusion
 from service.records.schema.rights import menu, role, role_menu, user, user_role
@@ -113,6 +114,30 @@ async def made_by_circle(connection: AsyncConnection, author_id: int) -> list[in
     made = sa.select(user.c.id).where(user.c.made_by == author_id).cte("made", recursive=True)
     made = made.union(sa.select(user.c.id).join(made, user.c.made_by == made.c.id))
     return list((await connection.execute(sa.select(made.c.id).order_by(made.c.id))).scalars())
+
+
+_BEHIND: Final = sa.text(f"""
+    WITH RECURSIVE behind (user_id, by_id) AS (
+        SELECT given, given FROM unnest(CAST(:ids AS bigint[])) AS given
+        UNION
+        SELECT behind.user_id, edge.by_id FROM behind JOIN (
+            SELECT id, made_by AS by_id FROM {SCHEMA}."user" WHERE made_by IS NOT NULL
+            UNION ALL
+            SELECT user_id, created_by FROM {SCHEMA}.account_token
+            WHERE created_by <> user_id AND expires_time > now()
+        ) AS edge ON edge.id = behind.by_id
+    )
+    SELECT user_id, array_agg(by_id) AS by_ids FROM behind GROUP BY user_id
+    """)  # noqa: S608 - our own name
+
+
+async def behind(connection: AsyncConnection, user_ids: Collection[int]) -> dict[int, set[int]]:
+    """Return, by the ids of users, who can act as them: themselves, who has made the account, or has a link.
+
+    And who is behind those.
+    """
+    rows = await connection.execute(_BEHIND, {"ids": list(user_ids)})
+    return {row.user_id: {*row.by_ids} for row in rows}
 
 
 async def owners_of_links(connection: AsyncConnection, user_ids: Collection[int]) -> list[int]:
