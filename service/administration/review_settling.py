@@ -86,10 +86,10 @@ async def _outcome(
     connection: Connection, item: Item, window: Window | None, at: datetime
 ) -> tuple[Outcome, str | None, datetime | None]:
     """Return what becomes of an item, why not what was decided, and the end of one that is only shortened."""
-    if item.decision == "keep":
-        return "kept", None, None
     if window is None:
         return "ended", _ENDED, None
+    if item.decision == "keep":
+        return "kept", None, None
     if item.decision == "revoke":
         return "revoked", None, None
     end = item.until
