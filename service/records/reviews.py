@@ -329,6 +329,23 @@ async def close(connection: AsyncConnection, review_id: int, at: datetime) -> Re
     return await _REVIEW.returned(connection, ended.returning(*_REVIEW.columns))
 
 
+async def under_way(connection: AsyncConnection) -> list[Review]:
+    """Return the reviews that are not closed, by id."""
+    chosen = sa.select(*_REVIEW.columns).where(review.c.state != "closed")
+    return await _REVIEW.all(connection, chosen.order_by(review.c.id))
+
+
+async def count_undecidable(
+    connection: AsyncConnection, review_id: int, user_ids: Collection[int] | None
+) -> int:
+    """Count the undecided items of a review about these users (None: all), or with the finding about it."""
+    table = review_item.c
+    about = sa.true() if user_ids is None else table.user_id.in_(user_ids)
+    undecided = (table.review_id == review_id) & table.decision.is_(None)
+    counted = sa.select(sa.func.count()).where(undecided, about | (table.finding == "no_reviewer"))
+    return int((await connection.execute(counted)).scalar_one())
+
+
 def _due(at: datetime | None) -> sa.ColumnElement[bool]:
     over = (review.c.state == "open") & (review.c.deadline <= instant(at))
     return over | (review.c.state == "closing")

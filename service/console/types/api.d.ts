@@ -1663,6 +1663,7 @@ export interface RevisionChanges {
   tampered: number;
   authenticity: RevisionAuthenticity;
   distrust: string | null;
+  signOffs: SignOff[];
   addedLines: string[] | null;
   removedLines: string[] | null;
   truncated: boolean;
