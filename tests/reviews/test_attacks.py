@@ -100,8 +100,8 @@ async def test_of_two_closers_and_the_job_each_item_is_settled_once(house: Insid
         await asyncio.sleep(0.05)
     assert {*(await settled(house, review)).values()} == {("revoke", "revoked")}
     assert await query(house, numbers, f"@review:{review['id']}") == [(6,)]
-    told = "SELECT count(*) FROM sys.notice WHERE user_id = %s AND kind = 'roles_changed'"
-    assert await query(house, told, heron.user_id) == [(1,)]
+    noticed = "SELECT count(*) FROM sys.notice WHERE user_id = %s AND kind = 'roles_changed'"
+    assert await query(house, noticed, heron.user_id) == [(1,)]
 
 
 async def test_a_decision_beside_the_close_counts_or_is_refused(
