@@ -67,7 +67,7 @@ class Closing:
             review = await reviews.read(connection, review_id)
             reviewers = Reviewers(review.reviewer_ids, review.reviewer_code)
             # Of all items by who could decide before the first one is settled.
-            undecidable = await reviewers.undecidable(connection, self._live.current, self._now())
+            undecidable = await reviewers.undecidable(connection, self._live.current, self._now(), review_id)
         while not await self._batch(review_id, BATCH, undecidable):
             if monotonic() >= until:
                 return False

@@ -39,8 +39,10 @@ class Reviewers:
     ids: Collection[int] | None
     code: str | None
 
-    async def undecidable(self, connection: Connection, policy: Policy, at: datetime) -> "Undecidable":
-        """Return about whom nobody may decide: who is behind everybody who may."""
+    async def undecidable(
+        self, connection: Connection, policy: Policy, at: datetime, review_id: int | None = None
+    ) -> "Undecidable":
+        """Return about whom nobody may decide: who is behind everybody who may; None for a new review."""
         holdings = await role_holdings.read(connection, Present(at))
 
         def decides(codes: Collection[str]) -> bool:
@@ -50,10 +52,8 @@ class Reviewers:
 
         if self.ids is not None:
             chosen = await role_rights.active_users(connection, self.ids, at)
-            return await _behind_all(
-                connection,
-                [each.id for each in chosen if each.kind == "person" and decides(each.permissions)],
-            )
+            ids = [each.id for each in chosen if each.kind == "person" and decides(each.permissions)]
+            return await _behind_all(connection, ids, review_id)
         given = holdings.codes
         sets = [
             roles
@@ -66,7 +66,7 @@ class Reviewers:
             page = await role_holdings.holders(
                 connection, sets, list(holdings.users), page=1, size=size, kind="person", at=Present(at)
             )
-            known = await _behind_all(connection, [each.id for each in page.items])
+            known = await _behind_all(connection, [each.id for each in page.items], review_id)
             if not known.ids or page.total <= size:
                 break
         return known
@@ -83,8 +83,10 @@ class Undecidable:
         return "no_reviewer" if self.ids is None or user_id in self.ids else None
 
 
-async def _behind_all(connection: Connection, reviewer_ids: Collection[int]) -> Undecidable:
-    behind = (await request_exclusions.behind(connection, reviewer_ids)).values()
+async def _behind_all(
+    connection: Connection, reviewer_ids: Collection[int], review_id: int | None
+) -> Undecidable:
+    behind = (await request_exclusions.behind(connection, reviewer_ids, review_id)).values()
     return Undecidable(set.intersection(*behind) if behind else None)
 
 

@@ -166,7 +166,7 @@ class Reviews:
 async def _allowed(unit: UnitOfWork, review: Review, item: Item) -> list[Decision]:
     """Return the decisions that let the caller decide about an item; the refusal else."""
     caller = unit.caller.user_id
-    behind = await request_exclusions.behind(unit.connection, [caller])
+    behind = await request_exclusions.behind(unit.connection, [caller], review.id)
     asked = review.reviewer_ids is None or caller in review.reviewer_ids
     whose: WhoseAssignment = "self" if item.user_id in behind[caller] else "others" if asked else "unasked"
     decisions = [unit.check.ask(REVIEW, assignment_for(whose))]

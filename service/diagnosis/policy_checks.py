@@ -174,7 +174,7 @@ async def reviews(installation: Installation) -> Finding:
                     connection, installation.policy, installation.in_force
                 )
                 asked = Reviewers(review.reviewer_ids, review.reviewer_code)
-                ids = (await asked.undecidable(connection, policy, now)).ids
+                ids = (await asked.undecidable(connection, policy, now, review.id)).ids
                 if count := await review_records.count_undecidable(connection, review.id, ids):
                     stuck.append(f"{name}: {counted(count, 'item')}")
     if not stuck and not late:

@@ -18,6 +18,7 @@ from service.records.database.row_mapper import RowMapper
 from service.records.schema.base import SCHEMA
 from service.records.schema.of_users import account_token
 from service.records.schema.requests import access_request, access_request_exclusion
+from service.records.schema.reviews import review, review_takeover
 from service.records.schema.rights import menu, role, role_menu, user, user_role
 
 Why: TypeAlias = Literal["account", "codes", "credentials"]
@@ -125,19 +126,31 @@ _BEHIND: Final = sa.text(f"""
             UNION ALL
             SELECT user_id, created_by FROM {SCHEMA}.account_token
             WHERE created_by <> user_id AND expires_time > now()
+            UNION ALL
+            SELECT user_id, by_id FROM {SCHEMA}.review_takeover WHERE review_id = CAST(:review_id AS bigint)
         ) AS edge ON edge.id = behind.by_id
     )
     SELECT user_id, array_agg(by_id) AS by_ids FROM behind GROUP BY user_id
     """)  # noqa: S608 - our own name
 
 
-async def behind(connection: AsyncConnection, user_ids: Collection[int]) -> dict[int, set[int]]:
+async def behind(
+    connection: AsyncConnection, user_ids: Collection[int], review_id: int | None = None
+) -> dict[int, set[int]]:
     """Return, by the ids of users, who can act as them: themselves, who has made the account, or has a link.
 
-    And who is behind those.
+    And who has taken it over while a review was open, and who is behind those.
     """
-    rows = await connection.execute(_BEHIND, {"ids": list(user_ids)})
+    given = {"ids": list(user_ids), "review_id": review_id}
+    rows = await connection.execute(_BEHIND, given)
     return {row.user_id: {*row.by_ids} for row in rows}
+
+
+async def take_over(connection: AsyncConnection, user_id: int, by_id: int) -> None:
+    """Note, for the open reviews, that a user can get to act as another one."""
+    open_ones = sa.select(review.c.id, sa.literal(user_id), sa.literal(by_id)).where(review.c.state == "open")
+    written = upsert(review_takeover).from_select(["review_id", "user_id", "by_id"], open_ones)
+    await connection.execute(written.on_conflict_do_nothing())
 
 
 async def owners_of_links(connection: AsyncConnection, user_ids: Collection[int]) -> list[int]:

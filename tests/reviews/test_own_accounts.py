@@ -8,7 +8,7 @@ import pytest
 
 from tests.reviews.test_reviews import DECIDES, close, decide, execute, items, started
 from tests.support.inside import Inside
-from tests.support.members import Member, member
+from tests.support.members import Member, member, query
 
 pytestmark = pytest.mark.anyio
 
@@ -63,6 +63,30 @@ async def test_who_has_a_link_of_somebody_does_not_decide_about_them(
     assert not await decides(puppet, house, review)
     await execute(house, "UPDATE sys.account_token SET expires_time = now()")
     assert await decides(puppet, house, review)
+
+
+async def test_who_was_taken_over_while_the_review_is_open_does_not_decide_about_who_did_it(
+    house: Inside, puppet: Member
+) -> None:
+    heron = await member(house, "heron", "system:*")
+    raven = await member(house, "raven", *DECIDES)
+    new = {"newPassword": "quite long 4711"}
+    await heron.ask("PUT", f"/api/user/{raven.user_id}/password", new)
+    review = await started(house, heron)
+
+    answer = await heron.ask("PUT", f"/api/user/{puppet.user_id}/password", new)
+
+    assert answer.status == 200, answer.body
+    await query(
+        house, "UPDATE sys.user SET password_hash = (SELECT password_hash FROM sys.user WHERE id = 1)"
+    )
+    await query(house, "UPDATE sys.user SET password_initial = NULL")
+    for each in (puppet, raven):
+        await each.log_in()
+    assert not await decides(puppet, house, review)
+    # What was before the review, its owner has changed since, or was told of.
+    assert await decides(raven, house, review)
+    assert await decides(puppet, house, await started(house, heron))
 
 
 async def test_what_only_accounts_of_its_user_could_decide_is_a_finding_and_stays(
