@@ -1,13 +1,13 @@
 """Closes reviews in batches: applies what was decided, and the rule for silence to all other items."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from time import monotonic
 from typing import Any, Final
 
 from service.administration import review_settling as settling
 from service.administration.delegation import Delegation
-from service.administration.review_population import Reviewers, undecidable
+from service.administration.review_population import Reviewers, Undecidable
 from service.audit.chain.seals import seals_of
 from service.audit.entries import encode
 from service.audit.evidence_content import digest_of, of_review
@@ -67,23 +67,23 @@ class Closing:
             review = await reviews.read(connection, review_id)
             reviewers = Reviewers(review.reviewer_ids, review.reviewer_code)
             # Of all items by who could decide before the first one is settled.
-            names = await reviewers.names(connection, self._live.current, self._now())
-        while not await self._batch(review_id, BATCH, names):
+            undecidable = await reviewers.undecidable(connection, self._live.current, self._now(), review_id)
+        while not await self._batch(review_id, BATCH, undecidable):
             if monotonic() >= until:
                 return False
         return True
 
-    async def _batch(self, review_id: int, size: int, names: Collection[str]) -> bool:
+    async def _batch(self, review_id: int, size: int, undecidable: Undecidable) -> bool:
         """Settle the next ``size`` items; the first one that can't be is found by halves."""
         try:
-            return await self._settle(review_id, size, names)
+            return await self._settle(review_id, size, undecidable)
         except Conflict as refused:
             if size > 1:
-                return await self._batch(review_id, size // 2, names)
-            return await self._settle(review_id, 1, names, refused)
+                return await self._batch(review_id, size // 2, undecidable)
+            return await self._settle(review_id, 1, undecidable, refused)
 
     async def _settle(
-        self, review_id: int, size: int, names: Collection[str], refused: Conflict | None = None
+        self, review_id: int, size: int, undecidable: Undecidable, refused: Conflict | None = None
     ) -> bool:
         at = self._now()
         async with self._database.transaction(within=WITHIN) as connection:
@@ -96,7 +96,7 @@ class Closing:
                 items = await reviews.unsettled(connection, review_id, size)
                 event = _event(review)
                 if items:
-                    silent = _silent(review, items, names, at, refused)
+                    silent = _silent(review, items, undecidable, at, refused)
                     await reviews.change_items(connection, silent)
                     decided = [settling.with_decision(item, silent.get(item.id, {})) for item in items]
                     users, changes = await self._apply(connection, decided, at, event, refused)
@@ -127,14 +127,14 @@ class Closing:
 
 
 def _silent(
-    review: Review, items: Sequence[Item], names: Collection[str], at: datetime, refused: Conflict | None
+    review: Review, items: Sequence[Item], undecidable: Undecidable, at: datetime, refused: Conflict | None
 ) -> dict[int, dict[str, Any]]:
     """Return what the rule for silence decides about those of ``items`` that nobody has decided, by id."""
     silent: dict[int, dict[str, Any]] = {}
     for item in items:
         if item.decision is None:
             last = refused is not None and refused.extra.get("rule") == "last_administrator"
-            finding = "last_administrator" if last else item.finding or undecidable(item.user_name, names)
+            finding = "last_administrator" if last else item.finding or undecidable.finding(item.user_id)
             verdict = "keep" if finding else review.on_silence
             silent[item.id] = {"decision": verdict, "decision_time": at, "finding": finding}
     return silent

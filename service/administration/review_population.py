@@ -2,26 +2,26 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any, Final, Literal
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import RESOURCE, REVIEW, Rule
 from service.authz.invariants.statements import Apart, EndsWithin, Invariants, OnlyRoles
 from service.authz.publishing.derive import covered_by
+from service.authz.review.unused import DAYS, RoleUses, first_day, read_role_uses
 from service.errors import ValidationFailed
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.request_objects import assignment_for
 from service.kernel.services import split_object
-from service.records import last_use, reviews, role_holdings, role_rights
+from service.records import request_exclusions, reviews, role_holdings, role_rights
 from service.records.assignments import Present
 from service.records.database.transactions import Connection
 from service.records.reviews import Finding, NewItem, Subject
+from service.records.unused_rights import last_uses_of
 
 MOST_ITEMS: Final = 20_000
 """The most assignments that one review asks about."""
-UNUSED_DAYS: Final = 90
-"""The days after which an assignment without use is proposed to be revoked, unless a scope names others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,10 @@ class Reviewers:
     ids: Collection[int] | None
     code: str | None
 
-    async def names(self, connection: Connection, policy: Policy, at: datetime) -> frozenset[str]:
-        """Return the names of two persons who may decide, or of all if these are fewer."""
+    async def undecidable(
+        self, connection: Connection, policy: Policy, at: datetime, review_id: int | None = None
+    ) -> "Undecidable":
+        """Return about whom nobody may decide: who is behind everybody who may; None for a new review."""
         holdings = await role_holdings.read(connection, Present(at))
         name = assignment_for("others", self.code)
         # A code that no review had before gets its line when the review is there.
@@ -51,20 +53,42 @@ class Reviewers:
 
         if self.ids is not None:
             chosen = await role_rights.active_users(connection, self.ids, at)
-            persons = (each for each in chosen if each.kind == "person")
-            return frozenset(each.user_name for each in persons if decides(each.permissions))
+            ids = [each.id for each in chosen if each.kind == "person" and decides(each.permissions)]
+            return await _behind_all(connection, ids, review_id)
         given = holdings.codes
         sets = [
             roles
             for roles in holdings.persons
             if decides({code for role in roles for code in given.get(role, ())})
         ]
-        if not sets:
-            return frozenset()
-        page = await role_holdings.holders(
-            connection, sets, list(holdings.users), page=1, size=2, kind="person", at=Present(at)
-        )
-        return frozenset(each.user_name for each in page.items)
+        known = Undecidable(None)
+        # Two of them are nearly always enough to know.
+        for size in (2, max(holdings.number(sets, "person"), 2)) if sets else ():
+            page = await role_holdings.holders(
+                connection, sets, list(holdings.users), page=1, size=size, kind="person", at=Present(at)
+            )
+            known = await _behind_all(connection, [each.id for each in page.items], review_id)
+            if not known.ids or page.total <= size:
+                break
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Undecidable:
+    """The ids of the users about whom nobody may decide; None for all."""
+
+    ids: Collection[int] | None
+
+    def finding(self, user_id: int) -> Finding | None:
+        """Return the finding about an assignment of a user."""
+        return "no_reviewer" if self.ids is None or user_id in self.ids else None
+
+
+async def _behind_all(
+    connection: Connection, reviewer_ids: Collection[int], review_id: int | None
+) -> Undecidable:
+    behind = (await request_exclusions.behind(connection, reviewer_ids, review_id)).values()
+    return Undecidable(set.intersection(*behind) if behind else None)
 
 
 async def draw(
@@ -73,59 +97,65 @@ async def draw(
     invariants: Invariants,
     scope: Mapping[str, Any],
     *,
-    names: Collection[str],
+    undecidable: Undecidable,
     at: datetime,
 ) -> Drawn:
-    """Return the assignments of ``scope`` as they are at ``at``; ``names`` are of ``Reviewers.names``.
+    """Return the assignments of ``scope`` as they are at ``at``; ``undecidable`` is of its reviewers.
 
     ValidationFailed for a scope without any, or with more than ``MOST_ITEMS``.
     """
+    given = await role_holdings.read_codes(connection)
+    uses, days = await read_role_uses(connection), scope.get("unusedDays")
+    since = first_day(days or DAYS, at)
     subjects = await reviews.subjects(
         connection,
         at,
         role_ids=scope.get("roleIds"),
+        role_codes=_opening(policy, scope, given),
         user_ids=scope.get("userIds"),
         endless=True if scope.get("endless") else None,
+        unneeded=None if days is None else uses.unneeded(since),
         most=MOST_ITEMS + 1,
     )
-    given = await role_holdings.read_codes(connection)
-    of_subjects = {code: given.get(code, ()) for code in dict.fromkeys(each.role_code for each in subjects)}
-    opened = _opening(policy, scope, of_subjects)
-    subjects = [each for each in subjects if each.role_code in opened]
-    used = await last_use.last_used(connection, subjects)
-    since = await last_use.recorded_since(connection)
-    days = scope.get("unusedDays")
-    before = at.date() - timedelta(days=days or UNUSED_DAYS)
-    grounds = {each.id: _ground(each, used[each.id], since, before) for each in subjects}
-    if days is not None:
-        subjects = [each for each in subjects if grounds[each.id] == "unused"]
     if not subjects:
         raise ValidationFailed(("scope", "There is no such assignment"))
     if len(subjects) > MOST_ITEMS:
         raise ValidationFailed(("scope", f"It has more than {MOST_ITEMS} assignments: narrow it"))
+    opened = {code: given.get(code, ()) for code in sorted({each.role_code for each in subjects})}
+    used = await last_uses_of(connection, uses.covered, [each.id for each in subjects])
     last = await role_rights.administrators(connection, 2)
     items = [
-        _item(each, used[each.id], grounds[each.id], _finding(each, opened[each.role_code], names, last))
+        _item(
+            each,
+            used.get(each.id),
+            _ground(each, uses, used.get(each.id), since),
+            _finding(each, opened[each.role_code], undecidable, last),
+        )
         for each in subjects
     ]
-    kept = {each.role_code for each in subjects}
-    statements = _statements(policy, invariants, {role: opened[role] for role in kept})
-    roles = {role: {"opens": [*opened[role]], "statements": statements[role]} for role in sorted(kept)}
+    statements = _statements(policy, invariants, opened)
+    roles = {role: {"opens": [*codes], "statements": statements[role]} for role, codes in opened.items()}
     return Drawn(roles, items)
 
 
 def _opening(
-    policy: Policy, scope: Mapping[str, Any], opened: Mapping[str, Sequence[str]]
-) -> dict[str, Sequence[str]]:
-    """Return those roles that give a code, or open a resource of a service, that a scope names."""
-    codes = {*scope.get("codes", ())}
-    for name in policy.rules.objects(RESOURCE) if scope.get("services") else ():
-        if split_object(name)[0] in scope["services"]:
-            codes.update(filter(is_code, policy.rules.codes(RESOURCE, name)))
-    if "codes" not in scope and "services" not in scope:
-        return dict(opened)
-    covered, asked = covered_by(policy.model_text), sorted(codes)
-    return {role: given for role, given in opened.items() if asked and covered(given, asked)}
+    policy: Policy, scope: Mapping[str, Any], given: Mapping[str, Sequence[str]]
+) -> list[str] | None:
+    """Return the roles that give a code, and open a resource of a service, that a scope names; None: all."""
+    asked: list[list[str]] = [scope["codes"]] if "codes" in scope else []
+    if "services" in scope:
+        bound = {
+            code
+            for name in policy.rules.objects(RESOURCE)
+            if split_object(name)[0] in scope["services"]
+            for code in policy.rules.codes(RESOURCE, name)
+            if is_code(code)
+        }
+        asked.append(sorted(bound))
+    if not asked:
+        return None
+    covered = covered_by(policy.model_text)
+    return [role for role, opens in given.items() if all(codes and covered(opens, codes) for codes in asked)]
 
 
 def _statements(
@@ -145,17 +175,13 @@ def _statements(
     return named
 
 
-def _ground(subject: Subject, used: date | None, since: date | None, before: date) -> str:
+def _ground(subject: Subject, uses: RoleUses, last: date | None, since: date) -> str:
     if subject.source == "directory":
         return "directory"
     if not subject.user_enabled:
         return "user_disabled"
-    if since is None:
-        return "use_not_recorded"
-    if used is not None:
-        return "used" if used >= before else "unused"
-    known = max(since, subject.given_time.date()) if subject.given_time else since
-    return "unused" if known <= before else "new"
+    begun = max(filter(None, (subject.given_time, subject.valid_from)), default=None)
+    return uses.tells(subject.role_id, begun, last, since)
 
 
 _PROPOSALS: Final[Mapping[str, Literal["keep", "revoke"] | None]] = {
@@ -170,18 +196,13 @@ _PROPOSALS: Final[Mapping[str, Literal["keep", "revoke"] | None]] = {
 
 
 def _finding(
-    subject: Subject, codes: Sequence[str], names: Collection[str], last: Sequence[int]
+    subject: Subject, codes: Sequence[str], undecidable: Undecidable, last: Sequence[int]
 ) -> Finding | None:
     if subject.source == "directory":
         return "directory"
     if "*" in codes and last == [subject.user_id]:
         return "last_administrator"
-    return undecidable(subject.user_name, names)
-
-
-def undecidable(user_name: str, names: Collection[str]) -> Finding | None:
-    """Return the finding about an assignment of a user if nobody else is among who may decide."""
-    return None if {*names} - {user_name} else "no_reviewer"
+    return undecidable.finding(subject.user_id)
 
 
 def _item(subject: Subject, used: date | None, ground: str, finding: Finding | None) -> NewItem:

@@ -72,10 +72,12 @@ async def settle(
     await assignments.shorten_reviewed(connection, shortened)
     if settled.users:
         await accounts.raise_versions(connection, settled.users)
-    for kind, by_user in (("takenRoles", taken), ("changedRoles", changed)):
+    for fact, by_user in (("takenRoles", taken), ("changedRoles", changed)):
+        alike: dict[tuple[str, ...], list[int]] = {}
         for user_id, roles in by_user.items():
-            facts = {kind: sorted(set(roles))}
-            await notices.tell(connection, user_id, "roles_changed", "administrator", facts)
+            alike.setdefault(tuple(sorted({*roles})), []).append(user_id)
+        for same, user_ids in alike.items():
+            await notices.tell_each(connection, user_ids, "roles_changed", "administrator", {fact: [*same]})
     await reviews.change_items(connection, settled.items)
     return settled
 
@@ -84,10 +86,10 @@ async def _outcome(
     connection: Connection, item: Item, window: Window | None, at: datetime
 ) -> tuple[Outcome, str | None, datetime | None]:
     """Return what becomes of an item, why not what was decided, and the end of one that is only shortened."""
-    if item.decision == "keep":
-        return "kept", None, None
     if window is None:
         return "ended", _ENDED, None
+    if item.decision == "keep":
+        return "kept", None, None
     if item.decision == "revoke":
         return "revoked", None, None
     end = item.until

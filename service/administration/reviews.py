@@ -20,7 +20,7 @@ from service.kernel.origin import ORIGIN, values_change
 from service.kernel.request_objects import CLOSE_OTHERS, CLOSE_OWN, WhoseAssignment, assignment_for
 from service.kernel.write import Write
 from service.mail.notices import Notices
-from service.records import reviews
+from service.records import request_exclusions, reviews
 from service.records.policy_workers import WINDOWS
 from service.records.reviews import Item, NewReview, Progress, Review
 
@@ -84,9 +84,11 @@ class Reviews:
             if not policy.rules.codes(REVIEW, assignment_for("others", reviewers.code)):
                 unit.require_publishing()
                 await require_known(unit.connection, REVIEW)
-            names = await reviewers.names(unit.connection, policy, now)
+            undecidable = await reviewers.undecidable(unit.connection, policy, now)
             known = self._live.invariants
-            drawn = await draw(unit.connection, policy, known, given["scope"], names=names, at=now)
+            drawn = await draw(
+                unit.connection, policy, known, given["scope"], undecidable=undecidable, at=now
+            )
             users, roles = ({getattr(item, name) for item in drawn.items} for name in ("user_id", "role_id"))
             await unit.check.require_reviewed(unit.connection, users, roles)
             unit.authorized()
@@ -127,7 +129,7 @@ class Reviews:
             review = await reviews.read(connection, review_id)
             item = await reviews.item(connection, review_id, item_id)
             change_log.concerns(change_log.user_target(item.user_name))
-            decision = _allowed(unit, review, item)
+            decision = await _allowed(unit, review, item)
             _require_open(review, now)
             if item.outcome is not None:
                 raise Conflict(f"The assignment is {item.outcome}", rule="history")
@@ -179,12 +181,12 @@ class Reviews:
         return Saved(review)
 
 
-def _allowed(unit: UnitOfWork, review: Review, item: Item) -> Decision:
+async def _allowed(unit: UnitOfWork, review: Review, item: Item) -> Decision:
     """Return the decision that lets the caller decide about an item; the refusal else."""
-    asked = review.reviewer_ids is None or unit.caller.user_id in review.reviewer_ids
-    whose: WhoseAssignment = (
-        "self" if item.user_id == unit.caller.user_id else "others" if asked else "unasked"
-    )
+    caller = unit.caller.user_id
+    behind = await request_exclusions.behind(unit.connection, [caller], review.id)
+    asked = review.reviewer_ids is None or caller in review.reviewer_ids
+    whose: WhoseAssignment = "self" if item.user_id in behind[caller] else "others" if asked else "unasked"
     decision = unit.check.ask(REVIEW, assignment_for(whose, review.reviewer_code))
     if not decision.allowed:
         raise PermissionDenied("You may not decide about this assignment", decision)

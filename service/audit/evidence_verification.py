@@ -1,16 +1,18 @@
 """Verifies an archive of evidence without a database: its files, its seal, and its entries of the log."""
 
 import io
+import re
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint
 from service.audit.chain.form import Chain
+from service.audit.chain.rows import COLUMNS
 from service.audit.evidence_archive import CONTENT, LOG, MANIFEST, Link, Manifest, Segment, derived, zipped
 from service.audit.evidence_content import Content, digest_of
 
@@ -21,7 +23,12 @@ _UNREADABLE: Final = (
     ValueError,
     NotImplementedError,
     EOFError,
+    OSError,
+    RecursionError,
 )
+_LOG: Final = "operation_log"
+_TABLE: Final = re.compile("[A-Za-z]{1,64}")
+_PLACES: Final = {name: COLUMNS[_LOG].index(name) for name in ("module", "action", "changes")}
 
 
 @dataclass(slots=True)
@@ -39,11 +46,12 @@ def verify(data: bytes, keys: Sequence[Chain], heads: Sequence[AnchoredCheckpoin
     """
     verified = Verified()
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            files = {name: archive.read(name) for name in archive.namelist()}
+        files = _files(data)
         manifest = msgspec.json.decode(files[MANIFEST], type=Manifest)
         content = msgspec.json.decode(files[CONTENT], type=Content)
         segments = msgspec.json.decode(files[LOG], type=list[Segment])
+        if not all(map(_TABLE.fullmatch, content.tables)):
+            raise ValueError("a table has no plain name")
     except _UNREADABLE as error:
         verified.faults.append(f"the archive can't be read: {error}")
         return verified
@@ -61,12 +69,27 @@ def verify(data: bytes, keys: Sequence[Chain], heads: Sequence[AnchoredCheckpoin
     return verified
 
 
+def _files(data: bytes) -> dict[str, bytes]:
+    """Return the files of an archive; ValueError before anything is unpacked that could be larger than it."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        listed = archive.infolist()
+        if any(each.compress_type != zipfile.ZIP_STORED or each.flag_bits & 1 for each in listed):
+            raise ValueError("it has compressed or encrypted files")
+        if sum(each.file_size for each in listed) > len(data):
+            raise ValueError("its files are larger than it is")
+        return {each.filename: archive.read(each) for each in listed}
+
+
 def _check_files(
     verified: Verified, data: bytes, files: dict[str, bytes], manifest: Manifest, content: Content
 ) -> None:
     digests = {name: sha256(file).hexdigest() for name, file in files.items() if name != MANIFEST}
     changed = sorted(name for name, _ in {*digests.items()} ^ {*manifest.files.items()})
-    changed += sorted(name for name, file in derived(content).items() if files.get(name) != file)
+    made = derived(content)
+    changed += sorted(name for name, file in made.items() if files.get(name) != file)
+    changed += sorted({*files} - {MANIFEST, CONTENT, LOG, *made})
+    if manifest.kind != content.kind:
+        verified.faults.append("its manifest is that of another kind of evidence")
     verified.faults += [f"{name} is not as it was made" for name in dict.fromkeys(changed)]
     if zipped(files) != data:
         verified.faults.append("the archive has bytes that are not of its files")
@@ -115,9 +138,9 @@ def _check_segment(
 def _fits(chain: Chain, link: Link) -> bool:
     try:
         before = bytes.fromhex(link.before)
-    except ValueError:
+        return chain.link(before, link.number, link.canonical.encode()).hex() == link.hash
+    except (ValueError, OverflowError):
         return False
-    return chain.link(before, link.number, link.canonical.encode()).hex() == link.hash
 
 
 def _compare(
@@ -145,8 +168,21 @@ def _compare(
 
 def _check_closing(verified: Verified, content: Content, segments: Sequence[Segment]) -> None:
     """Find the entry that told what the evidence of a review is when it was closed."""
-    digest = f'"{digest_of(content)}"'
-    if not any(link.about and digest in link.canonical for segment in segments for link in segment.links):
+    closed = (f"review:{content.facts.get('id')}", "content", digest_of(content))
+    links = (link for segment in segments if segment.log == _LOG for link in segment.links if link.about)
+    if not any(closed in _closings(link) for link in links):
         verified.faults.append(
             "no entry of the log tells of this content: it is not that of the closed review"
         )
+
+
+def _closings(link: Link) -> list[tuple[str, str, str]]:
+    """Return target, field and new value of what an entry about the end of a review tells; else nothing."""
+    try:
+        entry = msgspec.json.decode(link.canonical, type=list[Any])
+        module, action, changes = (entry[place] for place in _PLACES.values())
+        if (module, action) != ("review", "close"):
+            return []
+        return [(change["target"], change["field"], change["after"]) for change in changes or ()]
+    except (*_UNREADABLE, IndexError, TypeError):
+        return []

@@ -11,7 +11,7 @@ from service.audit.chain.seals import seals_of
 from service.cli.lazy_commands import add_usual
 from service.cli.output import show
 from service.endpoints.policy_revisions import RevisionChanges
-from service.kernel.text import counted
+from service.kernel.text import counted, printable
 from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.records.policy_revisions import RevisionFilter
@@ -73,6 +73,9 @@ def _value(value: Any) -> str:
 def _revision(revision: RevisionChanges) -> Iterator[str]:
     who = revision.user_name or "-"
     yield f"{revision.create_time}  {who}  revision {revision.revision}: {revision.cause}"
+    for signed in revision.sign_offs:
+        note = f": {printable(signed.note)}" if signed.note else ""
+        yield f"    signed off {signed.create_time} by {signed.user_name}, {printable(signed.title)}{note}"
     if revision.tampered:
         yield f"    {revision.tampered} lines or revisions had been changed past the service"
     if revision.distrust is not None:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from itertools import chain
 
+from msgspec import json
+
 from service.authz.review.sources import LIVE, READ_WITHIN, Source
 from service.authz.review.unused import DAYS, MOST_DAYS, Unused, answer, read_unused
 from service.cli.lazy_commands import add_usual
@@ -51,7 +53,9 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
             logs = [stack.enter_context(opened_log(name)) for name in options.log]
             return await asyncio.to_thread(answer, stored, policy, chain(*logs), all_kept=bool(logs))
 
-    unused = unused_answer(review(options, environ, (LIVE,), ask), UnusedQuery(size=WHOLE_LIST))
+    unused = unused_answer(
+        review(options, environ, (LIVE,), ask), UnusedQuery(days=options.days, size=WHOLE_LIST)
+    )
     for part in (unused.assignments, unused.codes, unused.keys, unused.roles):
         part.size = part.total
     show(options, unused, lambda: _lines(unused))
@@ -65,6 +69,9 @@ def _lines(unused: UnusedRights) -> Iterator[str]:
     yield f"Not used since {unused.since}, {counted(unused.assignments.total, 'assignment')}:"
     for each in unused.assignments.items:
         yield f"  {each.role_code} of {each.user_name}, assignment {each.id}"
+    if unused.assignments.total:
+        scope = json.encode(unused.review_scope).decode()
+        yield f"To ask others about them, begin a review with the scope {scope}."
     yield f"{counted(unused.codes.total, 'code')} of roles:"
     for code in unused.codes.items:
         yield f"  {code.code} of {code.role_code}"

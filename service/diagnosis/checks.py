@@ -88,6 +88,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("factor-key", user_checks.factor_key, local=True),
     Check("role-ends", user_checks.role_ends),
     Check("emergencies", user_checks.emergencies),
+    Check("reviews", policy_checks.reviews),
     Check("role-demands", user_checks.role_demands),
     Check("dormant-accounts", user_checks.dormant_accounts),
     Check("unused-rights", user_checks.unused_rights),

@@ -104,7 +104,7 @@ class ListedRevision(PublishedRevision, kw_only=True):
     sign_offs: list[SignOff]
 
 
-class RevisionChanges(PublishedRevision, kw_only=True):
+class RevisionChanges(ListedRevision, kw_only=True):
     """A revision with the lines that it added and removed.
 
     These are `null` where they were not kept, and where they are not those that were published.
@@ -236,7 +236,9 @@ async def changes_answer(
             judgement = Judgement("forged", f"revision {prior.revision} before it is not as it was published")
     is_kept = revision.added is not None and judgement.is_trusted
     kept = await policy_history.changes_of(connection, revision.revision, part) if is_kept else None
+    signed = await sign_offs.of_revisions(connection, [revision.revision])
     return RevisionChanges(
+        sign_offs=[SignOff.of(each) for each in signed[revision.revision]],
         **msgspec.structs.asdict(PublishedRevision.of(_Judged.of(revision, judgement))),
         added_lines=None if kept is None else _texts(kept.added),
         removed_lines=None if kept is None else _texts(kept.removed),

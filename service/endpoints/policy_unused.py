@@ -17,6 +17,7 @@ from service.authz.review.sources import PastPolicies
 from service.authz.review.unused import DAYS, MOST_DAYS, CheckedBy, StoredUse, Unused, read_unused
 from service.endpoints.policy_layers import Code, RoleCode
 from service.endpoints.policy_questions import WITHIN, PolicyQuestion
+from service.endpoints.reviews import ReviewScope
 from service.records import policy_workers
 from service.records.assignments import Source
 from service.records.database.transactions import Connection, Database
@@ -93,6 +94,7 @@ class UnusedRights(Schema):
     `recordedSince` is since when uses are recorded. While that is not before `since`, `observed` is false,
     and the lists are empty. `checkedBy` says whether `roles` follow from all decisions of the time, which the
     decision log has kept and which were made again (`replay`), or from the codes that were needed (`use`).
+    `reviewScope` is what `POST /api/review` takes as `scope` of a review of all these `assignments`.
     """
 
     since: date
@@ -103,6 +105,7 @@ class UnusedRights(Schema):
     codes: Page[UnusedCode]
     keys: Page[UnusedApiKey]
     roles: Page[SmallerRole]
+    review_scope: ReviewScope
 
 
 def unused_answer(answer: Unused, query: UnusedQuery) -> UnusedRights:
@@ -121,6 +124,7 @@ def unused_answer(answer: Unused, query: UnusedQuery) -> UnusedRights:
         codes=part(UnusedCode, answer.codes),
         keys=page_answer(query, answer.keys, UnusedApiKey),
         roles=part(SmallerRole, answer.roles),
+        review_scope=ReviewScope(unused_days=query.days),
     )
 
 

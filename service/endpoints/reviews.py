@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from service.administration.reviews import Reviews
 from service.audit.evidence_making import maker_of, review_evidence
-from service.authz.engine.rules import ACCOUNT, ENDPOINT, REVIEW
+from service.authz.engine.rules import ACCOUNT, REVIEW
 from service.errors import Conflict, NotFound
 from service.kernel.account_acts import READ_REVIEWS
 from service.kernel.request_objects import assignment_for, code_of_review
@@ -359,7 +359,7 @@ class ReviewEvidence:
         Callers who may list the operation log also get the entries between those of the review and the end
         of their day, by which the archive leads to a head of the log that the auditor keeps.
         """
-        connected = context.decide(ENDPOINT, "GET /api/operation-log/list").allowed
+        connected = context.may("GET /api/operation-log/list")
         maker = maker_of(self._settings, self._changes.now(), context.user.user_name, connected=connected)
         data = await review_evidence(self._database, maker, id)
 

@@ -88,18 +88,12 @@ class Notices:
             also = None
         new = _notice(user_id, kind, by, facts, client_ip)
         owner = await notices.add(connection, new)
-        if owner is None or kind not in WORDS or self._outbox is None or not self._outbox.enabled:
+        if owner is None or not self._mails(kind):
             return
-        if owner.email is not None and not has_link(kind):
-            shown = _shown(new, owner, owner.create_time)
-            await self._outbox.put(connection, Letter(kind, owner.email, user_id, shown))
-        elif owner.email is not None and self._links is not None:
-            link = await self._links.make(connection, "end_sessions", user_id, email=owner.email)
-            shown = _shown(new, owner, link.expires_time)
-            await self._outbox.put(connection, Letter(kind, owner.email, user_id, shown), link.url)
+        await self._mail(connection, new, owner)
         if also not in (None, owner.email):
             shown = _shown(new, owner, owner.create_time)
-            await self._outbox.put(connection, Letter(kind, str(also), user_id, shown))
+            await self._put(connection, Letter(kind, str(also), user_id, shown))
 
     async def tell_each(
         self,
@@ -109,14 +103,32 @@ class Notices:
         by: ActedBy,
         facts: Facts = _NO_FACTS,
     ) -> None:
-        """Tell several users of the same, which has no link: ``kind`` with ``facts``."""
+        """Tell several users of the same: ``kind`` with ``facts``."""
         if not user_ids:
             return
         new = _notice(0, kind, by, facts, None)
         for owner in await notices.add_each(connection, new, user_ids):
-            if owner.email is not None and self._outbox is not None and self._outbox.enabled:
-                shown = _shown(new, owner, owner.create_time)
-                await self._outbox.put(connection, Letter(kind, owner.email, owner.user_id, shown))
+            if self._mails(kind):
+                await self._mail(connection, new, owner)
+
+    def _mails(self, kind: NoticeKind) -> bool:
+        return kind in WORDS and self._outbox is not None and self._outbox.enabled
+
+    async def _mail(self, connection: Connection, new: NewNotice, owner: Told) -> None:
+        """Mail a notice to its owner, with a link if its words name one."""
+        if owner.email is None:
+            return
+        if not has_link(new.kind):
+            shown = _shown(new, owner, owner.create_time)
+            await self._put(connection, Letter(new.kind, owner.email, owner.user_id, shown))
+        elif self._links is not None:
+            link = await self._links.make(connection, "end_sessions", owner.user_id, email=owner.email)
+            shown = _shown(new, owner, link.expires_time)
+            await self._put(connection, Letter(new.kind, owner.email, owner.user_id, shown), link.url)
+
+    async def _put(self, connection: Connection, letter: Letter, url: str | None = None) -> None:
+        assert self._outbox is not None  # noqa: S101 - see _mails
+        await self._outbox.put(connection, letter, url)
 
     async def of_login(self, database: Database, user_id: int, address: str, user_agent: str) -> None:
         """Tell a user of a login from a device that is new to the account. Raises ``Unavailable``.

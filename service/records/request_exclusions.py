@@ -15,8 +15,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.access_requests import IS_OPEN
 from service.records.database.row_mapper import RowMapper
+from service.records.schema.base import SCHEMA
 from service.records.schema.of_users import account_token
 from service.records.schema.requests import access_request, access_request_exclusion
+from service.records.schema.reviews import review, review_takeover
 from service.records.schema.rights import api_key, menu, role, role_menu, user, user_role
 
 Why: TypeAlias = Literal["account", "codes", "credentials"]
@@ -119,6 +121,42 @@ async def owners_of_keys(connection: AsyncConnection, user_ids: Collection[int])
     """Return the ids of the accounts for which one of these users has made an API key."""
     keys = sa.select(api_key.c.user_id).where(api_key.c.created_by.in_(list(user_ids)))
     return list((await connection.execute(keys.distinct())).scalars())
+
+
+_BEHIND: Final = sa.text(f"""
+    WITH RECURSIVE behind (user_id, by_id) AS (
+        SELECT given, given FROM unnest(CAST(:ids AS bigint[])) AS given
+        UNION
+        SELECT behind.user_id, edge.by_id FROM behind JOIN (
+            SELECT id, made_by AS by_id FROM {SCHEMA}."user" WHERE made_by IS NOT NULL
+            UNION ALL
+            SELECT user_id, created_by FROM {SCHEMA}.account_token
+            WHERE created_by <> user_id AND expires_time > now()
+            UNION ALL
+            SELECT user_id, by_id FROM {SCHEMA}.review_takeover WHERE review_id = CAST(:review_id AS bigint)
+        ) AS edge ON edge.id = behind.by_id
+    )
+    SELECT user_id, array_agg(by_id) AS by_ids FROM behind GROUP BY user_id
+    """)  # noqa: S608 - our own name
+
+
+async def behind(
+    connection: AsyncConnection, user_ids: Collection[int], review_id: int | None = None
+) -> dict[int, set[int]]:
+    """Return, by the ids of users, who can act as them: themselves, who has made the account, or has a link.
+
+    And who has taken it over while a review was open, and who is behind those.
+    """
+    given = {"ids": list(user_ids), "review_id": review_id}
+    rows = await connection.execute(_BEHIND, given)
+    return {row.user_id: {*row.by_ids} for row in rows}
+
+
+async def take_over(connection: AsyncConnection, user_id: int, by_id: int) -> None:
+    """Note, for the open reviews, that a user can get to act as another one."""
+    open_ones = sa.select(review.c.id, sa.literal(user_id), sa.literal(by_id)).where(review.c.state == "open")
+    written = upsert(review_takeover).from_select(["review_id", "user_id", "by_id"], open_ones)
+    await connection.execute(written.on_conflict_do_nothing())
 
 
 async def owners_of_links(connection: AsyncConnection, user_ids: Collection[int]) -> list[int]:

@@ -22,6 +22,7 @@ from service.records.database.row_mapper import RowMapper
 from service.records.schema.requests import access_request
 from service.records.schema.reviews import review, review_item
 from service.records.schema.rights import role, user, user_role
+from service.records.unused_rights import Unneeded
 
 State: TypeAlias = Literal["open", "closing", "closed"]
 """What has become of a review."""
@@ -205,13 +206,15 @@ async def subjects(
     at: datetime,
     *,
     role_ids: Collection[int] | None = None,
+    role_codes: Collection[str] | None = None,
     user_ids: Collection[int] | None = None,
     endless: bool | None = None,
+    unneeded: Unneeded | None = None,
     most: int,
 ) -> list[Subject]:
     """Return the first ``most`` assignments that have not ended, of these roles and users; None for all.
 
-    ``endless``: only those with an end, or only those without.
+    ``endless``: only those with an end, or only those without. ``unneeded``: only these.
     """
     joined = (
         user_role.join(user, user.c.id == user_role.c.user_id)
@@ -222,6 +225,10 @@ async def subjects(
     for column, ids in ((user_role.c.role_id, role_ids), (user_role.c.user_id, user_ids)):
         if ids is not None:
             chosen = chosen.where(column == sa.any_(sa.literal(list(ids), sa.ARRAY(sa.BigInteger))))
+    if role_codes is not None:
+        chosen = chosen.where(role.c.role_code == sa.any_(sa.literal(list(role_codes), sa.ARRAY(sa.Text))))
+    if unneeded is not None:
+        chosen = chosen.where(unneeded.condition)
     if endless is not None:
         chosen = chosen.where(user_role.c.valid_until.is_(None) == endless)
     return await _SUBJECT.all(connection, chosen.order_by(role.c.role_code, user_role.c.id).limit(most))
@@ -357,6 +364,23 @@ async def close(connection: AsyncConnection, review_id: int, at: datetime) -> Re
     """Close a review for good, all items of which are settled."""
     ended = sa.update(review).where(review.c.id == review_id).values(state="closed", end_time=at)
     return await _REVIEW.returned(connection, ended.returning(*_REVIEW.columns))
+
+
+async def under_way(connection: AsyncConnection) -> list[Review]:
+    """Return the reviews that are not closed, by id."""
+    chosen = sa.select(*_REVIEW.columns).where(review.c.state != "closed")
+    return await _REVIEW.all(connection, chosen.order_by(review.c.id))
+
+
+async def count_undecidable(
+    connection: AsyncConnection, review_id: int, user_ids: Collection[int] | None
+) -> int:
+    """Count the undecided items of a review about these users (None: all), or with the finding about it."""
+    table = review_item.c
+    about = sa.true() if user_ids is None else table.user_id.in_(user_ids)
+    undecided = (table.review_id == review_id) & table.decision.is_(None)
+    counted = sa.select(sa.func.count()).where(undecided, about | (table.finding == "no_reviewer"))
+    return int((await connection.execute(counted)).scalar_one())
 
 
 def _due(at: datetime | None) -> sa.ColumnElement[bool]:

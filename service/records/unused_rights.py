@@ -84,6 +84,13 @@ async def given_codes(connection: AsyncConnection) -> list[GivenCode]:
     return await _GIVEN.all(connection, given.order_by(life.role_code, life.code))
 
 
+async def needed_codes(connection: AsyncConnection) -> list[str]:
+    """Return the codes that anybody has needed, as far as that is kept."""
+    codes = sa.select(sa.func.jsonb_object_keys(permission_use.c.days).label("code")).subquery()
+    chosen = sa.select(codes.c.code).distinct().where(codes.c.code.regexp_match(NO_WORD))
+    return list((await connection.execute(chosen)).scalars())
+
+
 async def button_codes(connection: AsyncConnection) -> frozenset[str]:
     """Return the codes that a role can give: those of the enabled Buttons."""
     codes = sa.select(menu.c.auth_mark).where(menu.c.menu_type == "Button", menu.c.enabled)
@@ -129,27 +136,37 @@ def _uses_of_assignments(covered: Covered, since: date | None) -> sa.Select[Any]
     )
     gives = given.render_derived()
     used = permission_uses.uses(since).subquery("used")
-    needed = (gives.c.role_id == user_role.c.role_id) & (gives.c.code == used.c.code)
+    begun = sa.func.greatest(user_role.c.valid_from, user_role.c.create_time)
+    needed = (
+        (gives.c.role_id == user_role.c.role_id)
+        & (gives.c.code == used.c.code)
+        & (begun.is_(None) | (used.c.day >= _day_of(begun)))
+    )
     # The users' own roles first: many roles give the same code.
     joined = user_role.join(used, used.c.user_id == user_role.c.user_id).join(gives, needed)
     return sa.select(user_role.c.id, used.c.day).select_from(joined)
 
 
-async def unused_assignments(
-    connection: AsyncConnection,
-    since: date,
-    roles: Collection[int],
-    covered: Covered,
-    *,
-    page: int,
-    size: int,
-) -> Page[Assignment]:
-    """Return page ``page`` (from 1) of the assignments of ``roles`` that nobody has needed since a day.
+@dataclass(frozen=True, slots=True)
+class Unneeded:
+    """Which assignments are unused: those of ``roles``, in force since before a day, not needed since it."""
 
-    They have been in force since before it. By the names of users, then by role.
-    """
-    used = _uses_of_assignments(covered, since).subquery("of_assignments")
-    unneeded = user_role.c.id.not_in(sa.select(used.c.id).distinct())
+    since: date
+    roles: Collection[int]
+    covered: Covered
+
+    @property
+    def condition(self) -> sa.ColumnElement[bool]:
+        """The condition on ``sys.user_role``."""
+        used = _uses_of_assignments(self.covered, self.since).subquery("of_assignments")
+        unused = user_role.c.id.not_in(sa.select(used.c.id).distinct())
+        return user_role.c.role_id.in_(self.roles) & _there_since(self.since) & unused
+
+
+async def unused_assignments(
+    connection: AsyncConnection, unneeded: Unneeded, *, page: int, size: int
+) -> Page[Assignment]:
+    """Return page ``page`` (from 1) of the unused assignments, by the names of users, then by role."""
     statement = (
         sa.select(user_role.c.id)
         .select_from(
@@ -157,7 +174,7 @@ async def unused_assignments(
                 role, role.c.id == user_role.c.role_id
             )
         )
-        .where(user_role.c.role_id.in_(roles), _there_since(since), unneeded)
+        .where(unneeded.condition)
         .order_by(user.c.user_name_key, role.c.role_code, user_role.c.id)
     )
     # All ids: to count them apart would read all uses once more.
@@ -188,9 +205,10 @@ async def last_uses_of(
     connection: AsyncConnection, covered: Covered, assignment_ids: Collection[int]
 ) -> dict[int, date]:
     """Return when assignments were last needed, by their ids; as far as that is kept."""
-    used = _uses_of_assignments(covered, None).where(user_role.c.id.in_(assignment_ids)).subquery()
-    last = sa.select(used.c.id, sa.func.max(used.c.day)).group_by(used.c.id)
-    return dict((await connection.execute(last)).tuples().all())
+    chosen = user_role.c.id == sa.any_(sa.literal(list(assignment_ids), ARRAY(sa.BigInteger)))
+    used = _uses_of_assignments(covered, None).where(chosen).subquery()
+    last = sa.select(used.c.id, sa.func.max(used.c.day).label("day")).group_by(used.c.id)
+    return {row.id: row.day for row in await connection.execute(last)}
 
 
 async def unused_keys(connection: AsyncConnection, since: date, *, page: int, size: int) -> Page[UnusedKey]:

@@ -53,8 +53,9 @@ async def begin(connection: Connection, author_id: int, request_id: int) -> None
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """The pending requests in whose circle a caller is; most callers are in none."""
+    """The pending requests in whose circle a caller is; most callers are in none. None is the operator."""
 
+    caller_id: int | None = None
     pending: Sequence[PendingStages] = ()
     covered: _Covered | None = None
 
@@ -63,8 +64,13 @@ class Circle:
         await request_exclusions.exclude(connection, self._ids, user_ids, "account")
 
     async def acts_on(self, connection: Connection, user_id: int, act: Act) -> None:
-        """Exclude the account of another user, if ``act`` lets the caller take it over."""
+        """Exclude the account of another user, if ``act`` lets the caller take it over.
+
+        In a review that is open it decides nothing about the caller either.
+        """
         if act in TAKING_OVER:
+            if self.caller_id is not None:
+                await request_exclusions.take_over(connection, user_id, self.caller_id)
             await request_exclusions.exclude(connection, self._ids, [user_id], "credentials")
 
     @asynccontextmanager
@@ -106,4 +112,4 @@ async def circle_of(connection: Connection, caller: Caller, policy: Policy) -> C
     if caller.is_operator:
         return Circle()
     pending = await request_exclusions.pending_of_circle(connection, caller.user_id)
-    return Circle(pending, covered_by(policy.model_text)) if pending else Circle()
+    return Circle(caller.user_id, pending, covered_by(policy.model_text) if pending else None)

@@ -20,7 +20,7 @@ from service.records import permission_uses, unused_rights
 from service.records.assignment_list import Assignment
 from service.records.database.paging import Page
 from service.records.database.transactions import Connection
-from service.records.unused_rights import GivenCode, RoleUse, UnusedKey
+from service.records.unused_rights import GivenCode, RoleUse, Unneeded, UnusedKey
 
 DAYS: Final = 90
 """The usual days of a question."""
@@ -117,9 +117,13 @@ class Rights:
     buttons: Collection[str]
     uses: tuple[RoleUse, ...]
 
+    def held_by_role(self) -> dict[int, HeldCodes]:
+        """Return what each role gives, by its id."""
+        return {role: HeldCodes(each.code for each in given) for role, given in self._by_role().items()}
+
     def covered(self) -> dict[int, set[str]]:
         """Return which of the codes that were needed each role gives, by its id; every role is in it."""
-        held = {role: HeldCodes(each.code for each in given) for role, given in self._by_role().items()}
+        held = self.held_by_role()
         covered: dict[int, set[str]] = {role: set() for role in held}
         for use in self.uses:
             if use.role_id in held and grants(held[use.role_id], use.code):
@@ -166,7 +170,7 @@ class Rights:
         return smaller
 
     def _is_recent(self, given: GivenCode) -> bool:
-        return given.begin_time.astimezone(UTC).date() >= self.since
+        return not _is_before(given.begin_time, self.since)
 
     def _by_role(self) -> dict[int, list[GivenCode]]:
         roles: defaultdict[int, list[GivenCode]] = defaultdict(list)
@@ -235,28 +239,33 @@ class StoredUse:
     keys: Page[UnusedKey]
 
 
-def first_day(days: int) -> date:
-    """Return the first of the last ``days`` days of UTC, today among them."""
-    return datetime.now(UTC).date() - timedelta(days=days - 1)
+def first_day(days: int, at: datetime | None = None) -> date:
+    """Return the first of the last ``days`` days of UTC, today among them; ``at`` is an instant of today."""
+    return (at or datetime.now(UTC)).astimezone(UTC).date() - timedelta(days=days - 1)
 
 
 async def read_unused(connection: Connection, days: int, *, page: int = 1, size: int = 20) -> StoredUse:
     """Return what was not used in the last ``days`` days; nothing if these were not watched."""
     since = first_day(days)
     recorded = await permission_uses.recorded_since(connection)
-    if recorded is None or recorded.astimezone(UTC).date() >= since:
+    if not _is_before(recorded, since):
         nothing = Rights(since, (), (), ())
         return StoredUse(nothing, recorded, False, Page((), 0), Page((), 0))
     given = await unused_rights.given_codes(connection)
     uses = await unused_rights.role_uses(connection, since)
     rights = Rights(since, tuple(given), await unused_rights.button_codes(connection), tuple(uses))
     covered = rights.covered()
-    roles = [role for role, begun in _since(given).items() if begun.astimezone(UTC).date() < since]
+    roles = [role for role, begun in _since(given).items() if _is_before(begun, since)]
     part = {"page": page, "size": size}
-    assignments = await unused_rights.unused_assignments(connection, since, roles, covered, **part)
+    unneeded = Unneeded(since, roles, covered)
+    assignments = await unused_rights.unused_assignments(connection, unneeded, **part)
     return StoredUse(
         rights, recorded, True, assignments, await unused_rights.unused_keys(connection, since, **part)
     )
+
+
+def _is_before(begun: datetime | None, since: date) -> bool:
+    return begun is not None and begun.astimezone(UTC).date() < since
 
 
 def _since(given: Iterable[GivenCode]) -> Mapping[int, datetime]:
@@ -265,6 +274,51 @@ def _since(given: Iterable[GivenCode]) -> Mapping[int, datetime]:
     for each in given:
         begun[each.role_id] = min(each.begin_time, begun.get(each.role_id, each.begin_time))
     return begun
+
+
+@dataclass(frozen=True, slots=True)
+class RoleUses:
+    """What is recorded of the use of roles.
+
+    ``recorded_since`` is as in ``Unused``; ``begun`` has since when roles give something, and ``covered``
+    which of the codes that anybody has needed a role gives, both by its id.
+    """
+
+    recorded_since: datetime | None
+    begun: Mapping[int, datetime]
+    covered: Mapping[int, Collection[str]]
+
+    def unneeded(self, since: date) -> Unneeded:
+        """Return which assignments are unused since a day, as in ``Unused``."""
+        observed = _is_before(self.recorded_since, since)
+        roles = [role for role, begun in self.begun.items() if observed and _is_before(begun, since)]
+        return Unneeded(since, roles, self.covered)
+
+    def tells(
+        self, role_id: int, begun: datetime | None, last: date | None, since: date
+    ) -> Literal["used", "unused", "new", "use_not_recorded"]:
+        """Return what is known since a day of an assignment that was needed ``last``.
+
+        ``begun`` is its beginning, None for always. Unused is as in ``Unused``.
+        """
+        if last is not None and last >= since:
+            return "used"
+        given = self.begun.get(role_id)
+        if given is None or not _is_before(self.recorded_since, since):
+            return "use_not_recorded"
+        return "unused" if _is_before(given if begun is None else max(given, begun), since) else "new"
+
+
+async def read_role_uses(connection: Connection) -> RoleUses:
+    """Return what is recorded of the use of roles, as far as it is kept."""
+    recorded = await permission_uses.recorded_since(connection)
+    given = await unused_rights.given_codes(connection)
+    needed = await unused_rights.needed_codes(connection)
+    uses = Rights(date.min, tuple(given), (), ())
+    covered = {
+        role: [code for code in needed if grants(held, code)] for role, held in uses.held_by_role().items()
+    }
+    return RoleUses(recorded, _since(given), covered)
 
 
 def answer(stored: StoredUse, policy: Policy, lines: Iterable[bytes], *, all_kept: bool) -> Unused:

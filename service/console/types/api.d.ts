@@ -1663,6 +1663,7 @@ export interface RevisionChanges {
   tampered: number;
   authenticity: RevisionAuthenticity;
   distrust: string | null;
+  signOffs: SignOff[];
   addedLines: string[] | null;
   removedLines: string[] | null;
   truncated: boolean;
@@ -2144,7 +2145,7 @@ export interface UnusedCodePage {
   total: number;
 }
 
-/** What was not used from the day `since` on, by UTC, and existed before it. `recordedSince` is since when uses are recorded. While that is not before `since`, `observed` is false, and the lists are empty. `checkedBy` says whether `roles` follow from all decisions of the time, which the decision log has kept and which were made again (`replay`), or from the codes that were needed (`use`). */
+/** What was not used from the day `since` on, by UTC, and existed before it. `recordedSince` is since when uses are recorded. While that is not before `since`, `observed` is false, and the lists are empty. `checkedBy` says whether `roles` follow from all decisions of the time, which the decision log has kept and which were made again (`replay`), or from the codes that were needed (`use`). `reviewScope` is what `POST /api/review` takes as `scope` of a review of all these `assignments`. */
 export interface UnusedRights {
   since: string;
   recordedSince: string | null;
@@ -2154,6 +2155,7 @@ export interface UnusedRights {
   codes: UnusedCodePage;
   keys: UnusedApiKeyPage;
   roles: SmallerRolePage;
+  reviewScope: ReviewScope;
 }
 
 /** A user account. Each edit increments `version`, which is its `ETag`. */

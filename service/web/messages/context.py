@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 from service.audit.redaction import redacted_text
 from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.rules import ENDPOINT, RESOURCE, UNREGISTERED
 from service.errors import Decided, Refusal, Unauthenticated, Unavailable
 from service.kernel.assurance import Satisfied
 from service.kernel.identity import Caller
@@ -142,6 +143,14 @@ class RequestContext:
         if decision.allowed:
             self.objects = (*self.objects, ObjectQuestion(layer, object_))
         return decision
+
+    def may(self, request: str) -> bool:
+        """Return whether the caller may send ``request`` too, such as ``GET /api/operation-log/list``."""
+        if self.policy is None:
+            raise Unavailable("No policy has been loaded yet")
+        resource = self.policy.resource_at(*request.split(" ")) or UNREGISTERED
+        passes = self.decide(RESOURCE, resource).allowed and self.decide(ENDPOINT, request).allowed
+        return passes and self.policy.judge_assurance(resource, request, self.satisfied).allowed
 
     def entry(self) -> OperationEvent | None:
         """Return the entry of the operation log as things stand; None if the operation is not logged."""
