@@ -158,9 +158,9 @@ async def test_an_entry_about_something_else_does_not_tell_what_a_review_was(hou
         for each in segments
     ]
 
-    assert faults(MAKER.archive(forged, claimed), await kept_heads(house)) == [
-        "no entry of the log tells of this content: it is not that of the closed review"
-    ]
+    # The log may have grown since: then the kept head is a later one.
+    why = "no entry of the log tells of this content: it is not that of the closed review"
+    assert why in faults(MAKER.archive(forged, claimed), await kept_heads(house))
 
 
 async def test_who_may_not_list_the_log_by_a_narrower_binding_gets_its_own_entries_only(
