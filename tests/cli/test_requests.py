@@ -46,7 +46,7 @@ class Site:
 
     def asked(self) -> int:
         """Ask for the role as heron-1; return the id of the request."""
-        body = {"roleCode": "heron", "duration": 600, "reason": "The books\x1b[2J"}
+        body = {"roleCode": "heron", "duration": 600, "reason": "The books"}
         number: int = self.send("POST", "/api/access-request", body, "heron-1")["id"]
         return number
 

@@ -96,7 +96,7 @@ def test_the_navigation_is_the_consoles_own_and_shows_what_the_caller_may_see(
     visit.sign_in("steward")
     navigation = page.get_by_role("navigation", name="Main navigation")
     assert navigation.get_by_role("list", name="Access").get_by_role("link").all_inner_texts() == [
-        *("Roles", "Requests"),
+        *("Roles", "Requests", "Reviews"),
     ]
     endpoints = navigation.get_by_role("list", name="Endpoints").get_by_role("link")
     assert endpoints.all_inner_texts() == ["Resources"]

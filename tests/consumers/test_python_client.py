@@ -31,6 +31,7 @@ ACCEPTED = {
     for name in ("user", "role")
     for kind in ("text/csv", "application/jsonl")
 }
+
 """What the generator warns of, with the reason why it stays."""
 PASSWORD = "three wary herons"
 # The generator, which copies an operation with all the models it refers to in order to sort its parameters:
@@ -125,7 +126,11 @@ def admin(generated: Generated, api: Any, authenticated: Authenticated) -> Any:
 
 def test_the_generator_warns_of_nothing_that_is_not_listed(generated: Generated) -> None:
     warnings = re.findall(r"^(WARNING|ERROR) (.+?)\.?\n\n(.+)$", generated.output, re.MULTILINE)
-    assert {f"{where}: {what}" for _, where, what in warnings} == ACCEPTED
+    heard = {f"{where}: {what}" for _, where, what in warnings}
+    # It makes no answer of an archive: who downloads evidence takes the bytes.
+    archives = {each for each in heard if "(Unsupported content_type application/zip)" in each}
+    assert [each.partition(" within ")[0] for each in archives] == ["parsing GET /api/review/{id}/evidence"]
+    assert heard - archives == ACCEPTED
     assert len(warnings) == len(re.findall("warning |error |skipping ", generated.output, re.IGNORECASE))
 
 

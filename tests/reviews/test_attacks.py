@@ -61,8 +61,9 @@ async def test_who_only_lists_reviews_reads_them_and_changes_nothing(
 
     for path in (f"{REVIEW}/list", base, f"{base}/item/list"):
         assert (await reader.ask("GET", path)).status == 200
+    refused = await decide(reader, review, item, "keep")
+    assert (refused.status, refused.json["layer"]) == (403, "review"), refused.body
     for answer in (
-        await decide(reader, review, item, "keep"),
         await start(reader, heron),
         await close(reader, review),
         await reader.ask("GET", f"{base}/evidence"),

@@ -21,7 +21,12 @@ SECOND: Final = {row.variables[1]: row.variables[0] for row in table() if row.en
 _VARIABLE: Final = re.compile(rf"{PREFIX}[A-Z]+__[A-Z0-9_]*[A-Z0-9]")
 _SECTIONS: Final = "|".join(sorted({row.section for row in table()}))
 _TITLE: Final = re.compile(rf"(?<![\w./:-])(?:{_SECTIONS})\.[a-z_]*[a-z](?![\w(/…]|_\{{)")
-_FILES: Final = {"policy.csv", "database.dump", "policy.read"}  # the last is the code of a resource
+_FILES: Final = {
+    "policy.csv",
+    "log.json",
+    "database.dump",
+    "policy.read",
+}  # the last is the code of a resource
 _MADE_UP: Final = {
     "PORTCULLIS_AUTH__MAX_DEVICE": "docs/decisions/0030-what-stays-our-own.md",  # a slip, which is told
     "PORTCULLIS_THROTTLE__UPLOAD_ACCOUNT": "CONTRIBUTING.md",  # the recipe of a new setting

@@ -162,6 +162,7 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "evaluation/requestable_denials",  # whether it may
         "endpoints/access_evaluation",  # whether a service account may ask as a proxy
         "endpoints/access_forward",
+        "endpoints/reviews",  # which reviews somebody sees
         "endpoints/oauth",
         "evaluation/answers",
         "reporting/sections",  # names the layer
@@ -184,7 +185,8 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
         "endpoints/menus",  # shows what is held, and opens nothing
         "authz/review/request_findings",  # tells who could approve, and opens nothing
         "authz/publishing/derive",  # tells which roles gain what a new version brings
-        "laboratory/replay",  # asks another policy what was decided before, and opens nothing
+        "authz/review/asked_again",  # asks another policy what was decided before, and opens nothing
+        "web/observability/use_notes",  # notes which code was needed, and opens nothing
     }
 
 
