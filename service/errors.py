@@ -83,6 +83,12 @@ class BadRequest(Refusal):
     status, code, title = 400, "bad_request", "The request can't be read"
 
 
+class InvalidScim(Refusal):
+    """A SCIM request does not follow RFC 7644; ``scimType`` says in what (§3.12), and it is answered so."""
+
+    status, code, title = 400, "invalid_scim", "The SCIM request is not valid"
+
+
 class _Challenge(Refusal):
     """A 401 with the challenge that RFC 6750 §3 requires."""
 
