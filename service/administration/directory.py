@@ -120,6 +120,7 @@ class Directories:
         """
         async with self._units.of_rights(write) as unit:
             before = await self._for_change(unit, name, match)
+            await _require_known(unit.connection, values.ceiling)
             why = "The ceiling has permissions that you do not hold"
             await unit.check.require({*values.ceiling, *(before.ceiling if before else ())}, why)
             await _require_good(unit, name, values, before)
@@ -321,16 +322,21 @@ async def _beyond(unit: UnitOfWork, ceiling: Collection[str], role_ids: Collecti
     return sorted(code for code in reach if not unit.check.ask_of(GRANT, code, held).allowed)
 
 
+async def _require_known(connection: Connection, ceiling: Collection[str]) -> None:
+    stored = {button.auth_mark for button in await menus.button_codes(connection)}
+    faults = [
+        (f"ceiling[{place}]", "No Button carries this code")
+        for place, code in enumerate(ceiling)
+        if code not in stored
+    ]
+    if faults:
+        raise ValidationFailed(*faults)
+
+
 async def _require_good(
     unit: UnitOfWork, name: str, values: DirectoryValues, before: Directory | None
 ) -> None:
     faults = []
-    stored = {button.auth_mark for button in await menus.button_codes(unit.connection)}
-    faults += [
-        (f"ceiling[{place}]", "No Button carries this code")
-        for place, code in enumerate(values.ceiling)
-        if code not in stored
-    ]
     ids = await directories.role_ids(unit.connection, _roles_of(values))
     for place, (_group, codes) in enumerate(values.mapping.items()):
         for number, code in enumerate(codes):
