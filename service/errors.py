@@ -294,6 +294,7 @@ ConflictRule: TypeAlias = Literal[
     "changed_meanwhile",
     "confirmed_address",
     "consistent",
+    "directory",
     "fixed",
     "has_password",
     "history",

@@ -14,6 +14,7 @@ from service.administration import user_edits as account_rules
 from service.administration.addresses import AddressChanged
 from service.administration.change_log import check_values
 from service.administration.delegation import Delegation
+from service.administration.managed_accounts import require_unmanaged
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork, unconditionally
 from service.administration.user_edits import NewUser
 from service.authn.password_change import PasswordChange
@@ -109,6 +110,7 @@ class Accounts:
         The id is never used again, so its tokens are not valid for a later user with the same name.
         """
         async with self._touching(write, user_id, "delete", match) as (unit, target, user):
+            await require_unmanaged(unit.connection, unit.check, user_id)
             await user_edits.remove(unit.connection, target)
             name = change_log.user_target(user.user_name)
             unit.changes += field_changes(name, change_log.user_fields(user), {})

@@ -5,6 +5,8 @@ The code of an endpoint lets a caller ask. What the caller may do with whose acc
 who holds them, by the layer ``grant``: each question is put to the enforcer here.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -55,7 +57,8 @@ class DelegationCheck:
 
     A code that no Button carried before the change has no line in the policy in force. It is asked of the
     candidate, which has one, before the change is published; in a change that publishes nothing it is denied.
-    ``circle`` are the requests for access that the caller may not have approved by a detour.
+    ``circle`` are the requests for access that the caller may not have approved by a detour. ``directory`` is
+    the one for which the change is made, which may edit what it manages.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class DelegationCheck:
         circle: Circle | None = None,
     ) -> None:
         self.bound_to = caller.service
+        self.directory: str | None = None
         self.circle = circle or Circle()
         self._caller = caller
         self._policy = policy
@@ -266,6 +270,21 @@ class DelegationCheck:
         reach = await role_rights.reach_of_roles(connection, role_ids)
         return all(self._policy.judge(GRANT, code, held).allowed for code in reach)
 
+    def of_ceiling(self, codes: Iterable[str]) -> DelegationCheck:
+        """Return the check of a directory, which may grant ``codes`` and nothing else.
+
+        What the change asks about grants is asked of these from here on, also when its event is replayed.
+        """
+        check = DelegationCheck.__new__(DelegationCheck)  # the operator's own asks nobody
+        vars(check).update(vars(self), _held=(HeldCodes(codes),) * 2, circle=Circle())
+        self._asked.ceiling = frozenset(codes)
+        return check
+
+    @staticmethod
+    def provisioned(user_id: int) -> Target:
+        """Return a user whom a directory knows, as who is edited by it."""
+        return Target(user_id, "others")
+
     @staticmethod
     def author(user_id: int) -> Target:
         """Return the author of a request that others have approved, as who is given its role."""
@@ -406,8 +425,21 @@ class Delegation:
         held = await role_rights.of_enabled_user(connection, caller.user_id, at)
         if held is None:
             raise RefreshRequired
-        latest = await policy_revisions.latest(connection)
-        newest = 0 if latest is None else latest.revision
-        policy = await self._live.at_least(newest, within=PATIENCE)
+        policy = await self._newest(connection)
         circle = await circle_of(connection, caller, policy)
         return DelegationCheck(policy, caller, HeldCodes(held.permissions), change, circle)
+
+    async def _newest(self, connection: Connection) -> Policy:
+        latest = await policy_revisions.latest(connection)
+        return await self._live.at_least(0 if latest is None else latest.revision, within=PATIENCE)
+
+
+class SignInDelegation(Delegation):
+    """For changes that somebody brings about by signing in: nobody has logged in yet, and nobody grants."""
+
+    async def check(
+        self, connection: Connection, caller: Caller, change: Change | None = None
+    ) -> DelegationCheck:
+        """Return the check of somebody who may grant nothing; ``of_ceiling`` makes that of a directory."""
+        await role_rights.lock(connection)
+        return DelegationCheck(await self._newest(connection), caller, HeldCodes(()), change)

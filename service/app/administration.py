@@ -13,6 +13,7 @@ from service.administration.bans import Bans, Kicks
 from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
 from service.administration.delegation import Delegation
+from service.administration.directory import Directories
 from service.administration.factor_reset import FactorReset
 from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
@@ -45,6 +46,7 @@ class Administration:
     assignments: AssignmentEdits
     bans: Bans
     bulk_acts: BulkActs
+    directories: Directories
     forgotten_passwords: ForgottenPasswords
     invitations: Invitations
     kicks: Kicks
@@ -108,6 +110,7 @@ def make(
         assignments=AssignmentEdits(units, notices, stores.sessions.synchronized.now),
         bans=Bans(database, delegation, revocations, notices, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
+        directories=Directories(units, accounts, revocations, notices, stores.sessions.synchronized.now),
         forgotten_passwords=ForgottenPasswords(
             database=database,
             delegation=delegation,

@@ -26,6 +26,7 @@ from service.endpoints import (
     api_keys,
     assignments,
     bindings,
+    directories,
     factors,
     files,
     jobs,
@@ -81,6 +82,7 @@ TAGS: Final = {
     ".well-known": "Where clients find what they have to know first (RFC 8615).",
     "access": "Decisions about requests to other services, and about their permissions.",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
+    "directory": "Directories of people, and the roles that they may hand out.",
     "file": "Files: upload, list, download, delete, and public links.",
     "health": "Whether the process runs, and whether the service works.",
     "jobs": "What the service does by itself, and how it ended.",
@@ -128,6 +130,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         _add_system,
         _add_own_account,
         _add_users,
+        _add_directories,
         _add_reviews,
         _add_files,
         _add_access,
@@ -323,6 +326,12 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))
     routes.add("/api/user/{id}/keys", api_keys.UserKeys(changes.api_keys))
     routes.add("/api/user/{id}/keys/{key_id}", api_keys.OneUserKey(changes.api_keys))
+
+
+def _add_directories(routes: Routes, container: Container) -> None:
+    directory = container.stores.database, container.administration.directories
+    routes.add("/api/directory/list", directories.ListOfDirectories(*directory))
+    routes.add("/api/directory/{source}", directories.OneDirectory(*directory))
 
 
 def _add_reviews(routes: Routes, container: Container) -> None:

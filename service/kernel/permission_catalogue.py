@@ -276,6 +276,23 @@ CATALOGUE: Final = (
         ("evidence", "Export the evidence of reviews", "GET /api/review/{id}/evidence"),
     ),
     _page(
+        "directory",
+        "Directories",
+        "contact",
+        (
+            "list",
+            "Read directories and what they may hand out",
+            "GET /api/directory/list",
+            "GET /api/directory/{source}",
+        ),
+        (
+            "update",
+            "Set what directories may hand out",
+            "PUT /api/directory/{source}",
+            "DELETE /api/directory/{source}",
+        ),
+    ),
+    _page(
         "online",
         "Online users",
         "activity",

@@ -373,6 +373,34 @@ export interface DifferingRequest {
   loses: DiffCaller | null;
 }
 
+/** What a directory may hand out: the roles of its groups, below a ceiling. */
+export interface DirectoryBody {
+  kind: "oidc" | "scim";
+  client?: string | null;
+  mapping: MappedGroup[];
+  ceiling: string[];
+  enabled?: boolean;
+}
+
+/** All directories, by name. */
+export interface DirectoryList {
+  items: DirectoryOfService[];
+}
+
+/** A directory. Each edit increments `version`, which is its `ETag`. */
+export interface DirectoryOfService {
+  name: string;
+  kind: "oidc" | "scim";
+  client: string | null;
+  mapping: MappedGroup[];
+  ceiling: string[];
+  enabled: boolean;
+  version: number;
+  createTime: string;
+  updateTime: string;
+  updatedBy: string | null;
+}
+
 /** The records, and whether they are to be enabled. */
 export interface EnabledOrder {
   ids: number[];
@@ -734,6 +762,12 @@ export interface MailEntryPage {
 export type MailSort = "id" | "-id";
 
 export type MailState = "given_up" | "sent" | "waiting";
+
+/** A group of the directory, by its exact name, and the codes of the roles that it gives. */
+export interface MappedGroup {
+  group: string;
+  roles: string[];
+}
 
 /** A request, or an object behind its layer such as `request role auditor`, and the roles that pass it. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `assurance` are the weakest words about authentication, any one of which is needed beside that. */
 export interface MatrixRequest {
@@ -3163,6 +3197,30 @@ export interface Operations {
   "DELETE /api/user/{id}/keys/{keyId}": {
     path: { id: number; keyId: number };
     query: {};
+    body: undefined;
+    answer: Record<string, unknown> | null;
+  };
+  "GET /api/directory/list": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: DirectoryList;
+  };
+  "GET /api/directory/{source}": {
+    path: { source: string };
+    query: {};
+    body: undefined;
+    answer: DirectoryOfService;
+  };
+  "PUT /api/directory/{source}": {
+    path: { source: string };
+    query: { dryRun?: boolean };
+    body: DirectoryBody;
+    answer: DirectoryOfService;
+  };
+  "DELETE /api/directory/{source}": {
+    path: { source: string };
+    query: { dryRun?: boolean };
     body: undefined;
     answer: Record<string, unknown> | null;
   };

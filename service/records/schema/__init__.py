@@ -4,6 +4,7 @@ Describes columns, keys and constraints; holds no query.
 """
 
 from service.records.schema import (  # noqa: F401 - so that ``metadata`` has all tables
+    directories,
     installation,
     logs,
     of_users,
