@@ -66,12 +66,17 @@ class Accounts:
         new = NewUser(user_edits.created_by(write.caller.service, values), password, role_ids or (), invited)
         password_hash = await self._hash_of(new)
         async with self._units.of_rights(write) as unit:
-            made = await user_edits.add(unit, new, password_hash)
-            await self._address_changed(unit.connection, None, made)
-            target = change_log.user_target(made.user_name)
-            unit.changes += field_changes(target, {}, change_log.user_fields(made))
+            made = await self.add(unit, new, password_hash)
             await unit.made(made)
         return Saved(made)
+
+    async def add(self, unit: UnitOfWork, new: NewUser, password_hash: str | None) -> User:
+        """Create a user within ``unit``, as ``create`` does, whose values have been checked."""
+        made = await user_edits.add(unit, new, password_hash)
+        await self._address_changed(unit.connection, None, made)
+        target = change_log.user_target(made.user_name)
+        unit.changes += field_changes(target, {}, change_log.user_fields(made))
+        return made
 
     async def update(
         self, write: Write, user_id: int, given: Mapping[str, Any], match: Match = unconditionally

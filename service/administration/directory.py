@@ -32,6 +32,7 @@ from service.kernel.origin import field_changes, values_change
 from service.kernel.write import Write
 from service.mail.notices import Notices
 from service.records import (
+    access_requests,
     accounts,
     assignments,
     directories,
@@ -209,6 +210,33 @@ class Directories:
         await self._changed(unit, target, user, outcome)
         return outcome
 
+    async def follow(self, unit: UnitOfWork, source: str, user_id: int, groups: Collection[str]) -> None:
+        """Let a user have the roles of ``groups``, for as long as the directory does not say otherwise.
+
+        Roles beyond the ceiling are left out. Who holds more by others gets nothing, and still loses what the
+        directory has given and these groups do not give. Raises ``NotFound`` and ``Conflict``.
+        """
+        try:
+            await self.set_roles(unit, source, user_id, groups, until=None, strict=False)
+        except PermissionDenied as refusal:
+            decision_id = None if refusal.decision is None else refusal.decision.id
+            _log.warning(_ABOVE, event_type="security", login_id=str(user_id), decision_id=decision_id)
+            stored = await directories.named(unit.connection, source)
+            mapping = {} if stored is None else stored.mapping
+            kept = {code for group in groups for code in mapping.get(group, ())}
+            await self._take_back(unit, source, user_id, kept)
+
+    async def _take_back(self, unit: UnitOfWork, source: str, user_id: int, kept: Collection[str]) -> None:
+        """End the roles that the directory has given, but for those that are ``kept``."""
+        target, now = await self._known(unit, source, user_id), self.now()
+        user = await user_list.read(unit.connection, user_id)
+        outcome = Outcome()
+        for each in await directories.assigned(unit.connection, source, user_id, now):
+            if each.role_code not in kept:
+                await assignments.revoke(unit.connection, target, each.id, now)
+                outcome.ended.append(each.role_code)
+        await self._changed(unit, target, user, outcome)
+
     async def deprovision(self, unit: UnitOfWork, source: str, user_id: int) -> User:
         """Disable a user whom the directory knows, whatever that user holds; sessions end, rows stay.
 
@@ -224,6 +252,13 @@ class Directories:
             unit.follow_ups.append(partial(self._revocations.settle, target))
             unit.leaving.add(user_id)
             return user
+        await access_requests.fail_all(
+            unit.connection,
+            self.now(),
+            "Its author was disabled",
+            by=unit.caller.user_name,
+            user_ids=[user_id],
+        )
         return await self._accounts.change_status(unit, target, user, "disabled")
 
     async def editing(

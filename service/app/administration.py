@@ -22,6 +22,8 @@ from service.administration.policy_restore import PolicyRestore
 from service.administration.review_closing import Closing
 from service.administration.reviews import Reviews
 from service.administration.role_import import RoleImport
+from service.administration.scim_groups import ScimGroups
+from service.administration.scim_users import ScimUsers
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.user_import import UserImport
 from service.app.audit_trail import Trail
@@ -54,6 +56,8 @@ class Administration:
     factor_reset: FactorReset
     password_reset: PasswordReset
     reviews: Reviews
+    scim_groups: ScimGroups
+    scim_users: ScimUsers
     session_ending: SessionEnding
     user_import: UserImport
     roles: Changes
@@ -101,6 +105,7 @@ def make(
         now=stores.sessions.synchronized.instant,
         tell=trail.collector.operation,
     )
+    sources = Directories(units, accounts, revocations, notices, stores.sessions.synchronized.now)
     return Administration(
         access_requests=requests,
         requests_on_behalf=RequestsOnBehalf(units, requests, f"{settings.server.public_url}{PATH}"),
@@ -110,7 +115,7 @@ def make(
         assignments=AssignmentEdits(units, notices, stores.sessions.synchronized.now),
         bans=Bans(database, delegation, revocations, notices, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
-        directories=Directories(units, accounts, revocations, notices, stores.sessions.synchronized.now),
+        directories=sources,
         forgotten_passwords=ForgottenPasswords(
             database=database,
             delegation=delegation,
@@ -142,6 +147,8 @@ def make(
         factor_reset=FactorReset(database, delegation, revocations, notices, trail.logins),
         password_reset=PasswordReset(delegation, sign_in.password_change),
         reviews=Reviews(units, policy.live, notices, closing, stores.sessions.synchronized.now),
+        scim_groups=ScimGroups(units, sources),
+        scim_users=ScimUsers(units, accounts, sources),
         session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),
         user_import=UserImport(
             database,

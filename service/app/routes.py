@@ -47,6 +47,9 @@ from service.endpoints import (
     resources,
     reviews,
     roles,
+    scim,
+    scim_groups,
+    scim_users,
     second_factor,
     services,
     sessions,
@@ -98,6 +101,7 @@ TAGS: Final = {
     "resource": "Registered API resources, and the Buttons that open them.",
     "review": "Whether assignments are still needed, who says so, and what is taken away.",
     "role": "Roles, and the permissions that they give.",
+    "scim": "Provisioning of users and groups by a directory (RFC 7644).",
     "service": "Other services, whose routes resources guard.",
     "system": "What is wrong with the installation, or may soon be.",
     "user": "Users, and the caller's own account.",
@@ -131,6 +135,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         _add_own_account,
         _add_users,
         _add_directories,
+        _add_scim,
         _add_reviews,
         _add_files,
         _add_access,
@@ -332,6 +337,20 @@ def _add_directories(routes: Routes, container: Container) -> None:
     directory = container.stores.database, container.administration.directories
     routes.add("/api/directory/list", directories.ListOfDirectories(*directory))
     routes.add("/api/directory/{source}", directories.OneDirectory(*directory))
+
+
+def _add_scim(routes: Routes, container: Container) -> None:
+    database, changes = container.stores.database, container.administration
+    user, group = (database, changes.scim_users), (database, changes.scim_groups)
+    routes.add("/scim/v2/ServiceProviderConfig", scim.ServiceProviderConfig())
+    routes.add("/scim/v2/Schemas", scim.ListOfSchemas())
+    routes.add("/scim/v2/Schemas/{uri}", scim.OneSchema())
+    routes.add("/scim/v2/ResourceTypes", scim.ListOfResourceTypes())
+    routes.add("/scim/v2/ResourceTypes/{name}", scim.OneResourceType())
+    routes.add("/scim/v2/Users", scim_users.ListOfScimUsers(*user))
+    routes.add("/scim/v2/Users/{id}", scim_users.OneScimUser(*user))
+    routes.add("/scim/v2/Groups", scim_groups.ListOfScimGroups(*group))
+    routes.add("/scim/v2/Groups/{id}", scim_groups.OneScimGroup(*group))
 
 
 def _add_reviews(routes: Routes, container: Container) -> None:

@@ -24,6 +24,7 @@ _RIGHTS: Final = _PUBLISHED | {
     *("sys.retired_bit", "sys.file", "sys.idempotency_key"),
     *("sys.access_request", "sys.access_decision", "sys.access_request_exclusion"),
     *("sys.directory", "sys.directory_account", "sys.directory_session"),
+    *("sys.scim_user", "sys.scim_group", "sys.scim_member"),
     *("sys.review", "sys.review_item", "sys.policy_sign_off"),
 }
 

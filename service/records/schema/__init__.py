@@ -12,6 +12,7 @@ from service.records.schema import (  # noqa: F401 - so that ``metadata`` has al
     requests,
     reviews,
     rights,
+    scim,
 )
 from service.records.schema.base import SCHEMA, metadata
 
