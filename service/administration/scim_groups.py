@@ -10,7 +10,7 @@ from service.administration.scim_users import source_of
 from service.administration.unit_of_work import RightsUnits, UnitOfWork
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.origin import values_change
-from service.kernel.value_rules import MAX_ID
+from service.kernel.scim.attributes import id_of
 from service.kernel.write import Write
 from service.records import scim
 from service.records.database.transactions import Connection
@@ -119,7 +119,7 @@ async def _require_free(connection: Connection, source: Directory, name: str, bu
 
 async def _members(connection: Connection, source: Directory, sent: Collection[str]) -> set[int]:
     """Return the ids of the members, if all of them are users of the directory; ValidationFailed else."""
-    ids = {int(each) for each in sent if each.isascii() and each.isdecimal() and int(each) <= MAX_ID}
+    ids = {number for each in sent if (number := id_of(each)) is not None}
     known = await scim.known_users(connection, source.name, ids) if ids else set()
     if len(known) != len(sent):
         raise ValidationFailed(("members", "There is a member that is no user of the directory"))

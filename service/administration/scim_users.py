@@ -50,7 +50,7 @@ class SentUser(Known):
     def values(self) -> Mapping[str, Any]:
         """The values of the account, but for its status."""
         shown = (self.display_name, self.formatted_name, self.user_name)
-        nick_name = next(text for each in shown if each and (text := seen(each)))
+        nick_name = next((text for each in shown if each and (text := seen(each))), "")
         nick_name = nick_name[:MAX_NAME_LENGTH].strip()
         return {"user_name": self.user_name, "nick_name": nick_name, "email": self.email}
 

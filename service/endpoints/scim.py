@@ -8,9 +8,8 @@ import msgspec
 
 from service.errors import NotFound
 from service.kernel.clock import rfc3339
-from service.kernel.scim.attributes import CORE, SCHEMAS, Schema
+from service.kernel.scim.attributes import CORE, SCHEMAS, Schema, id_of
 from service.kernel.scim.filters import parse_filter
-from service.kernel.value_rules import MAX_ID
 from service.records.database.transactions import Database
 from service.records.scim import Chosen
 from service.web.messages import operation_metadata as operation
@@ -35,9 +34,10 @@ class ScimEndpoint(Generic[P]):
 
 def record_id(text: str) -> int:
     """Return the id that is a part of a path; NotFound for what is no id: nothing has it."""
-    if not (text.isascii() and text.isdecimal()) or text[0] == "0" or int(text) > MAX_ID:
+    number = id_of(text)
+    if number is None:
         raise NotFound("There is no such resource")
-    return int(text)
+    return number
 
 
 def chosen(directory: str, query: ScimListQuery, schema: Schema) -> Chosen:

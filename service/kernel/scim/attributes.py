@@ -4,10 +4,13 @@ Names are compared in any case. An attribute that is not declared is no fault wh
 send many, and it is left out.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
 from msgspec import Struct
+
+from service.kernel.value_rules import MAX_ID
 
 ScimType = Literal[
     "invalidFilter", "uniqueness", "mutability", "invalidSyntax", "invalidPath", "noTarget", "invalidValue"
@@ -172,6 +175,15 @@ GROUP: Final = Schema(
     ),
 )
 SCHEMAS: Final[Mapping[str, Schema]] = {schema.uri: schema for schema in (USER, GROUP)}
+
+
+_ID: Final = re.compile(r"[1-9][0-9]{0,18}")
+
+
+def id_of(text: str) -> int | None:
+    """Return the id that a text is; None for any other text, which is the id of nothing."""
+    number = int(text) if _ID.fullmatch(text) else 0
+    return number if 0 < number <= MAX_ID else None
 
 
 class Deviations:
