@@ -88,6 +88,9 @@ class InvalidScim(Refusal):
 
     status, code, title = 400, "invalid_scim", "The SCIM request is not valid"
 
+    def __init__(self, detail: str | None = None, *, scim_type: str | None = None) -> None:
+        super().__init__(detail, scimType=scim_type)
+
 
 class _Challenge(Refusal):
     """A 401 with the challenge that RFC 6750 §3 requires."""

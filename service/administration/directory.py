@@ -220,7 +220,13 @@ class Directories:
             await self.set_roles(unit, source, user_id, groups, until=None, strict=False)
         except PermissionDenied as refusal:
             decision_id = None if refusal.decision is None else refusal.decision.id
-            _log.warning(_ABOVE, event_type="security", login_id=str(user_id), decision_id=decision_id)
+            _log.warning(
+                "a user above the ceiling got no role of a group",
+                event_type="security",
+                directory=source,
+                login_id=str(user_id),
+                decision_id=decision_id,
+            )
             stored = await directories.named(unit.connection, source)
             mapping = {} if stored is None else stored.mapping
             kept = {code for group in groups for code in mapping.get(group, ())}

@@ -6,7 +6,7 @@ no others; who holds more than its ceiling by others is disabled by it, and not 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import structlog
 
@@ -27,8 +27,6 @@ from service.records.database.transactions import Connection
 from service.records.directories import Directory
 from service.records.scim import Known, ProvisionedUser
 from service.records.user_list import User, UserValues
-
-ALREADY: Final = "The user holds more than the directory may hand out: it was disabled, and nothing else"
 
 _log = structlog.get_logger(__name__)
 
@@ -149,7 +147,12 @@ class ScimUsers:
             if sent.active:
                 raise
             decision_id = None if refusal.decision is None else refusal.decision.id
-            _log.warning(ALREADY, event_type="security", login_id=str(user_id), decision_id=decision_id)
+            _log.warning(
+                "a user above the ceiling was disabled, and not edited",
+                event_type="security",
+                login_id=str(user_id),
+                decision_id=decision_id,
+            )
             return
         saved: User = await self._accounts.edit(unit, target, user, changed)
         if enabled:

@@ -84,7 +84,7 @@ class OneScimGroup(ScimEndpoint[ScimGroups]):
         return shown
 
     @operation.needs(GROUPS)
-    @operation.named("replaceScimGroup")
+    @operation.named("updateScimGroup")
     @operation.tagged
     @operation.logged("scim", "replace a group", "UPDATE")
     @operation.refuses(NotFound, Conflict, PreconditionFailed)

@@ -91,7 +91,7 @@ class OneScimUser(ScimEndpoint[ScimUsers]):
         return shown
 
     @operation.needs(USERS)
-    @operation.named("replaceScimUser")
+    @operation.named("updateScimUser")
     @operation.tagged
     @operation.logged("scim", "replace a user", "UPDATE")
     @operation.refuses(NotFound, Conflict, PreconditionFailed)

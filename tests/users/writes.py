@@ -479,6 +479,14 @@ WITHOUT_TARGET: Final = {
     "POST /access/v1/search/subject": "changes nothing",
     "POST /oauth/introspect": "changes nothing",
     "POST /oauth/token": "the caller's own, by API key",
+    "DELETE /scim/v2/Groups/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "PATCH /scim/v2/Groups/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "POST /scim/v2/Groups": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "PUT /scim/v2/Groups/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "DELETE /scim/v2/Users/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "PATCH /scim/v2/Users/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "POST /scim/v2/Users": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "PUT /scim/v2/Users/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
 }
 """Every write that acts on no other user and changes nobody's rights, and why."""
 

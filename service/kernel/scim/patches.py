@@ -27,7 +27,7 @@ MAX_OPERATIONS: Final = 1000
 _OPS: Final[tuple[Op, ...]] = ("add", "replace", "remove")
 
 
-class Target(Struct, frozen=True):
+class PathTarget(Struct, frozen=True):
     """What an operation is about: an attribute, those values that ``chosen`` says, or a part of these."""
 
     attribute: Attribute
@@ -35,7 +35,7 @@ class Target(Struct, frozen=True):
     part: Attribute | None = None
 
 
-def parse_path(path: str, schema: Schema) -> Target | None:
+def parse_path(path: str, schema: Schema) -> PathTarget | None:
     """Return what ``path`` names; None for an attribute that is not declared. Raises ScimFault."""
     parser = Parser(path, schema, "invalidPath")
     name = parser.path()
@@ -44,7 +44,7 @@ def parse_path(path: str, schema: Schema) -> Target | None:
         return None
     if not parser.at("["):
         parser.end()
-        return Target(place.attribute, None, place.part)
+        return PathTarget(place.attribute, None, place.part)
     if place.part is not None:
         raise parser.refused(f"{place.name} has no values to choose from")
     chosen, part = parser.within(place.attribute), None
@@ -54,7 +54,7 @@ def parse_path(path: str, schema: Schema) -> Target | None:
         if part is None:
             return None
     parser.end()
-    return Target(place.attribute, chosen, part)
+    return PathTarget(place.attribute, chosen, part)
 
 
 def patched(
@@ -148,7 +148,7 @@ def _change(schema: Schema, made: Resource, op: Op, path: str, value: Any, *, de
         made[attribute.name] = value_of(attribute, value, deviations)
 
 
-def _remove(made: Resource, target: Target) -> None:
+def _remove(made: Resource, target: PathTarget) -> None:
     name = target.attribute.name
     if target.attribute.required:
         raise ScimFault("mutability", f"{name} is required")
@@ -172,7 +172,7 @@ def _remove(made: Resource, target: Target) -> None:
     _store(made, name, kept)
 
 
-def _remove_values(made: Resource, target: Target, value: Any, deviations: Deviations) -> None:
+def _remove_values(made: Resource, target: PathTarget, value: Any, deviations: Deviations) -> None:
     """Remove the values that are listed, as Entra asks for it: each has all the parts that are given."""
     if not target.attribute.many or target.chosen is not None or target.part is not None:
         raise ScimFault("invalidValue", "A remove has a value only where it chooses from several")
@@ -206,7 +206,7 @@ def _matcher(
     return lambda item: any(_keys(attribute, item, names) in known for names, known in by_names.items())
 
 
-def _write_many(made: Resource, op: Op, target: Target, value: Any, deviations: Deviations) -> None:
+def _write_many(made: Resource, op: Op, target: PathTarget, value: Any, deviations: Deviations) -> None:
     name, attribute = target.attribute.name, target.attribute
     held: list[Resource] = made.get(name, [])
     if target.chosen is not None:
@@ -236,7 +236,7 @@ def _write_many(made: Resource, op: Op, target: Target, value: Any, deviations: 
     _store(made, name, held)
 
 
-def _part_or_item(target: Target, value: Any, deviations: Deviations) -> Resource:
+def _part_or_item(target: PathTarget, value: Any, deviations: Deviations) -> Resource:
     if target.part is not None:
         return {target.part.name: value_of(target.part, value, deviations)}
     if isinstance(value, list) and len(value) == 1:
@@ -246,7 +246,7 @@ def _part_or_item(target: Target, value: Any, deviations: Deviations) -> Resourc
     return item
 
 
-def _described(target: Target, written: Resource, deviations: Deviations) -> Resource:
+def _described(target: PathTarget, written: Resource, deviations: Deviations) -> Resource:
     """Return a new value that the choice of ``target`` describes, since none is chosen; noTarget else."""
     terms = target.chosen.terms if isinstance(target.chosen, Both) else (target.chosen,)
     made: Resource = {}

@@ -46,7 +46,7 @@ def understood() -> Iterator[Deviations]:
     try:
         yield deviations
     except ScimFault as fault:
-        raise InvalidScim(fault.detail, scimType=fault.scim_type) from None
+        raise InvalidScim(fault.detail, scim_type=fault.scim_type) from None
     if noted := list(deviations):
         _log.info("SCIM beside the specification was understood", deviations=noted)
 

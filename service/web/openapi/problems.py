@@ -256,10 +256,11 @@ def _scim_errors(refused: Iterable[type[errors.Refusal]]) -> dict[str, Any]:
 
 
 def refusals_in(operations: Iterable[Operation], *, with_cookies: bool = False) -> list[type[errors.Refusal]]:
-    """Return all refusals that any of ``operations`` can answer, one of each code, by status and code."""
+    """Return all refusals of which ``operations`` answer problem documents, by status and code."""
     codes = {
         refusal.code
         for operation in operations
+        if not operation.by_scim
         for refusal in refusals_of(operation, with_cookies=with_cookies)
     }
     return [refusal for refusal in refusals() if refusal.code in codes]
