@@ -147,7 +147,8 @@ def _attributes(group: Group) -> dict[str, Any]:
 
 def _shown(group: Group) -> messages.ScimGroup:
     members = [
-        ScimReference(str(user_id), f"{BASE}/Users/{user_id}", name) for user_id, name in group.members
+        ScimReference(str(user_id), f"{BASE}/Users/{user_id}", name, "User")
+        for user_id, name in group.members
     ]
     return messages.ScimGroup(
         schemas=[GROUP.uri],

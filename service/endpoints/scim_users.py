@@ -169,7 +169,8 @@ def _attributes(user: ProvisionedUser) -> dict[str, Any]:
 def _shown(user: ProvisionedUser) -> messages.ScimUser:
     emails = None if user.email is None else [ScimEmail(user.email, user.email_type, primary=True)]
     groups = [
-        ScimReference(str(group_id), f"{BASE}/Groups/{group_id}", name) for group_id, name in user.groups
+        ScimReference(str(group_id), f"{BASE}/Groups/{group_id}", name, "direct")
+        for group_id, name in user.groups
     ]
     return messages.ScimUser(
         schemas=[USER.uri],

@@ -122,7 +122,7 @@ def _value(
         Attribute("value", f"The id of the {text}.", exact=True, fixed=fixed),
         Attribute("$ref", "Its address.", kind="reference", exact=True, fixed=fixed, refers=(refers,)),
         Attribute("display", "Its name.", fixed="readOnly"),
-        Attribute("type", "What it is.", fixed=fixed),
+        Attribute("type", "What it is.", fixed=fixed, values=(refers if refers == "User" else "direct",)),
     )
 
 

@@ -108,6 +108,7 @@ class ScimReference(ScimSchema):
     value: ScimId
     ref: str | None = field(default=None, name="$ref")
     display: str | None = None
+    type: str | None = None
 
 
 class ScimUserBody(ResourceBody):
