@@ -82,10 +82,10 @@ class StartQuery(Schema):
 class CallbackQuery(ProtocolSchema):
     """What a provider sends back (RFC 6749 §4.1.2, RFC 9207); other parameters are ignored."""
 
-    state: Annotated[str, Meta(max_length=512)]
-    code: Annotated[str, Meta(max_length=4096)] | None = None
-    iss: Annotated[str, Meta(max_length=1024)] | None = None
-    error: Annotated[str, Meta(max_length=256)] | None = None
+    state: Annotated[str, Meta(max_length=512, examples=["uSQ3…"])]
+    code: Annotated[str, Meta(max_length=4096, examples=["SplxlO…"])] | None = None
+    iss: Annotated[str, Meta(max_length=1024, examples=["https://login.example.com"])] | None = None
+    error: Annotated[str, Meta(max_length=256, examples=["access_denied"])] | None = None
 
 
 class CodeOrder(Schema):
