@@ -247,9 +247,3 @@ async def sign_in_of(connection: AsyncConnection, user_id: int, device: str) -> 
     table = directory_session.c
     of_device = (table.user_id == user_id) & (table.device == device)
     return await _SIGNED_IN.one_or_none(connection, sa.select(*_SIGNED_IN.columns).where(of_device))
-
-
-async def forget_sign_ins(connection: AsyncConnection, before: datetime) -> int:
-    """Forget sign-ins of sessions that were opened before that time, and so have ended; returns how many."""
-    old = sa.delete(directory_session).where(directory_session.c.opened_time < before)
-    return (await connection.execute(old)).rowcount
