@@ -134,6 +134,13 @@ class LoginFailed(_Challenge):
     challenge = "Bearer"
 
 
+class SignInFailed(_Challenge):
+    """What a provider or a browser has sent is not to be believed; the log says why, the answer does not."""
+
+    code, title = "sign_in_failed", "The sign-in with the provider was not accepted"
+    challenge = "Bearer"
+
+
 class SecondFactorRequired(_Challenge):
     """The password is right, and a second factor is needed besides.
 

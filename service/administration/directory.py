@@ -44,7 +44,7 @@ from service.records import (
 )
 from service.records.assignments import Given
 from service.records.database.transactions import Connection, Database
-from service.records.directories import Assigned, Directory, DirectoryValues
+from service.records.directories import Assigned, Directory, DirectoryValues, SignedIn
 from service.records.policy_workers import WINDOWS
 from service.records.user_list import User
 
@@ -422,3 +422,30 @@ async def read(database: Database, name: str) -> Directory:
     if stored is None:
         raise NotFound("There is no such directory")
     return stored
+
+
+async def cut_off(unit: UnitOfWork, name: str, *, roles: bool, known: bool) -> list[SignedIn]:
+    """Disable a directory, and return the sign-ins whose sessions are to be ended after the commit.
+
+    ``roles``: what it has given ends too. ``known`` tells that the settings have a provider of that name,
+    which need not be stored yet. Raises ``NotFound``.
+    """
+    before = await directories.named(unit.connection, name)
+    if before is None and not known:
+        raise NotFound("There is no such directory")
+    kept = before or DirectoryValues(kind="oidc", client_id=None, mapping={}, ceiling=())
+    values = DirectoryValues(
+        kind=kept.kind,
+        client_id=kept.client_id,
+        mapping=kept.mapping,
+        ceiling=kept.ceiling,
+        enabled=False,
+    )
+    saved = await directories.put(unit.connection, name, values)
+    unit.changes += field_changes(target_of(name), _shown(before), _shown(saved))
+    if roles:
+        at = await assignments.now(unit.connection)
+        ended = await assignments.revoke_of_directory(unit.connection, name, (), at)
+        await accounts.raise_versions(unit.connection, ended)
+        unit.refreshing.update(ended)
+    return await directories.sign_ins(unit.connection, name)

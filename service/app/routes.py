@@ -43,6 +43,7 @@ from service.endpoints import (
     policy_what_if,
     policy_who_may,
     profile,
+    provider_sign_in,
     request_rules,
     resources,
     reviews,
@@ -166,6 +167,19 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
     routes.add("/api/auth/sessions", sessions.OwnSessions(parts.sessions))
     routes.add("/api/auth/sessions/{device}", sessions.SessionOnDevice(parts.sessions, cookies))
     routes.add("/api/auth/sessions/end", notices.SessionsByLink(container.administration.session_ending))
+    providers = container.administration.provider_sign_in
+    routes.add("/api/auth/oidc", provider_sign_in.ProviderList(providers))
+    routes.add("/api/auth/oidc/{provider}/start", provider_sign_in.SignInStart(providers, cookies))
+    routes.add("/api/auth/oidc/{provider}/callback", provider_sign_in.SignInCallback(providers, cookies))
+    routes.add("/api/auth/oidc/token", provider_sign_in.SignInToken(providers, cookies))
+    routes.add("/api/auth/oidc/{provider}/link", provider_sign_in.AccountLink(providers, cookies))
+    routes.add("/api/auth/oidc/{provider}/step-up", provider_sign_in.StepUpAtProvider(providers, cookies))
+    routes.add("/api/auth/oidc/{provider}/backchannel-logout", provider_sign_in.BackChannelLogout(providers))
+    public_url = container.settings.server.public_url
+    routes.add(
+        "/api/auth/oidc/logout",
+        provider_sign_in.LogoutAtProvider(providers, parts.sessions, cookies, public_url),
+    )
     exchange = ClientCredentials(parts.key_callers, parts.tokens, auth.client_timeout)
     routes.add("/oauth/token", oauth.Token(exchange))
     routes.add("/oauth/introspect", oauth.Introspect(Introspection(auth, parts.authenticator)))

@@ -165,7 +165,8 @@ async def add_origin(
     written = upsert(directory_account).values(
         source=source, issuer=issuer, subject=subject, user_id=user_id, managed=managed
     )
-    return (await connection.execute(written.on_conflict_do_nothing())).rowcount == 1
+    new = written.on_conflict_do_nothing().returning(directory_account.c.user_id)
+    return (await connection.execute(new)).one_or_none() is not None
 
 
 async def remove_origin(connection: AsyncConnection, source: str, user_id: int) -> bool:
@@ -174,11 +175,11 @@ async def remove_origin(connection: AsyncConnection, source: str, user_id: int) 
     return (await connection.execute(sa.delete(directory_account).where(known))).rowcount > 0
 
 
-async def touch(connection: AsyncConnection, known: Origin) -> None:
+async def touch(connection: AsyncConnection, source: str, issuer: str, subject: str) -> None:
     """Store that a user has signed in with a provider now."""
     table = directory_account.c
-    same = (table.source == known.source) & (table.issuer == known.issuer)
-    statement = sa.update(directory_account).where(same, table.subject == known.subject)
+    same = (table.source == source) & (table.issuer == issuer)
+    statement = sa.update(directory_account).where(same, table.subject == subject)
     await connection.execute(statement.values(last_time=sa.func.now()))
 
 
@@ -246,9 +247,3 @@ async def sign_in_of(connection: AsyncConnection, user_id: int, device: str) -> 
     table = directory_session.c
     of_device = (table.user_id == user_id) & (table.device == device)
     return await _SIGNED_IN.one_or_none(connection, sa.select(*_SIGNED_IN.columns).where(of_device))
-
-
-async def forget_sign_ins(connection: AsyncConnection, before: datetime) -> int:
-    """Forget sign-ins of sessions that were opened before that time, and so have ended; returns how many."""
-    old = sa.delete(directory_session).where(directory_session.c.opened_time < before)
-    return (await connection.execute(old)).rowcount

@@ -84,6 +84,8 @@ export interface AccessTotals {
 
 export type AccessVerdict = "approve" | "deny";
 
+export type AcrValue = "mfa" | "phr" | "pwd";
+
 /** What happened from `from` to `to`, by hour, the oldest first; the last hour has not ended. */
 export interface Activity {
   from: string;
@@ -312,6 +314,12 @@ export interface ClosingOfRequest {
   userName: string;
   reason: string;
   time: string;
+}
+
+/** The code that a front end got, and the verifier that it has kept. */
+export interface CodeOrder {
+  code: string;
+  verifier: string;
 }
 
 /** All routes, and the enabled resources that match no request of any route. `unrouted` are those of the page, `unroutedTotal` says how many there are. */
@@ -666,11 +674,6 @@ export interface LinkBody {
   expiresIn?: number | null;
 }
 
-/** The token of a link. */
-export interface LinkOrder {
-  token: string;
-}
-
 /** A revision on the time axis, with who has signed it off. */
 export interface ListedRevision {
   revision: number;
@@ -728,6 +731,11 @@ export interface LoginEntryPage {
 export type LoginEvent = "ban" | "evict" | "factor_add" | "factor_remove" | "factor_reset" | "kick" | "lockout" | "login" | "login_begun" | "logout" | "logout_all" | "password_change" | "password_reset" | "refresh" | "reuse" | "session_end" | "step_up" | "unban";
 
 export type LoginOutcome = "failure" | "success";
+
+/** Where the browser goes to log out at the provider too; null where there is nothing to do. */
+export interface LogoutPlace {
+  url: string | null;
+}
 
 /** An edit that a request consists of: the request that makes it by itself, and what it changes. `name` is the permission code of a Button, or method and path of a resource. In a dry run the path keeps `{id}` for what would be created. */
 export interface MadeEdit {
@@ -1003,7 +1011,7 @@ export interface NoticeFacts {
   state?: string | null;
 }
 
-export type NoticeKind = "access_request_ended" | "access_request_made" | "account_dormant" | "address_changed" | "address_verified" | "api_key_made" | "banned" | "emergency_given" | "factor_added" | "factor_removed" | "factors_reset" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked";
+export type NoticeKind = "access_request_ended" | "access_request_made" | "account_dormant" | "address_changed" | "address_verified" | "api_key_made" | "banned" | "emergency_given" | "factor_added" | "factor_removed" | "factors_reset" | "identity_linked" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked";
 
 /** A page of notices; `unread` is how many are not marked as read, on all pages. */
 export interface NoticePage {
@@ -1408,6 +1416,14 @@ export interface ProfileEdit {
   phone?: string | null;
   gender?: Gender | null;
   avatar?: string | null;
+}
+
+/** How strongly to authenticate at the provider, and how many seconds ago at most. */
+export interface ProviderStepUp {
+  next: string;
+  challenge?: string | null;
+  acr?: AcrValue;
+  maxAge?: number;
 }
 
 /** The policy revision from which the change is in force. */
@@ -2001,6 +2017,22 @@ export interface SessionsOfUsersOrder {
   ids: number[];
 }
 
+/** Where the browser goes to sign in. */
+export interface SignInPlace {
+  url: string;
+}
+
+/** A provider at which people sign in, and what a page calls it. */
+export interface SignInProvider {
+  name: string;
+  title: string;
+}
+
+/** All providers, in the order of the settings. */
+export interface SignInProviders {
+  items: SignInProvider[];
+}
+
 /** That somebody has looked at a revision, and what they noted. */
 export interface SignOff {
   revision: number;
@@ -2399,8 +2431,56 @@ export interface Operations {
   "POST /api/auth/sessions/end": {
     path: {};
     query: {};
-    body: LinkOrder;
+    body: service.endpoints.account_links.LinkOrder;
     answer: null;
+  };
+  "GET /api/auth/oidc": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: SignInProviders;
+  };
+  "GET /api/auth/oidc/{provider}/start": {
+    path: { provider: string };
+    query: { next: string; challenge?: string; device?: string };
+    body: undefined;
+    answer: Blob;
+  };
+  "GET /api/auth/oidc/{provider}/callback": {
+    path: { provider: string };
+    query: { state: string; code?: string; iss?: string; error?: string };
+    body: undefined;
+    answer: Blob;
+  };
+  "POST /api/auth/oidc/token": {
+    path: {};
+    query: {};
+    body: CodeOrder;
+    answer: TokenPair;
+  };
+  "POST /api/auth/oidc/{provider}/link": {
+    path: { provider: string };
+    query: {};
+    body: service.endpoints.provider_sign_in.LinkOrder;
+    answer: SignInPlace;
+  };
+  "POST /api/auth/oidc/{provider}/step-up": {
+    path: { provider: string };
+    query: {};
+    body: ProviderStepUp;
+    answer: SignInPlace;
+  };
+  "POST /api/auth/oidc/{provider}/backchannel-logout": {
+    path: { provider: string };
+    query: {};
+    body: FormData;
+    answer: { ended?: number };
+  };
+  "POST /api/auth/oidc/logout": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: LogoutPlace;
   };
   "GET /api/online/list": {
     path: {};
@@ -3095,7 +3175,7 @@ export interface Operations {
   "POST /api/auth/password-reset/options": {
     path: {};
     query: {};
-    body: LinkOrder;
+    body: service.endpoints.account_links.LinkOrder;
     answer: ResetOptions;
   };
   "POST /api/auth/password-reset/confirm": {
@@ -3107,7 +3187,7 @@ export interface Operations {
   "POST /api/auth/address": {
     path: {};
     query: {};
-    body: LinkOrder;
+    body: service.endpoints.account_links.LinkOrder;
     answer: null;
   };
   "POST /api/user/profile/email/verification": {

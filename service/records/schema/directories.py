@@ -59,6 +59,5 @@ directory_session = sa.Table(
     # When the device session was opened, by the session store's clock: a later one is not meant.
     sa.Column("opened_time", sa.DateTime(timezone=True), nullable=False),
     sa.Index("directory_session_source_subject_idx", "source", "subject"),
-    sa.Index(None, "opened_time"),
 )
 """The device sessions that were opened by signing in with a provider."""

@@ -51,8 +51,7 @@ CREATE TABLE sys.directory_session (
     CONSTRAINT directory_session_user_id_fkey
         FOREIGN KEY(user_id) REFERENCES sys."user" (id) ON DELETE CASCADE
 );
-CREATE INDEX directory_session_source_subject_idx ON sys.directory_session (source, subject);
-CREATE INDEX directory_session_opened_time_idx ON sys.directory_session (opened_time)
+CREATE INDEX directory_session_source_subject_idx ON sys.directory_session (source, subject)
 """
 # Which directory has assigned a role, and may end that.
 ASSIGNMENTS = """
