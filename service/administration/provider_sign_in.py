@@ -20,6 +20,7 @@ import structlog
 from msgspec import Struct, json
 
 from service.administration import change_log, user_edits
+from service.administration.delegation import Delegation
 from service.administration.directory import Directories
 from service.administration.unit_of_work import RightsUnits, UnitOfWork
 from service.administration.user_edits import NewUser
@@ -29,14 +30,15 @@ from service.authn.oidc.provider import Identity, Provider, s256
 from service.authn.oidc.signatures import Untrusted
 from service.authn.token_issuer import TokenPair
 from service.errors import Conflict, NotFound, PermissionDenied, SignInFailed, ValidationFailed
+from service.kernel.account_acts import Act
 from service.kernel.assurance import Acr
 from service.kernel.codes import HeldCodes
-from service.kernel.identity import OPERATOR_ID, Caller
+from service.kernel.identity import OPERATOR_ID, Caller, oneself
 from service.kernel.origin import field_changes
 from service.kernel.write import Write
 from service.keyspace import Counters, SessionStore
 from service.mail.notices import Notices
-from service.records import accounts, directories, user_list
+from service.records import accounts, directories, factors, user_list
 from service.records.accounts import Credentials
 from service.records.database.transactions import Database
 from service.records.directories import Directory, Origin, SignedIn
@@ -137,6 +139,7 @@ class ProviderSignIn:
         database: Database,
         store: SessionStore,
         logins: LoginService,
+        delegation: Delegation,
         units: RightsUnits,
         directories: Directories,
         notices: Notices,
@@ -149,6 +152,7 @@ class ProviderSignIn:
         self._store = store
         self._counters: Counters = store.counters
         self._logins = logins
+        self._delegation = delegation
         self._units = units
         self._directories = directories
         self._notices = notices
@@ -291,6 +295,18 @@ class ProviderSignIn:
             signed_in = await directories.sign_in_of(connection, caller.user_id, caller.device)
         provider = None if signed_in is None else self._providers.get(signed_in.source)
         return None if provider is None else await provider.end_session_url(back)
+
+    async def require_linking(self, caller: Caller) -> None:
+        """Return for a caller who may have another way to sign in: as for a new second factor.
+
+        Raises ``Conflict`` for an API key, ``PermissionDenied``, and ``InsufficientAuthentication``.
+        """
+        self.require_person(caller)
+        async with self._database.transaction() as connection:
+            check = await self._delegation.check(connection, caller)
+            has_one = await factors.has_any(connection, caller.user_id)
+            act: Act = "change-factors" if has_one else "enrol-first-factor"
+            await check.require_act(connection, oneself(caller), act)
 
     @staticmethod
     def require_person(caller: Caller) -> None:

@@ -170,6 +170,7 @@ def make(
             database=database,
             store=stores.sessions,
             logins=sign_in.logins,
+            delegation=delegation,
             units=RightsUnits(
                 database, SignInDelegation(policy.live, stores.sessions.synchronized.instant), revocations
             ),

@@ -95,14 +95,14 @@ class CodeOrder(Schema):
     verifier: Annotated[str, Meta(min_length=43, max_length=128)]
 
 
-class LinkOrder(Schema):
+class ProviderLinkOrder(Schema):
     """Where to go once the account is linked, and what binds it to a front end."""
 
     next: _Next
     challenge: _Challenge | None = None
 
 
-class ProviderStepUp(LinkOrder):
+class ProviderStepUp(ProviderLinkOrder):
     """How strongly to authenticate at the provider, and how many seconds ago at most."""
 
     acr: Annotated[Acr, Meta(description="What the session is to rest on then.")] = "pwd"
@@ -183,7 +183,7 @@ class SignInCallback(_InBrowser):
     @operation.logged("auth", "return from a provider", "LOGIN", params=False, response=False)
     @operation.refuses(NotFound, SignInFailed, SecondFactorRequired, AccountDisabled, AccountBanned)
     @operation.refuses(Conflict, RateLimited)
-    @operation.named("finishSignIn")
+    @operation.named("endSignIn")
     async def on_get(self, context: RequestContext, query: CallbackQuery, provider: str) -> Stream:
         """Take the browser back from the provider, and lead it on.
 
@@ -224,7 +224,7 @@ class SignInToken:
     @operation.refuses(SignInFailed, SecondFactorRequired, AccountDisabled, AccountBanned)
     @operation.refuses(Conflict, RateLimited)
     @operation.example_body({"code": "n4Qp…", "verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"})
-    @operation.named("redeemSignIn")
+    @operation.named("issueSignInTokens")
     @operation.refuses_keys(NO_KEYS)
     async def on_post(self, context: RequestContext, body: CodeOrder) -> TokenPair:
         """Get the tokens of a new session for the code that a sign-in has led back with.
@@ -243,14 +243,15 @@ class AccountLink(_InBrowser):
     @operation.logged("auth", "link an account of a provider", "UPDATE", params=False, response=False)
     @operation.refuses(NotFound, Conflict, RateLimited)
     @operation.example_body({"next": "/console", "challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"})
-    @operation.named("linkProvider")
-    async def on_post(self, context: RequestContext, body: LinkOrder, provider: str) -> SignInPlace:
+    @operation.named("startProviderLink")
+    async def on_post(self, context: RequestContext, body: ProviderLinkOrder, provider: str) -> SignInPlace:
         """Begin to link the caller's account with one of a provider; the answer says where to sign in there.
 
-        The login at the provider must be recent as well. The sign-in that follows opens a new session.
+        It is demanded what is demanded of a new second factor, and the login at the provider must be recent
+        too. The sign-in that follows opens a new session.
         """
         caller = context.user
-        self._sign_in.require_person(caller)
+        await self._sign_in.require_linking(caller)
         begun = await self._begin(
             context,
             provider,

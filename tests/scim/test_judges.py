@@ -56,8 +56,8 @@ async def test_scim_sanity_finds_nothing_wrong(house: Inside) -> None:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
-        told, _ = await probe.communicate()
-    report: dict[str, Any] = json.loads(told[told.index(b"{") :])
+        printed, _ = await probe.communicate()
+    report: dict[str, Any] = json.loads(printed[printed.index(b"{") :])
     failed = [each for each in report["results"] if each["status"] == "fail"]
     assert len(report["results"]) > 20
     assert [each for each in failed if not any(known in json.dumps(each) for known in ACCEPTED)] == []

@@ -461,6 +461,11 @@ WITHOUT_TARGET: Final = {
     "POST /api/auth/logout": "the caller's own session",
     "POST /api/auth/logout/all": "the caller's own sessions",
     "DELETE /api/auth/sessions/{device}": "the caller's own session",
+    "POST /api/auth/oidc/token": "the caller's own session, by a code of a sign-in",
+    "POST /api/auth/oidc/logout": "the caller's own session",
+    "POST /api/auth/oidc/{provider}/link": "begins a sign-in of the caller, and changes nothing",
+    "POST /api/auth/oidc/{provider}/step-up": "begins a sign-in of the caller, and changes nothing",
+    "POST /api/auth/oidc/{provider}/backchannel-logout": "ends sessions, by a token that the provider has signed",
     "PUT /api/user/profile": "the caller's own account, never its roles",
     "PUT /api/user/profile/password": "the caller's own, with the current password",
     "POST /api/policy/explain": "changes nothing",
@@ -506,6 +511,9 @@ WALKED_EXTERNAL: Final = {
     **dict.fromkeys(
         ("POST /access/v1/requests", "POST /access/v1/requests/{id}/cancel"),
         "tests/access/test_request_profile.py",
+    ),
+    **dict.fromkeys(
+        ("PUT /api/directory/{source}", "DELETE /api/directory/{source}"), "tests/oidc/test_directories.py"
     ),
     "POST /api/access-request/{id}/closing": "tests/access_requests/test_emergencies.py",
     **dict.fromkeys(

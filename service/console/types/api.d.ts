@@ -383,12 +383,14 @@ export interface DifferingRequest {
 
 /** What a directory may hand out: the roles of its groups, below a ceiling. */
 export interface DirectoryBody {
-  kind: "oidc" | "scim";
+  kind: DirectoryKind;
   client?: string | null;
   mapping: MappedGroup[];
   ceiling: string[];
   enabled?: boolean;
 }
+
+export type DirectoryKind = "oidc" | "scim";
 
 /** All directories, by name. */
 export interface DirectoryList {
@@ -398,7 +400,7 @@ export interface DirectoryList {
 /** A directory. Each edit increments `version`, which is its `ETag`. */
 export interface DirectoryOfService {
   name: string;
-  kind: "oidc" | "scim";
+  kind: DirectoryKind;
   client: string | null;
   mapping: MappedGroup[];
   ceiling: string[];
@@ -672,6 +674,11 @@ export interface Link {
 /** Lifetime of the link in seconds; the default is in the settings. */
 export interface LinkBody {
   expiresIn?: number | null;
+}
+
+/** The token of a link. */
+export interface LinkOrder {
+  token: string;
 }
 
 /** A revision on the time axis, with who has signed it off. */
@@ -1416,6 +1423,12 @@ export interface ProfileEdit {
   phone?: string | null;
   gender?: Gender | null;
   avatar?: string | null;
+}
+
+/** Where to go once the account is linked, and what binds it to a front end. */
+export interface ProviderLinkOrder {
+  next: string;
+  challenge?: string | null;
 }
 
 /** How strongly to authenticate at the provider, and how many seconds ago at most. */
@@ -2431,7 +2444,7 @@ export interface Operations {
   "POST /api/auth/sessions/end": {
     path: {};
     query: {};
-    body: service.endpoints.account_links.LinkOrder;
+    body: LinkOrder;
     answer: null;
   };
   "GET /api/auth/oidc": {
@@ -2461,7 +2474,7 @@ export interface Operations {
   "POST /api/auth/oidc/{provider}/link": {
     path: { provider: string };
     query: {};
-    body: service.endpoints.provider_sign_in.LinkOrder;
+    body: ProviderLinkOrder;
     answer: SignInPlace;
   };
   "POST /api/auth/oidc/{provider}/step-up": {
@@ -3175,7 +3188,7 @@ export interface Operations {
   "POST /api/auth/password-reset/options": {
     path: {};
     query: {};
-    body: service.endpoints.account_links.LinkOrder;
+    body: LinkOrder;
     answer: ResetOptions;
   };
   "POST /api/auth/password-reset/confirm": {
@@ -3187,7 +3200,7 @@ export interface Operations {
   "POST /api/auth/address": {
     path: {};
     query: {};
-    body: service.endpoints.account_links.LinkOrder;
+    body: LinkOrder;
     answer: null;
   };
   "POST /api/user/profile/email/verification": {

@@ -95,6 +95,7 @@ _MEMBERS: Final[dict[str, dict[str, Any]]] = {
         "rule": {"title": "ConflictRule", "type": "string", "enum": [*get_args(errors.ConflictRule)]},
         **_DENIAL,  # of an act on the own account
         "field": _TEXT,
+        "directory": _TEXT,
         "roleId": _ID,
         "menuId": _ID,
         "resourceId": _ID,
