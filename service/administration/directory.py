@@ -23,10 +23,8 @@ from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Decision
-from service.authz.engine.rules import GRANT
 from service.errors import Conflict, NotFound, PermissionDenied, ValidationFailed
 from service.kernel.clock import from_seconds, whole_milliseconds
-from service.kernel.codes import HeldCodes
 from service.kernel.identity import Target
 from service.kernel.origin import field_changes, values_change
 from service.kernel.write import Write
@@ -36,7 +34,6 @@ from service.records import (
     assignments,
     directories,
     menus,
-    role_rights,
     roles,
     schema_revision,
     user_list,
@@ -127,7 +124,9 @@ class Directories:
             saved = await directories.put(unit.connection, name, values)
             kept = await directories.role_ids(unit.connection, _roles_of(values))
             allowed = {
-                role_id for role_id in kept.values() if not await _beyond(unit, values.ceiling, [role_id])
+                role_id
+                for role_id in kept.values()
+                if not await unit.check.beyond(unit.connection, values.ceiling, [role_id])
             }
             await self._end_others(unit, name, allowed)
             unit.changes += field_changes(target_of(name), _shown(before), _shown(saved))
@@ -238,7 +237,7 @@ class Directories:
         unit.check.directory = source
         check = unit.check.of_ceiling(stored.ceiling if stored else ())
         beside = await directories.role_ids_beside(unit.connection, source, user_id)
-        await check.require(await role_rights.reach_of_roles(unit.connection, beside), _ABOVE)
+        await check.require_roles(unit.connection, beside, _ABOVE)
         return target, check
 
     async def _known(self, unit: UnitOfWork, source: str, user_id: int) -> Target:
@@ -257,7 +256,7 @@ class Directories:
         self, connection: Connection, check: DelegationCheck, role_id: int, *, strict: bool
     ) -> Decision | None:
         try:
-            await check.require(await role_rights.reach_of_roles(connection, [role_id]), _BEYOND)
+            await check.require_roles(connection, [role_id], _BEYOND)
         except PermissionDenied as refusal:
             if strict or not isinstance(refusal.decision, Decision):
                 raise
@@ -315,13 +314,6 @@ class Directories:
             unit.changes += values_change(target_of(name), "usersWhoseRolesEnd", [str(len(ended))], [])
 
 
-async def _beyond(unit: UnitOfWork, ceiling: Collection[str], role_ids: Collection[int]) -> list[str]:
-    """Return the codes of these roles that a directory with that ceiling may not hand out."""
-    held = HeldCodes(ceiling)
-    reach = await role_rights.reach_of_roles(unit.connection, role_ids)
-    return sorted(code for code in reach if not unit.check.ask_of(GRANT, code, held).allowed)
-
-
 async def _require_known(connection: Connection, ceiling: Collection[str]) -> None:
     stored = {button.auth_mark for button in await menus.button_codes(connection)}
     faults = [
@@ -342,7 +334,7 @@ async def _require_good(
         for number, code in enumerate(codes):
             if code not in ids:
                 faults.append((f"mapping[{place}].roles[{number}]", "There is no such role"))
-            elif lacking := await _beyond(unit, values.ceiling, [ids[code]]):
+            elif lacking := await unit.check.beyond(unit.connection, values.ceiling, [ids[code]]):
                 fault = f"The role gives {lacking[0]}, which the ceiling does not have"
                 faults.append((f"mapping[{place}].roles[{number}]", fault))
     if before is not None and before.kind != values.kind:
