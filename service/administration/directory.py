@@ -5,7 +5,6 @@ asked of the layer ``grant`` with its ceiling as the caller, so that whoever rul
 nothing else. It edits nobody who holds more by others.
 """
 
-import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -17,7 +16,7 @@ import structlog
 from service.administration import change_log
 from service.administration.accounts import Accounts
 from service.administration.delegation import DelegationCheck
-from service.administration.managed_accounts import managed_by
+from service.administration.managed_accounts import managed_by, target_of
 from service.administration.older_nodes import require_known
 from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
@@ -48,7 +47,6 @@ MOST_GROUPS: Final = 1000
 """Groups that a mapping has at most; people may be in any number."""
 MAX_GROUP: Final = 254
 """Characters of the name of a group in a mapping."""
-_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _BEYOND: Final = "The directory may not hand out all that the role gives"
 _ABOVE: Final = "The user holds more than the directory may hand out, and is not edited by it"
@@ -72,16 +70,6 @@ class Outcome:
     ended: list[str] = field(default_factory=list)
     denied: dict[str, Decision] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
-
-
-def is_name(text: str) -> bool:
-    """Tell whether a directory may have that name."""
-    return _NAME.fullmatch(text) is not None
-
-
-def target_of(name: str) -> str:
-    """Return the name of a directory in the operation log."""
-    return f"directory:{name}"
 
 
 class Directories:

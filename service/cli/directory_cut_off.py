@@ -6,7 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from time import perf_counter
 
-from service.administration.directory import cut_off, target_of
+from service.administration.directory import cut_off
+from service.administration.managed_accounts import target_of
 from service.audit.journal import Journal, enter
 from service.authn.login_log import LoginLog
 from service.authn.sessions import end_sessions_of
