@@ -125,13 +125,18 @@ class DelegationCheck:
 
         self._change.ask(check)
 
-    async def require_roles(self, connection: Connection, role_ids: Iterable[int]) -> set[str]:
+    async def require_roles(
+        self,
+        connection: Connection,
+        role_ids: Iterable[int],
+        why: str = "The role gives permissions that you do not hold",
+    ) -> set[str]:
         """Return the codes that these roles give, or would if all were enabled, if the caller may grant them.
 
         PermissionDenied else, for giving a role, taking it away, and changing it.
         """
         reach = await role_rights.reach_of_roles(connection, role_ids)
-        await self.require(reach, "The role gives permissions that you do not hold")
+        await self.require(reach, why)
         return reach
 
     async def require_menus(self, connection: Connection, menu_ids: Iterable[int]) -> None:
@@ -279,6 +284,14 @@ class DelegationCheck:
         vars(check).update(vars(self), _held=(HeldCodes(codes),) * 2, circle=Circle())
         self._asked.ceiling = frozenset(codes)
         return check
+
+    async def beyond(
+        self, connection: Connection, ceiling: Collection[str], role_ids: Iterable[int]
+    ) -> list[str]:
+        """Return the codes of these roles that a directory with that ceiling may not grant, in order."""
+        held = HeldCodes(ceiling)
+        reach = await role_rights.reach_of_roles(connection, role_ids)
+        return sorted(code for code in reach if not self._policy.judge(GRANT, code, held).allowed)
 
     @staticmethod
     def provisioned(user_id: int) -> Target:

@@ -5,7 +5,6 @@ asked of the layer ``grant`` with its ceiling as the caller, so that whoever rul
 nothing else. It edits nobody who holds more by others.
 """
 
-import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -17,16 +16,14 @@ import structlog
 from service.administration import change_log
 from service.administration.accounts import Accounts
 from service.administration.delegation import DelegationCheck
-from service.administration.managed_accounts import managed_by
+from service.administration.managed_accounts import managed_by, target_of
 from service.administration.older_nodes import require_known
 from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Decision
-from service.authz.engine.rules import GRANT
 from service.errors import Conflict, NotFound, PermissionDenied, ValidationFailed
 from service.kernel.clock import from_seconds, whole_milliseconds
-from service.kernel.codes import HeldCodes
 from service.kernel.identity import Target
 from service.kernel.origin import field_changes, values_change
 from service.kernel.write import Write
@@ -37,7 +34,6 @@ from service.records import (
     assignments,
     directories,
     menus,
-    role_rights,
     roles,
     schema_revision,
     user_list,
@@ -52,7 +48,6 @@ MOST_GROUPS: Final = 1000
 """Groups that a mapping has at most; people may be in any number."""
 MAX_GROUP: Final = 254
 """Characters of the name of a group in a mapping."""
-_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _BEYOND: Final = "The directory may not hand out all that the role gives"
 _ABOVE: Final = "The user holds more than the directory may hand out, and is not edited by it"
@@ -76,16 +71,6 @@ class Outcome:
     ended: list[str] = field(default_factory=list)
     denied: dict[str, Decision] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
-
-
-def is_name(text: str) -> bool:
-    """Tell whether a directory may have that name."""
-    return _NAME.fullmatch(text) is not None
-
-
-def target_of(name: str) -> str:
-    """Return the name of a directory in the operation log."""
-    return f"directory:{name}"
 
 
 class Directories:
@@ -128,7 +113,9 @@ class Directories:
             saved = await directories.put(unit.connection, name, values)
             kept = await directories.role_ids(unit.connection, _roles_of(values))
             allowed = {
-                role_id for role_id in kept.values() if not await _beyond(unit, values.ceiling, [role_id])
+                role_id
+                for role_id in kept.values()
+                if not await unit.check.beyond(unit.connection, values.ceiling, [role_id])
             }
             await self._end_others(unit, name, allowed)
             unit.changes += field_changes(target_of(name), _shown(before), _shown(saved))
@@ -279,7 +266,7 @@ class Directories:
         unit.check.directory = source
         check = unit.check.of_ceiling(stored.ceiling if stored else ())
         beside = await directories.role_ids_beside(unit.connection, source, user_id)
-        await check.require(await role_rights.reach_of_roles(unit.connection, beside), _ABOVE)
+        await check.require_roles(unit.connection, beside, _ABOVE)
         return target, check
 
     async def _known(self, unit: UnitOfWork, source: str, user_id: int) -> Target:
@@ -298,7 +285,7 @@ class Directories:
         self, connection: Connection, check: DelegationCheck, role_id: int, *, strict: bool
     ) -> Decision | None:
         try:
-            await check.require(await role_rights.reach_of_roles(connection, [role_id]), _BEYOND)
+            await check.require_roles(connection, [role_id], _BEYOND)
         except PermissionDenied as refusal:
             if strict or not isinstance(refusal.decision, Decision):
                 raise
@@ -356,13 +343,6 @@ class Directories:
             unit.changes += values_change(target_of(name), "usersWhoseRolesEnd", [str(len(ended))], [])
 
 
-async def _beyond(unit: UnitOfWork, ceiling: Collection[str], role_ids: Collection[int]) -> list[str]:
-    """Return the codes of these roles that a directory with that ceiling may not hand out."""
-    held = HeldCodes(ceiling)
-    reach = await role_rights.reach_of_roles(unit.connection, role_ids)
-    return sorted(code for code in reach if not unit.check.ask_of(GRANT, code, held).allowed)
-
-
 async def _require_known(connection: Connection, ceiling: Collection[str]) -> None:
     stored = {button.auth_mark for button in await menus.button_codes(connection)}
     faults = [
@@ -383,7 +363,7 @@ async def _require_good(
         for number, code in enumerate(codes):
             if code not in ids:
                 faults.append((f"mapping[{place}].roles[{number}]", "There is no such role"))
-            elif lacking := await _beyond(unit, values.ceiling, [ids[code]]):
+            elif lacking := await unit.check.beyond(unit.connection, values.ceiling, [ids[code]]):
                 fault = f"The role gives {lacking[0]}, which the ceiling does not have"
                 faults.append((f"mapping[{place}].roles[{number}]", fault))
     if before is not None and before.kind != values.kind:

@@ -1,11 +1,25 @@
 """What directories manage is read-only elsewhere: accounts that they provision, and roles that they give."""
 
+import re
 from collections.abc import Collection
+from typing import Final
 
 from service.administration.delegation import DelegationCheck
 from service.errors import Conflict
 from service.records import directories
 from service.records.database.transactions import Connection
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a directory may have that name."""
+    return _NAME.fullmatch(text) is not None
+
+
+def target_of(name: str) -> str:
+    """Return the name of a directory in the operation log."""
+    return f"directory:{name}"
 
 
 async def require_unmanaged(connection: Connection, check: DelegationCheck, user_id: int) -> None:

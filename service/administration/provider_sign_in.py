@@ -28,6 +28,7 @@ from service.authn.login_log import LoginLog
 from service.authn.login_service import LoginService
 from service.authn.oidc.provider import Identity, Provider, s256
 from service.authn.oidc.signatures import Untrusted
+from service.authn.sessions import end_sessions_of
 from service.authn.token_issuer import TokenPair
 from service.errors import Conflict, NotFound, PermissionDenied, SignInFailed, ValidationFailed
 from service.kernel.account_acts import Act
@@ -287,7 +288,7 @@ class ProviderSignIn:
             if each.issuer == provider.settings.issuer
             and (None in (order.sid, each.sid) or order.sid == each.sid)
         ]
-        return await end_sessions(self._store, self._entries, meant)
+        return await end_sessions_of(self._store, self._entries, meant)
 
     async def end_session_url(self, caller: Caller, back: str) -> str | None:
         """Return where the caller logs out at the provider by which the session was opened; None for none."""
@@ -458,17 +459,6 @@ class ProviderSignIn:
             return True
         foreign = _FOREIGN.fullmatch(next_)
         return foreign is not None and foreign[1].lower() in self._settings.next_origins
-
-
-async def end_sessions(store: SessionStore, log: LoginLog, sessions: list[SignedIn]) -> int:
-    """End the device sessions that were opened by these sign-ins; return how many there were."""
-    ended = 0
-    for each in sessions:
-        by = each.opened_time.timestamp()
-        if await store.close_session(str(each.user_id), each.device, opened_by=by):
-            log.by_other("kick", each.user_id, None, each.device)
-            ended += 1
-    return ended
 
 
 def _nobody(name: str) -> Caller:

@@ -10,7 +10,6 @@ from service.app.stores import Stores
 from service.authn.api_keys import ApiKeyCallers
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
-from service.authn.closed_passwords import password_is_closed
 from service.authn.current_rights import CurrentRights
 from service.authn.factors.challenges import Challenges
 from service.authn.factors.checking import FactorCheck
@@ -23,6 +22,7 @@ from service.authn.opening import SessionOpening
 from service.authn.password_change import PasswordChange
 from service.authn.password_rules import InitialPasswords, PasswordRules
 from service.authn.passwords import Passwords
+from service.authn.proving import password_is_closed
 from service.authn.refresh import Refresh
 from service.authn.revocations import Revocations
 from service.authn.sessions import Sessions

@@ -9,7 +9,7 @@ from service.authn.password_rules import InitialPasswords
 from service.authn.passwords import Passwords
 from service.errors import LoginFailed
 from service.kernel.assurance import Acr
-from service.records import accounts
+from service.records import accounts, directories, role_rights
 from service.records.accounts import Credentials
 from service.records.database.transactions import Database
 
@@ -122,3 +122,14 @@ class PasswordProof:
                 event_type="security",
                 login_id=str(stored.user_id),
             )
+
+
+async def password_is_closed(database: Database, closed: frozenset[str], user_id: int) -> bool:
+    """Tell whether a user has an account at one of the providers ``closed``, and so uses no password.
+
+    Who may do everything keeps the password: somebody must get in while the provider does not answer.
+    """
+    async with database.snapshot() as connection:
+        if not any(each.source in closed for each in await directories.origins_of(connection, user_id)):
+            return False
+        return not await role_rights.is_administrator(connection, user_id)

@@ -6,10 +6,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from time import perf_counter
 
-from service.administration.directory import cut_off, target_of
-from service.administration.provider_sign_in import end_sessions
+from service.administration.directory import cut_off
+from service.administration.managed_accounts import target_of
 from service.audit.journal import Journal, enter
 from service.authn.login_log import LoginLog
+from service.authn.sessions import end_sessions_of
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
@@ -59,7 +60,7 @@ async def _cut_off(settings: Settings, name: str, *, roles: bool) -> int:
             units.of_rights(Write(operator())) as unit,
         ):
             sessions = await cut_off(unit, name, roles=roles, known=known)
-        ended = await end_sessions(store, LoginLog(journal.collector.login), sessions)
+        ended = await end_sessions_of(store, LoginLog(journal.collector.login), sessions)
     finally:
         if journal.collector.waiting:
             await journal.finish()

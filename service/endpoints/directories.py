@@ -6,6 +6,7 @@ from msgspec import Meta
 
 from service.administration import directory
 from service.administration.directory import MAX_GROUP, MOST_GROUPS, Directories, Match
+from service.administration.managed_accounts import is_name
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records import accounts, directories
@@ -147,7 +148,7 @@ class OneDirectory(DirectoryEndpoint):
 
     async def _values(self, source: str, body: DirectoryBody) -> DirectoryValues:
         faults = []
-        if not directory.is_name(source):
+        if not is_name(source):
             faults.append(("source", "must be a name: [a-z][a-z0-9-]{0,31}"))
         groups = [each.group for each in body.mapping]
         if len(set(groups)) != len(groups):

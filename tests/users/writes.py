@@ -465,7 +465,7 @@ WITHOUT_TARGET: Final = {
     "POST /api/auth/oidc/logout": "the caller's own session",
     "POST /api/auth/oidc/{provider}/link": "begins a sign-in of the caller, and changes nothing",
     "POST /api/auth/oidc/{provider}/step-up": "begins a sign-in of the caller, and changes nothing",
-    "POST /api/auth/oidc/{provider}/backchannel-logout": "ends sessions, by a token that the provider has signed",
+    "POST /api/auth/oidc/{provider}/backchannel-logout": "ends sessions, by a token of the provider",
     "PUT /api/user/profile": "the caller's own account, never its roles",
     "PUT /api/user/profile/password": "the caller's own, with the current password",
     "POST /api/policy/explain": "changes nothing",

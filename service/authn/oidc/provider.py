@@ -259,7 +259,8 @@ class Provider:
             raise Untrusted("another audience")
         if ("azp" in claims or len(listed) > 1) and claims.get("azp") != client:
             raise Untrusted("another authorized party")
-        now, issued, ends = self._now(), _number(claims.get("iat")), _number(claims.get("exp"))
+        now = self._now()
+        issued, ends = _number(claims.get("iat")), _number(claims.get("exp"))
         begins = _number(claims.get("nbf", 0))
         if issued is None or ends is None or begins is None or begins > now + LEEWAY:
             raise Untrusted("no times")

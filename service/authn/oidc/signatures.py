@@ -67,7 +67,8 @@ def keys_of(document: Mapping[str, object]) -> tuple[PublicKey, ...]:
 def _public(jwk: object) -> PublicKey | None:
     if not isinstance(jwk, dict) or jwk.get("kty") not in _IMPORTS or jwk.get("use", "sig") != "sig":
         return None
-    kid, algorithm, curve = jwk.get("kid"), jwk.get("alg"), jwk.get("crv")
+    kid = jwk.get("kid")
+    algorithm, curve = jwk.get("alg"), jwk.get("crv")
     if "d" in jwk or not all(part is None or isinstance(part, str) for part in (kid, algorithm, curve)):
         return None
     kind = str(jwk["kty"])
