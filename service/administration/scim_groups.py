@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.administration import change_log
-from service.administration.directory import Directories, target_of
+from service.administration.directory import Directories
+from service.administration.managed_accounts import target_of
 from service.administration.scim_users import source_of
 from service.administration.unit_of_work import RightsUnits, UnitOfWork
 from service.errors import Conflict, NotFound, ValidationFailed
