@@ -83,6 +83,15 @@ class BadRequest(Refusal):
     status, code, title = 400, "bad_request", "The request can't be read"
 
 
+class InvalidScim(Refusal):
+    """A SCIM request does not follow RFC 7644; ``scimType`` says in what (§3.12), and it is answered so."""
+
+    status, code, title = 400, "invalid_scim", "The SCIM request is not valid"
+
+    def __init__(self, detail: str | None = None, *, scim_type: str | None = None) -> None:
+        super().__init__(detail, scimType=scim_type)
+
+
 class _Challenge(Refusal):
     """A 401 with the challenge that RFC 6750 §3 requires."""
 
@@ -122,6 +131,13 @@ class LoginFailed(_Challenge):
     """Unknown user or wrong password: one answer for both."""
 
     code, title = "login_failed", "The user name or the password is wrong"
+    challenge = "Bearer"
+
+
+class SignInFailed(_Challenge):
+    """What a provider or a browser has sent is not to be believed; the log says why, the answer does not."""
+
+    code, title = "sign_in_failed", "The sign-in with the provider was not accepted"
     challenge = "Bearer"
 
 
@@ -288,6 +304,7 @@ ConflictRule: TypeAlias = Literal[
     "changed_meanwhile",
     "confirmed_address",
     "consistent",
+    "directory",
     "fixed",
     "has_password",
     "history",

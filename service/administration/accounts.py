@@ -14,6 +14,7 @@ from service.administration import user_edits as account_rules
 from service.administration.addresses import AddressChanged
 from service.administration.change_log import check_values
 from service.administration.delegation import Delegation
+from service.administration.managed_accounts import require_unmanaged
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork, unconditionally
 from service.administration.user_edits import NewUser
 from service.authn.password_change import PasswordChange
@@ -65,12 +66,17 @@ class Accounts:
         new = NewUser(user_edits.created_by(write.caller.service, values), password, role_ids or (), invited)
         password_hash = await self._hash_of(new)
         async with self._units.of_rights(write) as unit:
-            made = await user_edits.add(unit, new, password_hash)
-            await self._address_changed(unit.connection, None, made, unit.check.acting_id)
-            target = change_log.user_target(made.user_name)
-            unit.changes += field_changes(target, {}, change_log.user_fields(made))
+            made = await self.add(unit, new, password_hash)
             await unit.made(made)
         return Saved(made)
+
+    async def add(self, unit: UnitOfWork, new: NewUser, password_hash: str | None) -> User:
+        """Create a user within ``unit``, as ``create`` does, whose values have been checked."""
+        made = await user_edits.add(unit, new, password_hash)
+        await self._address_changed(unit.connection, None, made, unit.check.acting_id)
+        target = change_log.user_target(made.user_name)
+        unit.changes += field_changes(target, {}, change_log.user_fields(made))
+        return made
 
     async def update(
         self, write: Write, user_id: int, given: Mapping[str, Any], match: Match = unconditionally
@@ -109,6 +115,7 @@ class Accounts:
         The id is never used again, so its tokens are not valid for a later user with the same name.
         """
         async with self._touching(write, user_id, "delete", match) as (unit, target, user):
+            await require_unmanaged(unit.connection, unit.check, user_id)
             await user_edits.remove(unit.connection, target)
             name = change_log.user_target(user.user_name)
             unit.changes += field_changes(name, change_log.user_fields(user), {})

@@ -5,6 +5,8 @@ The code of an endpoint lets a caller ask. What the caller may do with whose acc
 who holds them, by the layer ``grant``: each question is put to the enforcer here.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -56,7 +58,8 @@ class DelegationCheck:
     A code that no Button carried before the change has no line in the policy in force. It is asked of the
     candidate, which has one, before the change is published; in a change that publishes nothing it is denied.
     ``circle`` are the requests for access that the caller may not have approved by a detour; ``key_made_by``
-    is who made the API key with which the caller came.
+    is who made the API key with which the caller came. ``directory`` is the one for which the change is made,
+    which may edit what it manages.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class DelegationCheck:
         key_made_by: int | None = None,
     ) -> None:
         self.bound_to = caller.service
+        self.directory: str | None = None
         self.circle = circle or Circle()
         self._caller = caller
         self._key_made_by = key_made_by
@@ -132,13 +136,18 @@ class DelegationCheck:
 
         self._change.ask(check)
 
-    async def require_roles(self, connection: Connection, role_ids: Iterable[int]) -> set[str]:
+    async def require_roles(
+        self,
+        connection: Connection,
+        role_ids: Iterable[int],
+        why: str = "The role gives permissions that you do not hold",
+    ) -> set[str]:
         """Return the codes that these roles give, or would if all were enabled, if the caller may grant them.
 
         PermissionDenied else, for giving a role, taking it away, and changing it.
         """
         reach = await role_rights.reach_of_roles(connection, role_ids)
-        await self.require(reach, "The role gives permissions that you do not hold")
+        await self.require(reach, why)
         return reach
 
     async def require_menus(self, connection: Connection, menu_ids: Iterable[int]) -> None:
@@ -284,6 +293,29 @@ class DelegationCheck:
         reach = await role_rights.reach_of_roles(connection, role_ids)
         return all(self._policy.judge(GRANT, code, held).allowed for code in reach)
 
+    def of_ceiling(self, codes: Iterable[str]) -> DelegationCheck:
+        """Return the check of a directory, which may grant ``codes`` and nothing else.
+
+        What the change asks about grants is asked of these from here on, also when its event is replayed.
+        """
+        check = DelegationCheck.__new__(DelegationCheck)  # the operator's own asks nobody
+        vars(check).update(vars(self), _held=(HeldCodes(codes),) * 2, circle=Circle())
+        self._asked.ceiling = frozenset(codes)
+        return check
+
+    async def beyond(
+        self, connection: Connection, ceiling: Collection[str], role_ids: Iterable[int]
+    ) -> list[str]:
+        """Return the codes of these roles that a directory with that ceiling may not grant, in order."""
+        held = HeldCodes(ceiling)
+        reach = await role_rights.reach_of_roles(connection, role_ids)
+        return sorted(code for code in reach if not self._policy.judge(GRANT, code, held).allowed)
+
+    @staticmethod
+    def provisioned(user_id: int) -> Target:
+        """Return a user whom a directory knows, as who is edited by it."""
+        return Target(user_id, "others")
+
     @staticmethod
     def author(user_id: int) -> Target:
         """Return the author of a request that others have approved, as who is given its role."""
@@ -424,9 +456,22 @@ class Delegation:
         held = await role_rights.of_enabled_user(connection, caller.user_id, at)
         if held is None:
             raise RefreshRequired
-        latest = await policy_revisions.latest(connection)
-        newest = 0 if latest is None else latest.revision
-        policy = await self._live.at_least(newest, within=PATIENCE)
+        policy = await self._newest(connection)
         circle = await circle_of(connection, caller, policy)
         maker = None if caller.key_id is None else await api_keys.maker(connection, caller.key_id)
         return DelegationCheck(policy, caller, HeldCodes(held.permissions), change, circle, key_made_by=maker)
+
+    async def _newest(self, connection: Connection) -> Policy:
+        latest = await policy_revisions.latest(connection)
+        return await self._live.at_least(0 if latest is None else latest.revision, within=PATIENCE)
+
+
+class SignInDelegation(Delegation):
+    """For changes that somebody brings about by signing in: nobody has logged in yet, and nobody grants."""
+
+    async def check(
+        self, connection: Connection, caller: Caller, change: Change | None = None
+    ) -> DelegationCheck:
+        """Return the check of somebody who may grant nothing; ``of_ceiling`` makes that of a directory."""
+        await role_rights.lock(connection)
+        return DelegationCheck(await self._newest(connection), caller, HeldCodes(()), change)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from service.administration.delegation import DelegationCheck
+from service.administration.managed_accounts import require_not_given, require_unmanaged
 from service.administration.role_demands import require_plain
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import ValidationFailed
@@ -21,6 +22,9 @@ from service.records.database.transactions import Connection
 from service.records.user_list import User
 
 MAX_ROLES: Final = 100
+
+MANAGED: Final = ("user_name", "nick_name", "email", "phone", "status")
+"""The fields of an account that the directory decides which manages it."""
 
 AccountValues = Mapping[str, Any]
 """The given fields of ``UserValues``; absent fields are unchanged, and None clears a field."""
@@ -117,9 +121,11 @@ async def edit(
     ``before`` is what is stored of ``target``. Raises ``ValidationFailed`` for roles that do not exist, and
     for a field of another kind of account; ``PermissionDenied`` for a change that the caller may not make of
     this account, such as one of the own roles, and when a role that is given or taken away gives a code that
-    the caller does not hold; ``Conflict`` for a name that is taken.
+    the caller does not hold; ``Conflict`` for a name that is taken, and for what a directory manages.
     """
     require_kind(before.kind, values)
+    if any(values.get(name, getattr(before, name)) != getattr(before, name) for name in MANAGED):
+        await require_unmanaged(connection, check, before.id)
     for name, act in _ACTS.items():
         if values.get(name, getattr(before, name)) != getattr(before, name):
             await check.require_act(connection, target, act, name)
@@ -158,6 +164,7 @@ async def _set_roles(
     await check.require_act(connection, target, "set-roles", "roles")
     await _require_assignable(connection, role_ids, had)
     await check.require_roles(connection, had ^ requested)
+    await require_not_given(connection, before.id, sorted(had - requested))
     await assignments.revoke_roles(connection, target, sorted(had - requested))
     await assignments.give(connection, target, [Given(role_id) for role_id in sorted(requested - had)])
 

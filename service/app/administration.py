@@ -1,5 +1,6 @@
 """Administration in a worker: the changes of users, roles, menus, resources and services."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from service.administration.access_requests.on_behalf import RequestsOnBehalf
@@ -12,21 +13,26 @@ from service.administration.assignment_edits import AssignmentEdits
 from service.administration.bans import Bans, Kicks
 from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
-from service.administration.delegation import Delegation
+from service.administration.delegation import Delegation, SignInDelegation
+from service.administration.directory import Directories
 from service.administration.factor_reset import FactorReset
 from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.administration.own_factors import OwnFactors
 from service.administration.policy_restore import PolicyRestore
+from service.administration.provider_sign_in import ProviderSignIn
 from service.administration.review_closing import Closing
 from service.administration.reviews import Reviews
 from service.administration.role_import import RoleImport
-from service.administration.unit_of_work import UnitsOfWork
+from service.administration.scim_groups import ScimGroups
+from service.administration.scim_users import ScimUsers
+from service.administration.unit_of_work import RightsUnits, UnitsOfWork
 from service.administration.user_import import UserImport
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.sign_in import SignIn
 from service.app.stores import Stores
+from service.authn.oidc.provider import Provider
 from service.endpoints.access_profile import PATH
 from service.mail.notices import Notices
 from service.mail.outbox import Outbox
@@ -45,13 +51,17 @@ class Administration:
     assignments: AssignmentEdits
     bans: Bans
     bulk_acts: BulkActs
+    directories: Directories
     forgotten_passwords: ForgottenPasswords
     invitations: Invitations
     kicks: Kicks
     own_factors: OwnFactors
     factor_reset: FactorReset
     password_reset: PasswordReset
+    provider_sign_in: ProviderSignIn
     reviews: Reviews
+    scim_groups: ScimGroups
+    scim_users: ScimUsers
     session_ending: SessionEnding
     user_import: UserImport
     roles: Changes
@@ -62,6 +72,19 @@ class Administration:
     openings: Changes
     restore: PolicyRestore
     idempotent_writes: IdempotentWrites
+
+
+def providers_of(settings: Settings, now: Callable[[], float]) -> dict[str, Provider]:
+    """Return the providers of the settings, by name; nothing is asked of them yet."""
+    return {
+        each.name: Provider(
+            each,
+            f"{settings.server.public_url}/api/auth/oidc/{each.name}/callback",
+            settings.oidc.timeout,
+            now,
+        )
+        for each in settings.oidc.providers
+    }
 
 
 def make(
@@ -89,6 +112,8 @@ def make(
     accounts = Accounts(
         units, revocations, passwords, rules, notices=notices, address_changed=addresses.changed
     )
+    now = stores.sessions.synchronized.now
+    directories = Directories(units, accounts, revocations, notices, now)
     requests = AccessRequests(units, stores.sessions.synchronized.now, notices, policy.live.invariants)
     closing = Closing(
         database,
@@ -108,6 +133,7 @@ def make(
         assignments=AssignmentEdits(units, notices, stores.sessions.synchronized.now),
         bans=Bans(database, delegation, revocations, notices, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
+        directories=directories,
         forgotten_passwords=ForgottenPasswords(
             database=database,
             delegation=delegation,
@@ -138,7 +164,23 @@ def make(
         ),
         factor_reset=FactorReset(database, delegation, revocations, notices, trail.logins),
         password_reset=PasswordReset(delegation, sign_in.password_change),
+        provider_sign_in=ProviderSignIn(
+            settings.oidc,
+            providers_of(settings, now),
+            database=database,
+            store=stores.sessions,
+            logins=sign_in.logins,
+            delegation=delegation,
+            units=RightsUnits(
+                database, SignInDelegation(policy.live, stores.sessions.synchronized.instant), revocations
+            ),
+            directories=directories,
+            notices=notices,
+            log=trail.logins,
+        ),
         reviews=Reviews(units, policy.live, notices, closing, stores.sessions.synchronized.now),
+        scim_groups=ScimGroups(units, directories),
+        scim_users=ScimUsers(units, accounts, directories),
         session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),
         user_import=UserImport(
             database,

@@ -103,6 +103,7 @@ class Container:
             self.sign_in.current_rights.finish,
             self.sign_in.revocations.finish,
             self.uses.finish,
+            self.administration.provider_sign_in.close,
             self.trail.journal.finish,
             None if decisions is None else decisions.finish,
             self.trail.exporter.finish,

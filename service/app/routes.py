@@ -26,6 +26,7 @@ from service.endpoints import (
     api_keys,
     assignments,
     bindings,
+    directories,
     factors,
     files,
     jobs,
@@ -42,10 +43,14 @@ from service.endpoints import (
     policy_what_if,
     policy_who_may,
     profile,
+    provider_sign_in,
     request_rules,
     resources,
     reviews,
     roles,
+    scim,
+    scim_groups,
+    scim_users,
     second_factor,
     services,
     sessions,
@@ -81,6 +86,7 @@ TAGS: Final = {
     ".well-known": "Where clients find what they have to know first (RFC 8615).",
     "access": "Decisions about requests to other services, and about their permissions.",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
+    "directory": "Directories of people, and the roles that they may hand out.",
     "file": "Files: upload, list, download, delete, and public links.",
     "health": "Whether the process runs, and whether the service works.",
     "jobs": "What the service does by itself, and how it ended.",
@@ -96,6 +102,7 @@ TAGS: Final = {
     "resource": "Registered API resources, and the Buttons that open them.",
     "review": "Whether assignments are still needed, who says so, and what is taken away.",
     "role": "Roles, and the permissions that they give.",
+    "scim": "Provisioning of users and groups by a directory (RFC 7644).",
     "service": "Other services, whose routes resources guard.",
     "system": "What is wrong with the installation, or may soon be.",
     "user": "Users, and the caller's own account.",
@@ -128,6 +135,8 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         _add_system,
         _add_own_account,
         _add_users,
+        _add_directories,
+        _add_scim,
         _add_reviews,
         _add_files,
         _add_access,
@@ -158,6 +167,19 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
     routes.add("/api/auth/sessions", sessions.OwnSessions(parts.sessions))
     routes.add("/api/auth/sessions/{device}", sessions.SessionOnDevice(parts.sessions, cookies))
     routes.add("/api/auth/sessions/end", notices.SessionsByLink(container.administration.session_ending))
+    providers = container.administration.provider_sign_in
+    routes.add("/api/auth/oidc", provider_sign_in.ProviderList(providers))
+    routes.add("/api/auth/oidc/{provider}/start", provider_sign_in.SignInStart(providers, cookies))
+    routes.add("/api/auth/oidc/{provider}/callback", provider_sign_in.SignInCallback(providers, cookies))
+    routes.add("/api/auth/oidc/token", provider_sign_in.SignInToken(providers, cookies))
+    routes.add("/api/auth/oidc/{provider}/link", provider_sign_in.AccountLink(providers, cookies))
+    routes.add("/api/auth/oidc/{provider}/step-up", provider_sign_in.StepUpAtProvider(providers, cookies))
+    routes.add("/api/auth/oidc/{provider}/backchannel-logout", provider_sign_in.BackChannelLogout(providers))
+    public_url = container.settings.server.public_url
+    routes.add(
+        "/api/auth/oidc/logout",
+        provider_sign_in.LogoutAtProvider(providers, parts.sessions, cookies, public_url),
+    )
     exchange = ClientCredentials(parts.key_callers, parts.tokens, auth.client_timeout)
     routes.add("/oauth/token", oauth.Token(exchange))
     routes.add("/oauth/introspect", oauth.Introspect(Introspection(auth, parts.authenticator)))
@@ -323,6 +345,26 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))
     routes.add("/api/user/{id}/keys", api_keys.UserKeys(changes.api_keys))
     routes.add("/api/user/{id}/keys/{key_id}", api_keys.OneUserKey(changes.api_keys))
+
+
+def _add_directories(routes: Routes, container: Container) -> None:
+    directory = container.stores.database, container.administration.directories
+    routes.add("/api/directory/list", directories.ListOfDirectories(*directory))
+    routes.add("/api/directory/{source}", directories.OneDirectory(*directory))
+
+
+def _add_scim(routes: Routes, container: Container) -> None:
+    database, changes = container.stores.database, container.administration
+    user, group = (database, changes.scim_users), (database, changes.scim_groups)
+    routes.add("/scim/v2/ServiceProviderConfig", scim.ServiceProviderConfig())
+    routes.add("/scim/v2/Schemas", scim.ListOfSchemas())
+    routes.add("/scim/v2/Schemas/{uri}", scim.OneSchema())
+    routes.add("/scim/v2/ResourceTypes", scim.ListOfResourceTypes())
+    routes.add("/scim/v2/ResourceTypes/{name}", scim.OneResourceType())
+    routes.add("/scim/v2/Users", scim_users.ListOfScimUsers(*user))
+    routes.add("/scim/v2/Users/{id}", scim_users.OneScimUser(*user))
+    routes.add("/scim/v2/Groups", scim_groups.ListOfScimGroups(*group))
+    routes.add("/scim/v2/Groups/{id}", scim_groups.OneScimGroup(*group))
 
 
 def _add_reviews(routes: Routes, container: Container) -> None:

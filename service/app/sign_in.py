@@ -1,7 +1,8 @@
 """Authentication in a worker: who sends a request, and how somebody comes to be known."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
@@ -21,6 +22,7 @@ from service.authn.opening import SessionOpening
 from service.authn.password_change import PasswordChange
 from service.authn.password_rules import InitialPasswords, PasswordRules
 from service.authn.passwords import Passwords
+from service.authn.proving import password_is_closed
 from service.authn.refresh import Refresh
 from service.authn.revocations import Revocations
 from service.authn.sessions import Sessions
@@ -28,6 +30,7 @@ from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
 from service.mail.notices import Notices
+from service.records.database.transactions import Database
 from service.settings import Settings
 from service.web.messages.cookies import Cookies
 
@@ -76,6 +79,12 @@ class SignIn:
     assertions: Assertions
 
 
+def _closed_passwords(settings: Settings, database: Database) -> Callable[[int], Awaitable[bool]] | None:
+    """Return what tells whose password opens no session; None where every password does."""
+    closed = frozenset(each.name for each in settings.oidc.providers if not each.allow_password)
+    return partial(password_is_closed, database, closed) if closed else None
+
+
 def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, notices: Notices) -> SignIn:
     """Return what authenticates the requests of the worker."""
     auth = settings.auth
@@ -116,6 +125,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
             log,
             initial=initial,
             notices=notices,
+            closed_to=_closed_passwords(settings, database),
         ),
         second_factors=second,
         step_up=StepUp(

@@ -30,7 +30,8 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     secret, and None if only the route is told. ``dry_run`` says that it asked only what it would change.
     ``grants`` and ``edits`` are what was asked about the caller after the request was admitted, and
     ``objects`` other questions, of layer and object; each of the codes of the token and of ``stored_codes``,
-    those in the database, if they differ. ``time`` is RFC 3339; ``trace_id`` is that of the request's trace,
+    those in the database, if they differ; ``grants`` of ``ceiling`` alone, what a directory may hand out,
+    where it has assigned roles. ``time`` is RFC 3339; ``trace_id`` is that of the request's trace,
     "" without tracing.
     """
 
@@ -60,6 +61,7 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     grants: tuple[GrantQuestion, ...] = ()
     edits: tuple[EditRequest, ...] = ()
     objects: tuple[ObjectQuestion, ...] = ()
+    ceiling: frozenset[str] | None = None
 
 
 class EvaluationEvent(

@@ -1,9 +1,9 @@
 """Login with throttling and log: each attempt is counted first, and recorded with its outcome."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import structlog
 
@@ -25,6 +25,7 @@ from service.records.database.transactions import Database
 SUCCESS: Final = "success"
 _REFUSALS: Final = (
     errors.LoginFailed,
+    errors.SignInFailed,
     errors.SecondFactorRequired,
     errors.AccountDisabled,
     errors.AccountBanned,
@@ -35,6 +36,7 @@ _REFUSALS: Final = (
     errors.InternalError,
 )
 
+Proving: TypeAlias = Callable[[], Awaitable[Proof]]
 _OF_ACCOUNT: Final = (ACCOUNT, SECOND_FACTOR)
 
 _log = structlog.get_logger(__name__)
@@ -53,7 +55,9 @@ class LoginService:
         *,
         initial: InitialPasswords,
         notices: Notices,
+        closed_to: Callable[[int], Awaitable[bool]] | None = None,
     ) -> None:
+        """``closed_to`` is that of ``PasswordProof``."""
         self._database = database
         self._passwords = passwords
         self._initial = initial
@@ -62,6 +66,7 @@ class LoginService:
         self._throttle = throttle
         self._entries = log
         self._notices = notices
+        self._closed_to = closed_to
         self.outcomes = Counter(dict.fromkeys([SUCCESS, *(refusal.code for refusal in _REFUSALS)], 0))
         """The logins that were tried: those that succeeded, and the others by the code of the refusal."""
 
@@ -82,6 +87,7 @@ class LoginService:
                 user_name,
                 password,
                 favoured=attempt.favoured,
+                closed_to=self._closed_to,
             )
             pair = await self._open(proof, Origin.of(device, address, user_agent))
         except Exception as error:
@@ -132,6 +138,28 @@ class LoginService:
             await self._failed(error, proof.user_name if proof else None, kind)
             raise
         return await self._succeeded(pair, attempt)
+
+    async def by_provider(self, prove: Proving, device: str, address: str, user_agent: str) -> TokenPair:
+        """Return the tokens of a new device session for who has signed in with a provider.
+
+        ``prove`` makes the proof, once the address was counted. Raises what ``login`` does, and what
+        ``prove`` raises.
+        """
+        proof = None
+        try:
+            await self._throttle.from_address(address)
+            proof = await prove()
+            who = (proof.user_name, address, user_agent)
+            attempt = await self._throttle.second_factor(*who, guessed=False)
+            pair = await self._open(proof, Origin.of(device, address, user_agent))
+        except Exception as error:
+            await self._failed(error, proof.user_name if proof else None, device)
+            raise
+        return await self._succeeded(pair, attempt)
+
+    async def may_sign_in(self, address: str) -> None:
+        """Count the beginning of a sign-in; raises ``RateLimited`` and ``Unavailable``."""
+        await self._throttle.from_address(address)
 
     async def passkey_options(self, address: str) -> dict[str, Any]:
         """Return the options for ``by_passkey``; raises ``RateLimited``, ``Conflict`` and ``Unavailable``."""

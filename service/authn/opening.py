@@ -5,6 +5,8 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import Final, Self, TypeVar
 
+from msgspec import UNSET
+
 from service.authn.denials import Denials, banned, banned_by
 from service.authn.factors.second_step import SecondStep
 from service.authn.login_log import MAX_USER_AGENT
@@ -104,6 +106,7 @@ class SessionOpening:
             system,
             proof.acr,
             proof.amr,
+            UNSET if proof.auth_time is None else proof.auth_time,
         )
         rid = new_rid()
         opened = await self._store.open_session(str(account.user_id), origin.device, rid, facts, seen=seen)
@@ -116,7 +119,9 @@ class SessionOpening:
         if opened.outcome == "stale":
             return None
         times = {"issued": opened.issued, "ends": opened.ends}
-        proved = Authentication(proof.acr, proof.amr, opened.issued / 1000)
+        issued = opened.issued / 1000
+        when = issued if proof.auth_time is None else min(proof.auth_time, issued)
+        proved = Authentication(proof.acr, proof.amr, when)
         device, sid = origin.device, opened.sid
         pair = await self._pairs.issue(account, device, rid, sid=sid, authentication=proved, **times)
         return replace(pair, ended=opened.ended)

@@ -1,5 +1,6 @@
 """Proofs of who logs in: what is compared with the stored account before a session may open."""
 
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import structlog
@@ -8,7 +9,7 @@ from service.authn.password_rules import InitialPasswords
 from service.authn.passwords import Passwords
 from service.errors import LoginFailed
 from service.kernel.assurance import Acr
-from service.records import accounts
+from service.records import accounts, directories, role_rights
 from service.records.accounts import Credentials
 from service.records.database.transactions import Database
 
@@ -40,6 +41,10 @@ class Proof(Protocol):
     def amr(self) -> tuple[str, ...]:
         """The methods of the proof (RFC 8176)."""
 
+    @property
+    def auth_time(self) -> float | None:
+        """When the proof was given, in seconds since the epoch; None for just now."""
+
     async def renew(self, stored: Credentials) -> None:
         """Renew what is stored of the proof, for an account that may log in, if it is outdated."""
 
@@ -49,6 +54,7 @@ class PasswordProof:
 
     acr: Acr = "pwd"
     amr: tuple[str, ...] = ("pwd",)
+    auth_time: float | None = None
 
     def __init__(
         self,
@@ -59,14 +65,19 @@ class PasswordProof:
         password: str,
         *,
         favoured: bool = True,
+        closed_to: Callable[[int], Awaitable[bool]] | None = None,
     ) -> None:
-        """``favoured`` is that of ``Passwords.verify``."""
+        """``favoured`` is that of ``Passwords.verify``.
+
+        ``closed_to`` tells of users whose passwords open no session: they sign in with a provider.
+        """
         self._database = database
         self._passwords = passwords
         self._initial = initial
         self._user_name = user_name
         self._password = password
         self._favoured = favoured
+        self._closed_to = closed_to
         self._verified: str | None = None
 
     @property
@@ -86,6 +97,8 @@ class PasswordProof:
             self._verified = expected
         if stored is not None:
             self._initial.require_in_time(stored)
+            if self._closed_to is not None and await self._closed_to(stored.user_id):
+                raise LoginFailed
 
     async def renew(self, stored: Credentials) -> None:
         """Hash the password anew if the parameters of hashes have been raised since.
@@ -109,3 +122,14 @@ class PasswordProof:
                 event_type="security",
                 login_id=str(stored.user_id),
             )
+
+
+async def password_is_closed(database: Database, closed: frozenset[str], user_id: int) -> bool:
+    """Tell whether a user has an account at one of the providers ``closed``, and so uses no password.
+
+    Who may do everything keeps the password: somebody must get in while the provider does not answer.
+    """
+    async with database.snapshot() as connection:
+        if not any(each.source in closed for each in await directories.origins_of(connection, user_id)):
+            return False
+        return not await role_rights.is_administrator(connection, user_id)

@@ -1,5 +1,6 @@
 """Device sessions after login: listed, and ended by their users or by administrators."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,6 +12,7 @@ from service.kernel.clock import from_seconds
 from service.kernel.device import is_device
 from service.kernel.identity import Caller, Target
 from service.keyspace import DeviceSession, OnlineSession, SessionStore
+from service.records.directories import SignedIn
 from service.records.logs.events import SessionEvent
 
 _log = structlog.get_logger(__name__)
@@ -150,6 +152,17 @@ class Sessions:
             raise ValidationFailed(("device", "must be a device type: [a-z0-9][a-z0-9_-]{0,31}"))
         if not await self._store.close_session(login_id, device):
             raise NotFound("There is no such session")
+
+
+async def end_sessions_of(store: SessionStore, log: LoginLog, sign_ins: Iterable[SignedIn]) -> int:
+    """End the device sessions that were opened by these sign-ins with a provider; return how many."""
+    ended = 0
+    for each in sign_ins:
+        by = each.opened_time.timestamp()
+        if await store.close_session(str(each.user_id), each.device, opened_by=by):
+            log.by_other("kick", each.user_id, None, each.device)
+            ended += 1
+    return ended
 
 
 def _require_session(caller: Caller) -> None:

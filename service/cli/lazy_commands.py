@@ -181,6 +181,11 @@ FAMILIES: Final = (
             Command("decide", "approve or deny a request as a user, whose password is asked for", "requests"),
         ),
     ),
+    Family(
+        "directory",
+        "directories of people",
+        (Command("cut-off", "let nobody in by a directory any more, and end the sessions of its sign-ins"),),
+    ),
     Family("mail", "mails to users", (Command("test", "send a mail now, and print what the server says"),)),
     Family(
         "jobs",

@@ -32,6 +32,7 @@ from service.kernel.assurance import BY_STRONGEST, Satisfied, Word
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.kernel.identity import codes_asked
 from service.kernel.services import PORTCULLIS
+from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import ServiceName, whole
 from service.records import policy_history
 from service.records.database.transactions import Connection, Database
@@ -70,7 +71,7 @@ class Question(Schema):
     permission: Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["orders:order:read"])] | None = None
     layer: LayerName | None = None
     object: Annotated[str, Meta(max_length=2048, examples=["delete others"])] | None = None
-    user_name: Annotated[str, Meta(min_length=1, max_length=64, examples=["admin"])] | None = None
+    user_name: Annotated[str, Meta(min_length=1, max_length=MAX_USER_NAME, examples=["admin"])] | None = None
     role_code: Annotated[str, Meta(min_length=1, max_length=64, examples=["auditor"])] | None = None
     permissions: Annotated[list[str], Meta(max_length=1000)] | None = None
     assurance: Word | None = None

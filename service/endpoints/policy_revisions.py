@@ -25,6 +25,7 @@ from service.errors import (
     RevisionUntrusted,
     ValidationFailed,
 )
+from service.kernel.text import MAX_USER_NAME
 from service.records import policy_history, policy_revisions, sign_offs
 from service.records.database.transactions import Connection, Database
 from service.records.policy_history import ALL, Part, PublishedLine
@@ -171,7 +172,7 @@ class RevisionQuery(PageQuery):
         default=None, name="from"
     )
     to: Annotated[datetime, Meta(tz=True, description="Before this time.")] | None = None
-    user_name: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    user_name: Annotated[str, Meta(min_length=1, max_length=MAX_USER_NAME)] | None = None
 
     def __post_init__(self) -> None:
         if self.from_ is not None and self.to is not None and self.from_ >= self.to:

@@ -17,6 +17,7 @@ from service.endpoints.policy_layers import Name, Words
 from service.endpoints.policy_questions import WITHIN, PolicyQuestion
 from service.errors import ValidationFailed
 from service.kernel.assurance import Demand, words_of
+from service.kernel.text import MAX_USER_NAME
 from service.records import role_rights
 from service.records.database.transactions import Connection
 from service.web.messages.context import RequestContext
@@ -39,7 +40,7 @@ class WhatIfQuery(Schema):
     """
 
     role_code: Annotated[str, Meta(min_length=1, max_length=64, examples=["auditor"])] | None = None
-    user_name: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    user_name: Annotated[str, Meta(min_length=1, max_length=MAX_USER_NAME)] | None = None
     resource: (
         Annotated[
             str,

@@ -42,6 +42,7 @@ from service.endpoints.policy_questions import WITHIN, PolicyQuestion
 from service.errors import BadRequest, RevisionUntrusted, ValidationFailed
 from service.kernel import identity
 from service.kernel.services import PORTCULLIS
+from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import ServiceName
 from service.records import role_holdings
 from service.records.database.transactions import Connection
@@ -251,7 +252,7 @@ class WhatQuery(PageQuery):
     """The subject, exactly one of a role, a user or codes, and the kind and the needs of what it passes."""
 
     role_code: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
-    user_name: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    user_name: Annotated[str, Meta(min_length=1, max_length=MAX_USER_NAME)] | None = None
     codes: (
         Annotated[
             str,

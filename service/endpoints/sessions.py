@@ -9,6 +9,7 @@ from service.authn.sessions import Sessions
 from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.tokens import EndedDevice
 from service.errors import Conflict, NotFound
+from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import BAN_REASON, bounds_of
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
@@ -121,7 +122,7 @@ class OnlineUsers(Page[OnlineUser]):
 class OnlineQuery(PageQuery):
     """Exact filters of online users; a `cursor` continues after a page, and `page` is then ignored."""
 
-    user_name: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    user_name: Annotated[str, Meta(min_length=1, max_length=MAX_USER_NAME)] | None = None
     login_ip: Annotated[str, Meta(min_length=1, max_length=45)] | None = None
     device: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
     cursor: Annotated[str, Meta(min_length=1, max_length=128)] | None = None

@@ -25,6 +25,7 @@ from service.errors import (
     Unauthenticated,
 )
 from service.kernel.device import DEVICE
+from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import whole
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
@@ -51,7 +52,7 @@ EndedDevice = Annotated[Device, Meta(examples=["old-tablet"])]
 class Credentials(Schema):
     """User name, password and device of a login."""
 
-    user_name: Annotated[str, Meta(min_length=1, max_length=64, examples=["admin"])]
+    user_name: Annotated[str, Meta(min_length=1, max_length=MAX_USER_NAME, examples=["admin"])]
     password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["three wary herons"])]
     device: Annotated[Device, Meta(description="By default from the User-Agent.")] | None = None
 

@@ -125,7 +125,8 @@ class Delegated:
     """The questions of one change: asked of the policy ``revision``, about the token and ``stored_codes``.
 
     ``stored_codes`` are the codes of the caller in the database. ``objects`` are questions about single
-    objects of other layers than ``grant``.
+    objects of other layers than ``grant``. ``ceiling`` are the codes of a directory, of which ``grants`` are
+    asked in the place of the caller's; None if it was asked of the caller.
     """
 
     def __init__(self, revision: int, stored_codes: frozenset[str]) -> None:
@@ -134,6 +135,7 @@ class Delegated:
         self.grants: dict[GrantQuestion, None] = {}  # in order; an import asks the same of many rows
         self.objects: dict[ObjectQuestion, None] = {}
         self.edits: list[EditRequest] = []
+        self.ceiling: frozenset[str] | None = None
 
 
 Value = str | int | float | bool

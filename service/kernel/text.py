@@ -128,6 +128,8 @@ def _script(letter: str) -> str:
 
 
 MAX_NAME_LENGTH = 64
+MAX_USER_NAME = 254
+"""The most characters of the name of a user, which may be an email address (RFC 5321 §4.5.3.1.3)."""
 
 # Private use and unassigned characters: nobody knows how they look (Unicode §4.5).
 _UNKNOWN = frozenset({"Co", "Cn"})
@@ -149,8 +151,12 @@ def name_key(text: str) -> str:
 
 def text_fault(text: str) -> str | None:
     """Return why ``text`` can't be a displayed name, as half a sentence ("must …"); None if it can."""
-    if not 1 <= len(text) <= MAX_NAME_LENGTH:
-        return f"must have 1 to {MAX_NAME_LENGTH} characters"
+    return _text_fault(text, MAX_NAME_LENGTH)
+
+
+def _text_fault(text: str, most: int) -> str | None:
+    if not 1 <= len(text) <= most:
+        return f"must have 1 to {most} characters"
     if text != text.strip():
         return "must not begin or end with a space"
     if fault := unseen_fault(text):
@@ -167,7 +173,7 @@ def name_fault(text: str) -> str | None:
     may not mix scripts whose letters look alike, as in ``admin`` with a Cyrillic first letter (UTS #39 §5.2).
     A name in one script is accepted.
     """
-    if fault := text_fault(text):
+    if fault := _text_fault(text, MAX_USER_NAME):
         return fault
     if any(letter in SHAPING for letter in text):
         return "must not hold joiners or selectors"

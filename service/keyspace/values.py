@@ -3,13 +3,16 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from service.kernel.assurance import NAMED, Acr, Authentication
 
 
 class SessionFacts(Struct, frozen=True):
-    """The facts of a device session when it opens; it rests on a proof that was given just then."""
+    """The facts of a device session when it opens.
+
+    It rests on a proof that was given just then, or at ``auth_time`` (seconds), if that is before.
+    """
 
     user_name: str
     nick_name: str
@@ -19,6 +22,7 @@ class SessionFacts(Struct, frozen=True):
     os: str
     acr: Acr = "pwd"
     amr: tuple[str, ...] = ("pwd",)
+    auth_time: float | UnsetType = UNSET
 
 
 class StepUp(Struct, frozen=True):

@@ -82,6 +82,10 @@ WORDS: Final[Mapping[str, Words]] = {
         "A second factor was removed",
         f"{_ACCOUNT.capitalize()} has lost a second factor: {{factor}}, named {{name}}.",
     ),
+    "identity_linked": _notice(
+        "An account of a provider was linked",
+        f"An account of the provider {{name}} was linked with {_ACCOUNT}: it can sign in from now on.",
+    ),
     "factors_reset": _notice(
         "Your second factors were removed", f"All second factors of {_ACCOUNT} were removed."
     ),

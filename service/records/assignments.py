@@ -135,13 +135,17 @@ async def endings(connection: AsyncConnection, user_id: int, at: datetime | None
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A role to assign: ``valid_from`` None from now on, ``valid_until`` None without an end."""
+    """A role to assign: ``valid_from`` None from now on, ``valid_until`` None without an end.
+
+    ``directory`` is the name of the one that assigns it, None for the other sources.
+    """
 
     role_id: int
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     reason: str | None = None
     source: Source = "direct"
+    directory: str | None = None
 
 
 async def give(connection: AsyncConnection, target: Target, given: Collection[Given]) -> list[int]:
@@ -159,6 +163,8 @@ async def give(connection: AsyncConnection, target: Target, given: Collection[Gi
             "valid_until": each.valid_until,
             "reason": each.reason,
             "source": each.source,
+            "directory": each.directory,
+            "created_by": acting() or (None if each.directory is None else f"@{each.directory}"),
         }
         for each in given
     ]
@@ -203,6 +209,14 @@ async def revoke(
     """End an assignment of a user."""
     of_user = (user_role.c.user_id == target.user_id) & (user_role.c.id == assignment_id)
     await _set_aside(connection, of_user, at)
+
+
+async def revoke_of_directory(
+    connection: AsyncConnection, source: str, kept_role_ids: Collection[int], at: datetime
+) -> list[int]:
+    """End what a directory has assigned but for these roles; return the ids of the users."""
+    given = user_role.c.directory == source
+    return await _set_aside(connection, given & user_role.c.role_id.not_in(kept_role_ids), at)
 
 
 async def revoke_reviewed(

@@ -22,6 +22,7 @@ NoticeKind: TypeAlias = Literal[
     "reset_asked",
     "factor_added",
     "factor_removed",
+    "identity_linked",
     "factors_reset",
     "recovery_codes_made",
     "recovery_code_used",

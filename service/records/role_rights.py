@@ -191,6 +191,12 @@ async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bo
     return bool((await connection.execute(select(_administrators(acr).exists()))).scalar_one())
 
 
+async def is_administrator(connection: AsyncConnection, user_id: int) -> bool:
+    """True if a user is one of those persons."""
+    statement = select(_administrators().where(user.c.id == user_id).exists())
+    return bool((await connection.execute(statement)).scalar_one())
+
+
 async def administrators(connection: AsyncConnection, most: int) -> list[int]:
     """Return the ids of the first ``most`` of those persons."""
     chosen = _administrators().distinct().order_by(user.c.id).limit(most)

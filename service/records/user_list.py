@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import NotFound
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.identity import Kind
-from service.kernel.text import MAX_NAME_LENGTH, name_fault, name_key, text_fault
+from service.kernel.text import MAX_NAME_LENGTH, MAX_USER_NAME, name_fault, name_key, text_fault
 from service.kernel.value_rules import AVATAR, EMAIL, ID, PHONE, service_fault
 from service.records.assignments import instant, not_ended
 from service.records.bans import in_force, with_bans
@@ -26,13 +26,14 @@ from service.records.schema.rights import role, user, user_ban, user_login, user
 Status = Literal["enabled", "disabled"]
 Gender = Literal["female", "male", "other"]
 NAME: Final = Meta(max_length=MAX_NAME_LENGTH, examples=["heron"])
+USER_NAME: Final = Meta(max_length=MAX_USER_NAME, examples=["heron"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserNames:
     """The names of a user: ``user_name`` to log in with, ``nick_name`` to be shown."""
 
-    user_name: Annotated[str, Field(name_fault, in_passwords=True), NAME]
+    user_name: Annotated[str, Field(name_fault, in_passwords=True), USER_NAME]
     nick_name: Annotated[str, Field(text_fault, in_passwords=True, own=True), NAME]
 
 
@@ -123,9 +124,12 @@ class UserFilter:
     keyword: Annotated[
         str | None,
         filters.any_of(_USER_NAME, _NICK_NAME, _EMAIL, _PHONE),
-        Meta(max_length=64, description="A part of the user name, the name, the email or the phone number."),
+        Meta(
+            max_length=MAX_USER_NAME,
+            description="A part of the user name, the name, the email or the phone number.",
+        ),
     ] = None
-    user_name: Annotated[str | None, _USER_NAME, Meta(max_length=64)] = None
+    user_name: Annotated[str | None, _USER_NAME, Meta(max_length=MAX_USER_NAME)] = None
     nick_name: Annotated[str | None, _NICK_NAME, Meta(max_length=64)] = None
     email: Annotated[str | None, _EMAIL, Meta(max_length=64)] = None
     phone: Annotated[str | None, _PHONE, Meta(max_length=32)] = None

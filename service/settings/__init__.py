@@ -22,9 +22,11 @@ from service.settings.loading import (
 from service.settings.log import Log
 from service.settings.mail import Mail
 from service.settings.objstore import Objstore
+from service.settings.oidc import Oidc
 from service.settings.oplog import Oplog
 from service.settings.password import Password
 from service.settings.policy import Policy
+from service.settings.providers import Provider
 from service.settings.redis import Redis
 from service.settings.secrecy import (
     check_secret,

@@ -152,13 +152,14 @@ def written_secrets(path: Path) -> tuple[str, ...]:
 
 
 def _texts_of_secrets(value: object) -> Iterator[str]:
-    """Yield ``value`` if it is a text; of a table of destinations the secrets of each."""
+    """Yield ``value`` if it is a text; of tables of destinations or providers the secrets of each."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for members in value.values():
+    elif isinstance(value, (dict, list)):
+        for members in value.values() if isinstance(value, dict) else value:
             if isinstance(members, dict):
-                yield from (str(members[name]) for name in SECRET_MEMBERS if name in members)
+                secrets = (*SECRET_MEMBERS, "client_secret")
+                yield from (str(members[name]) for name in secrets if name in members)
 
 
 def _value(row: Row, environ: Mapping[str, str], tables: Mapping[str, Any]) -> Any:

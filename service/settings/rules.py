@@ -134,6 +134,20 @@ def _destinations(settings: Settings, _faulty: Collection[str]) -> Iterator[Faul
             yield Fault("export.destinations", f"{complaint} ({destination.name})")
 
 
+def _providers(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    if settings.oidc.providers and not settings.server.public_url:
+        yield Fault("server.public_url", "is missing: providers lead back to it (oidc.providers)")
+    for provider in settings.oidc.providers:
+        for member in ("client_secret_file", "client_key_file"):
+            if (path := getattr(provider, member)) is not None:
+                _text, complaint = mounted_text(path)
+                if complaint:
+                    yield Fault("oidc.providers", f"the {member} {path} {complaint} ({provider.name})")
+        if provider.ca_file is not None and not provider.ca_file.is_file():
+            fault = f"the ca_file is not an existing file: {provider.ca_file} ({provider.name})"
+            yield Fault("oidc.providers", fault)
+
+
 def _file_faults(destination: Destination) -> Iterator[str]:
     checked = (
         ("secret_file", destination.secret_file, _is_signing_key),
@@ -246,5 +260,6 @@ _RULES: dict[tuple[str, ...], Rule] = {
     ("policy.decision_log",): _decision_log,
     **_key_before("oplog.chain_previous_key", "oplog.chain_key"),
     ("export.destinations",): _destinations,
+    ("oidc.providers", "server.public_url"): _providers,
     ("tracing.headers", "tracing.headers_file", "tracing.ca_file"): _tracing_files,
 }

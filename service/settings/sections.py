@@ -13,6 +13,7 @@ from service.settings.export import Export
 from service.settings.log import Log
 from service.settings.mail import Mail
 from service.settings.objstore import Objstore
+from service.settings.oidc import Oidc
 from service.settings.oplog import Oplog
 from service.settings.password import Password
 from service.settings.policy import Policy
@@ -34,6 +35,7 @@ class Settings:
     objstore: Objstore = field(default_factory=Objstore)
     upload: Upload = field(default_factory=Upload)
     auth: Auth = field(default_factory=Auth)
+    oidc: Oidc = field(default_factory=Oidc)
     password: Password = field(default_factory=Password)
     throttle: Throttle = field(default_factory=Throttle)
     policy: Policy = field(default_factory=Policy)
@@ -50,7 +52,9 @@ class Settings:
         return bool(self.database.url or self.redis.url)
 
 
-_SECTIONS: Final = frozenset({"auth", "password", "throttle", "oplog", "upload", "objstore", "policy"})
+_SECTIONS: Final = frozenset(
+    {"auth", "oidc", "password", "throttle", "oplog", "upload", "objstore", "policy"}
+)
 # Paths of a node, what a node alone does, and what changes in the course of a roll-out.
 _OWN: Final = frozenset(
     {

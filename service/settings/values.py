@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from service.settings.destinations import Destinations, destinations_of_table, destinations_of_text
+from service.settings.providers import Providers, providers_of_tables, providers_of_text
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
 OptionalPath = Path | None
@@ -219,6 +220,7 @@ _KINDS: dict[Any, Kind] = {
     Packages: Kind("list of packages", _packages, is_list=True),
     Origins: Kind("list of origins", _origins, is_list=True),
     Destinations: Kind("tables by name", destinations_of_text, from_table=destinations_of_table),
+    Providers: Kind("list of tables", providers_of_text, from_table=providers_of_tables),
 }
 
 

@@ -219,7 +219,7 @@ def test_every_security_event_is_on_the_page() -> None:
     events = re.findall(r'_security\(\s*"([^"]+)"', text)
     events += re.findall(r'_log\.\w+\(\s*"([^"]+)",\s*event_type="security"', text)
 
-    assert len(events) == 9
+    assert len(events) == 14
     assert [event for event in events if f"| `{event}` |" not in SESSIONS] == []
 
 
@@ -241,5 +241,5 @@ def test_every_security_event_of_the_operator_is_on_the_page() -> None:
     text = "".join(module.read_text(encoding="utf-8") for module in modules)
     events = re.findall(r'tell_security\(\s*settings,\s*"([^"]+)"', text)
 
-    assert len(events) == 9
+    assert len(events) == 10
     assert [event for event in events if f"| `{event}` |" not in OPERATING] == []

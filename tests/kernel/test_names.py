@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.kernel.text import (
-    MAX_NAME_LENGTH,
+    MAX_USER_NAME,
     first_unseen,
     name_fault,
     name_key,
@@ -54,7 +54,7 @@ def test_a_key_is_its_own_key(text: str) -> None:
     "text",
     [
         "",
-        "a" * (MAX_NAME_LENGTH + 1),
+        "a" * (MAX_USER_NAME + 1),
         " admin",
         "admin\u00a0",
         "ad\0min",

@@ -34,6 +34,9 @@ OWN_DATA = [
     "DELETE /api/user/profile/factors/{id}",
     "POST /api/user/profile/factors/recovery-codes",
     "GET /api/menu/mine",
+    "POST /api/auth/oidc/{provider}/link",
+    "POST /api/auth/oidc/{provider}/step-up",
+    "POST /api/auth/oidc/logout",
 ]
 KEY = words_at(None, 0.0, by_key=True)
 PERSONS = [satisfied for satisfied in EVERY_CALLER if satisfied is not KEY]

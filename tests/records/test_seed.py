@@ -32,6 +32,7 @@ ACTIONS = {
     "activity": "list",
     "access-request": "list",
     "review": "list create decide evidence",
+    "directory": "list update",
 }
 CODES = {f"system:{page}:{action}" for page, actions in ACTIONS.items() for action in actions.split()}
 # What each seeded route asks of its caller by its own declaration; the empty set is "a login".

@@ -18,8 +18,8 @@ from tests.support.running import Ended, portcullis
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("", "must have 1 to 64 characters"),
-        ("x" * 65, "must have 1 to 64 characters"),
+        ("", "must have 1 to 254 characters"),
+        ("x" * 255, "must have 1 to 254 characters"),
         ("a\nb", "must not hold U+000A, which can't be seen"),
         ("\u202eadmin", "must not hold U+202E, which can't be seen"),
         ("\udcff\udcfe", "must not hold U+DCFF, which can't be seen"),

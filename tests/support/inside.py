@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from sqlalchemy import text
 
@@ -58,6 +59,11 @@ class Inside:
         if body is None:
             return await ask(self._app, method, target, *headers)
         return await ask(self._app, method, target, JSON, *headers, body=json.dumps(body).encode())
+
+    async def as_anonymous_form(self, target: str, form: Mapping[str, str]) -> Answer:
+        """Post a form without an access token."""
+        media = ("Content-Type", "application/x-www-form-urlencoded")
+        return await ask(self._app, "POST", target, media, body=urlencode(form).encode())
 
     async def ask_from(
         self, address: str, method: str, target: str, *headers: tuple[str, str], body: bytes = b""

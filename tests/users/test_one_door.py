@@ -68,7 +68,11 @@ def name_of(called: ast.AST) -> str:
 def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
     assert called("Target", "oneself", "owner") == {
         "Target": {"administration/delegation", "kernel/identity"},
-        "oneself": {"administration/own_factors", "authn/password_change"},
+        "oneself": {
+            "administration/own_factors",
+            "administration/provider_sign_in",  # what is demanded of who links an account
+            "authn/password_change",
+        },
         "owner": {
             "administration/account_links",
             "administration/forgotten_passwords",
@@ -207,11 +211,11 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
 def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() -> None:
     stores = {f"{owner}.{act}" for owner in ("_store", "store") for act in ACTS}
     writes = {
-        "accounts.update": {"user_edits", "assignment_edits", "access_requests/requests"},
+        "accounts.update": {"directory", "user_edits", "assignment_edits", "access_requests/requests"},
         "accounts.delete": {"user_edits"},
-        "assignments.give": {"user_edits", "assignment_edits", "access_requests/requests"},
-        "assignments.change": {"assignment_edits"},
-        "assignments.revoke": {"assignment_edits"},
+        "assignments.give": {"directory", "user_edits", "assignment_edits", "access_requests/requests"},
+        "assignments.change": {"directory", "assignment_edits"},
+        "assignments.revoke": {"directory", "assignment_edits"},
         "assignments.revoke_roles": {"user_edits"},
     }
     others = (

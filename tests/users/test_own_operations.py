@@ -52,7 +52,7 @@ async def test_paths_are_those_of_the_document(house: Inside) -> None:
     documented = {
         f"{method.upper()} {path}"
         for path, methods in document["paths"].items()
-        if path.startswith(("/api/", "/access/", "/oauth/"))
+        if path.startswith(("/api/", "/access/", "/oauth/", "/scim/"))
         for method in methods
     }
     assert set(root["operations"]) == documented

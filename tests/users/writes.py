@@ -461,6 +461,11 @@ WITHOUT_TARGET: Final = {
     "POST /api/auth/logout": "the caller's own session",
     "POST /api/auth/logout/all": "the caller's own sessions",
     "DELETE /api/auth/sessions/{device}": "the caller's own session",
+    "POST /api/auth/oidc/token": "the caller's own session, by a code of a sign-in",
+    "POST /api/auth/oidc/logout": "the caller's own session",
+    "POST /api/auth/oidc/{provider}/link": "begins a sign-in of the caller, and changes nothing",
+    "POST /api/auth/oidc/{provider}/step-up": "begins a sign-in of the caller, and changes nothing",
+    "POST /api/auth/oidc/{provider}/backchannel-logout": "ends sessions, by a token of the provider",
     "PUT /api/user/profile": "the caller's own account, never its roles",
     "PUT /api/user/profile/password": "the caller's own, with the current password",
     "POST /api/policy/explain": "changes nothing",
@@ -479,6 +484,14 @@ WITHOUT_TARGET: Final = {
     "POST /access/v1/search/subject": "changes nothing",
     "POST /oauth/introspect": "changes nothing",
     "POST /oauth/token": "the caller's own, by API key",
+    "DELETE /scim/v2/Groups/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "PATCH /scim/v2/Groups/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "POST /scim/v2/Groups": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "PUT /scim/v2/Groups/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "DELETE /scim/v2/Users/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "PATCH /scim/v2/Users/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "POST /scim/v2/Users": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "PUT /scim/v2/Users/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
 }
 """Every write that acts on no other user and changes nobody's rights, and why."""
 
@@ -498,6 +511,9 @@ WALKED_EXTERNAL: Final = {
     **dict.fromkeys(
         ("POST /access/v1/requests", "POST /access/v1/requests/{id}/cancel"),
         "tests/access/test_request_profile.py",
+    ),
+    **dict.fromkeys(
+        ("PUT /api/directory/{source}", "DELETE /api/directory/{source}"), "tests/oidc/test_directories.py"
     ),
     "POST /api/access-request/{id}/closing": "tests/access_requests/test_emergencies.py",
     **dict.fromkeys(

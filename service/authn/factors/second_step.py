@@ -18,6 +18,8 @@ from service.records.database.transactions import Database
 class FactorProof:
     """A right answer, beside the password that was proved with the first step, or alone."""
 
+    auth_time: float | None = None
+
     def __init__(self, known: Challenge, answer: Answer) -> None:
         self._known = known
         self.acr: Acr = ACR[answer.method]

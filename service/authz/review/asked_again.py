@@ -37,7 +37,7 @@ def asked_again(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
     request = EditRequest(event.method, event.path or event.route, event.route)
     satisfied = None if event.satisfied is None else _satisfied(event.satisfied)
     yield from _of_request(policy, request, held, satisfied)
-    both = [held] if event.stored_codes is None else [held, _held(event.stored_codes)]
+    both: list[HeldCodes | None] = [held] if event.stored_codes is None else [held, _held(event.stored_codes)]
     for edit in event.edits:
         for codes in both:
             yield from _of_request(policy, edit, codes, satisfied)
@@ -47,8 +47,9 @@ def asked_again(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
             continue
         for codes in both:
             yield policy.judge(layer, name, codes)
+    granting: list[HeldCodes | None] = both if event.ceiling is None else [_held(event.ceiling)]
     for question in event.grants:
-        granted = [_grant(policy, code, both) for code in question.codes]
+        granted = [_grant(policy, code, granting) for code in question.codes]
         if question.needed == "all" or not any(decision.allowed for decision in granted):
             yield from granted
 

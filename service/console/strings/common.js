@@ -87,6 +87,7 @@ export const TROUBLE = {
     changed_meanwhile: ["Somebody else has changed this meanwhile", "Read it again, and repeat your change."],
     confirmed_address: ["The user has no confirmed email address", ""],
     consistent: ["What is stored does not fit together", ""],
+    directory: ["A directory manages this", "It is changed there, and comes here by itself."],
     fixed: ["This value never changes", ""],
     has_password: ["There is a password already, or none yet", ""],
     history: ["The history does not have what this needs", ""],

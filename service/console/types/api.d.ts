@@ -84,6 +84,8 @@ export interface AccessTotals {
 
 export type AccessVerdict = "approve" | "deny";
 
+export type AcrValue = "mfa" | "phr" | "pwd";
+
 /** What happened from `from` to `to`, by hour, the oldest first; the last hour has not ended. */
 export interface Activity {
   from: string;
@@ -314,6 +316,12 @@ export interface ClosingOfRequest {
   time: string;
 }
 
+/** The code that a front end got, and the verifier that it has kept. */
+export interface CodeOrder {
+  code: string;
+  verifier: string;
+}
+
 /** All routes, and the enabled resources that match no request of any route. `unrouted` are those of the page, `unroutedTotal` says how many there are. */
 export interface Coverage {
   revision: number;
@@ -371,6 +379,36 @@ export interface DifferingRequest {
   layer: ObjectLayer | null;
   gains: DiffCaller | null;
   loses: DiffCaller | null;
+}
+
+/** What a directory may hand out: the roles of its groups, below a ceiling. */
+export interface DirectoryBody {
+  kind: DirectoryKind;
+  client?: string | null;
+  mapping: MappedGroup[];
+  ceiling: string[];
+  enabled?: boolean;
+}
+
+export type DirectoryKind = "oidc" | "scim";
+
+/** All directories, by name. */
+export interface DirectoryList {
+  items: DirectoryOfService[];
+}
+
+/** A directory. Each edit increments `version`, which is its `ETag`. */
+export interface DirectoryOfService {
+  name: string;
+  kind: DirectoryKind;
+  client: string | null;
+  mapping: MappedGroup[];
+  ceiling: string[];
+  enabled: boolean;
+  version: number;
+  createTime: string;
+  updateTime: string;
+  updatedBy: string | null;
 }
 
 /** The records, and whether they are to be enabled. */
@@ -701,6 +739,11 @@ export type LoginEvent = "ban" | "evict" | "factor_add" | "factor_remove" | "fac
 
 export type LoginOutcome = "failure" | "success";
 
+/** Where the browser goes to log out at the provider too; null where there is nothing to do. */
+export interface LogoutPlace {
+  url: string | null;
+}
+
 /** An edit that a request consists of: the request that makes it by itself, and what it changes. `name` is the permission code of a Button, or method and path of a resource. In a dry run the path keeps `{id}` for what would be created. */
 export interface MadeEdit {
   request: string;
@@ -734,6 +777,12 @@ export interface MailEntryPage {
 export type MailSort = "id" | "-id";
 
 export type MailState = "given_up" | "sent" | "waiting";
+
+/** A group of the directory, by its exact name, and the codes of the roles that it gives. */
+export interface MappedGroup {
+  group: string;
+  roles: string[];
+}
 
 /** A request, or an object behind its layer such as `request role auditor`, and the roles that pass it. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `assurance` are the weakest words about authentication, any one of which is needed beside that. */
 export interface MatrixRequest {
@@ -969,7 +1018,7 @@ export interface NoticeFacts {
   state?: string | null;
 }
 
-export type NoticeKind = "access_request_ended" | "access_request_made" | "account_dormant" | "address_changed" | "address_verified" | "api_key_made" | "banned" | "emergency_given" | "factor_added" | "factor_removed" | "factors_reset" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked";
+export type NoticeKind = "access_request_ended" | "access_request_made" | "account_dormant" | "address_changed" | "address_verified" | "api_key_made" | "banned" | "emergency_given" | "factor_added" | "factor_removed" | "factors_reset" | "identity_linked" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked";
 
 /** A page of notices; `unread` is how many are not marked as read, on all pages. */
 export interface NoticePage {
@@ -1374,6 +1423,20 @@ export interface ProfileEdit {
   phone?: string | null;
   gender?: Gender | null;
   avatar?: string | null;
+}
+
+/** Where to go once the account is linked, and what binds it to a front end. */
+export interface ProviderLinkOrder {
+  next: string;
+  challenge?: string | null;
+}
+
+/** How strongly to authenticate at the provider, and how many seconds ago at most. */
+export interface ProviderStepUp {
+  next: string;
+  challenge?: string | null;
+  acr?: AcrValue;
+  maxAge?: number;
 }
 
 /** The policy revision from which the change is in force. */
@@ -1974,6 +2037,22 @@ export interface SessionsOfUsersOrder {
   ids: number[];
 }
 
+/** Where the browser goes to sign in. */
+export interface SignInPlace {
+  url: string;
+}
+
+/** A provider at which people sign in, and what a page calls it. */
+export interface SignInProvider {
+  name: string;
+  title: string;
+}
+
+/** All providers, in the order of the settings. */
+export interface SignInProviders {
+  items: SignInProvider[];
+}
+
 /** That somebody has looked at a revision, and what they noted. */
 export interface SignOff {
   revision: number;
@@ -2376,6 +2455,54 @@ export interface Operations {
     query: {};
     body: LinkOrder;
     answer: null;
+  };
+  "GET /api/auth/oidc": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: SignInProviders;
+  };
+  "GET /api/auth/oidc/{provider}/start": {
+    path: { provider: string };
+    query: { next: string; challenge?: string; device?: string };
+    body: undefined;
+    answer: Blob;
+  };
+  "GET /api/auth/oidc/{provider}/callback": {
+    path: { provider: string };
+    query: { state: string; code?: string; iss?: string; error?: string };
+    body: undefined;
+    answer: Blob;
+  };
+  "POST /api/auth/oidc/token": {
+    path: {};
+    query: {};
+    body: CodeOrder;
+    answer: TokenPair;
+  };
+  "POST /api/auth/oidc/{provider}/link": {
+    path: { provider: string };
+    query: {};
+    body: ProviderLinkOrder;
+    answer: SignInPlace;
+  };
+  "POST /api/auth/oidc/{provider}/step-up": {
+    path: { provider: string };
+    query: {};
+    body: ProviderStepUp;
+    answer: SignInPlace;
+  };
+  "POST /api/auth/oidc/{provider}/backchannel-logout": {
+    path: { provider: string };
+    query: {};
+    body: FormData;
+    answer: { ended?: number };
+  };
+  "POST /api/auth/oidc/logout": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: LogoutPlace;
   };
   "GET /api/online/list": {
     path: {};
@@ -3172,6 +3299,30 @@ export interface Operations {
   "DELETE /api/user/{id}/keys/{keyId}": {
     path: { id: number; keyId: number };
     query: {};
+    body: undefined;
+    answer: Record<string, unknown> | null;
+  };
+  "GET /api/directory/list": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: DirectoryList;
+  };
+  "GET /api/directory/{source}": {
+    path: { source: string };
+    query: {};
+    body: undefined;
+    answer: DirectoryOfService;
+  };
+  "PUT /api/directory/{source}": {
+    path: { source: string };
+    query: { dryRun?: boolean };
+    body: DirectoryBody;
+    answer: DirectoryOfService;
+  };
+  "DELETE /api/directory/{source}": {
+    path: { source: string };
+    query: { dryRun?: boolean };
     body: undefined;
     answer: Record<string, unknown> | null;
   };

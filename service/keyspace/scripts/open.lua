@@ -33,7 +33,7 @@ end
 local session = cjson.decode(facts)
 session.rid = rid
 session.login_time = issued / 1000
-session.auth_time = issued / 1000
+session.auth_time = math.min(session.auth_time or issued / 1000, issued / 1000)
 session.last_refresh_time = issued / 1000
 name_session(session)
 local ends = issued + math.min(life, longest)

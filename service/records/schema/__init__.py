@@ -4,6 +4,7 @@ Describes columns, keys and constraints; holds no query.
 """
 
 from service.records.schema import (  # noqa: F401 - so that ``metadata`` has all tables
+    directories,
     installation,
     logs,
     of_users,
@@ -11,6 +12,7 @@ from service.records.schema import (  # noqa: F401 - so that ``metadata`` has al
     requests,
     reviews,
     rights,
+    scim,
 )
 from service.records.schema.base import SCHEMA, metadata
 

@@ -115,6 +115,8 @@ user_role = sa.Table(
     sa.Column("created_by", sa.Text, default=acting),
     # When its window or its reason was last edited, by a trigger; null for never.
     sa.Column("edit_time", sa.DateTime(timezone=True)),
+    # The directory that has assigned it; null for the other sources.
+    sa.Column("directory", sa.Text),
     sa.CheckConstraint("valid_from < valid_until", name="window"),
     sa.Index("user_role_role_id_user_id_idx", "role_id", "user_id"),
     sa.Index(
@@ -128,6 +130,7 @@ user_role = sa.Table(
     ),
     sa.Index(None, "valid_from", postgresql_where=sa.text("valid_from IS NOT NULL")),
     sa.Index(None, "valid_until", postgresql_where=sa.text("valid_until IS NOT NULL")),
+    sa.Index(None, "directory", postgresql_where=sa.text("directory IS NOT NULL")),
 )
 
 ended_assignment = sa.Table(
@@ -147,6 +150,7 @@ ended_assignment = sa.Table(
     sa.Column("end_time", sa.DateTime(timezone=True), nullable=False),
     sa.Column("ended_by", sa.Text),
     chosen("how", "expired", "revoked", nullable=False),
+    sa.Column("directory", sa.Text),
     sa.Index("ended_assignment_user_id_id_idx", "user_id", "id"),
     sa.Index(None, "end_time"),
 )

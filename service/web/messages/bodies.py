@@ -75,7 +75,7 @@ class JsonBody(Generic[S]):
     def _parse(self, raw: bytes) -> S:
         # Syntax before types: msgspec stops at the first value of a wrong type, even if malformed JSON
         # follows.
-        plain = _well_formed(raw)
+        plain = well_formed(raw)
         try:
             body = self._decode(raw)
         except msgspec.ValidationError as error:
@@ -131,7 +131,8 @@ def _malformed() -> BadRequest:
     return BadRequest("The body is not well-formed JSON")
 
 
-def _well_formed(raw: bytes) -> Any:
+def well_formed(raw: bytes) -> Any:
+    """Return a JSON text as values; BadRequest for a malformed one, and for a duplicate member."""
     # msgspec keeps the last of two members with one name, other parsers keep the first: such differences are
     # a way around checks. The numbers in this result are not used.
     try:

@@ -32,6 +32,9 @@ class Cookies:
             f"{prefix}portcullis_{what}" for what in ("access", "refresh", "csrf")
         )
         secure = "; Secure" if settings.cookie_secure else ""
+        self._bound = f"{prefix}portcullis_sign_in"
+        # Not strict: the browser comes back from the provider with it.
+        self._of_sign_in = f"; Path=/{secure}; SameSite=Lax; HttpOnly"
         self._attributes = f"; Path=/{secure}; SameSite={settings.cookie_same_site}"
 
     def access_token(self, request: Request) -> str | None:
@@ -72,6 +75,14 @@ class Cookies:
         self._put(context, self.access, pair.access_token, pair.expires_in)
         self._put(context, self.refresh, pair.refresh_token, pair.refresh_expires_in)
         self._put(context, self.csrf, proof, pair.refresh_expires_in, readable=True)
+
+    def bind(self, context: RequestContext, secret: str, life: int) -> None:
+        """Bind a sign-in with a provider to the browser for ``life`` seconds."""
+        context.respond_header("Set-Cookie", f"{self._bound}={secret}; Max-Age={life}{self._of_sign_in}")
+
+    def bound(self, request: Request) -> str | None:
+        """Return what binds a sign-in to the browser of ``request``, like ``access_token``."""
+        return self._read(request, self._bound)
 
     def clear(self, context: RequestContext) -> None:
         """Delete the cookies of the session."""

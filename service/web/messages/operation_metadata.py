@@ -275,7 +275,9 @@ def _marked(function: F, **changes: Any) -> F:
 
 ACCESS: Final = "/access/"
 """The prefix of what other services ask."""
-GROUPS: Final = ("/api/", ACCESS, "/oauth/")
+SCIM: Final = "/scim/"
+"""The prefix of what directories send to provision accounts, whose errors have a form of their own."""
+GROUPS: Final = ("/api/", ACCESS, "/oauth/", SCIM)
 """The groups: prefixes of the templates of all guarded routes."""
 
 
@@ -325,6 +327,11 @@ class Operation:
     def in_group(self) -> bool:
         """True if its route is in a group, so that every request passes the guard."""
         return self.template.startswith(GROUPS)
+
+    @cached_property
+    def by_scim(self) -> bool:
+        """True if its answers, and errors, are those of SCIM (RFC 7644)."""
+        return self.template.startswith(SCIM)
 
     @cached_property
     def conditional(self) -> bool:

@@ -97,6 +97,7 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         grants=() if delegated is None else tuple(delegated.grants),
         edits=() if delegated is None else tuple(delegated.edits),
         objects=_objects(context, delegated, decision),
+        ceiling=None if delegated is None else delegated.ceiling,
     )
 
 

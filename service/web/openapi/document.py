@@ -17,6 +17,7 @@ from service.web.messages.dry_run import Preview
 from service.web.messages.operation_metadata import GROUPS, Operation
 from service.web.messages.original import PROXY_KEY
 from service.web.messages.schema import Document, is_protocol
+from service.web.messages.scim import MEDIA as SCIM_MEDIA
 from service.web.openapi.names import envelope_of, with_names
 from service.web.openapi.problems import problem_examples, problem_responses, problem_schemas, refusals_in
 from service.web.openapi.schemas import HEADERS, JSON, Schemas, header_parameters, response_headers
@@ -160,7 +161,8 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
     if (body := operation.signature.body) is not None:
         shown = {} if operation.metadata.example is None else {"example": operation.metadata.example}
         media = {"schema": schemas.of(body), **shown}
-        content: dict[str, Any] = dict.fromkeys(media_types(body), media)
+        media_types_taken = (SCIM_MEDIA, JSON) if operation.by_scim else media_types(body)
+        content: dict[str, Any] = dict.fromkeys(media_types_taken, media)
         if issubclass(body, Table):
             content[CSV] = {"schema": {"type": "string"}, "example": header_of(body)}
             content[JSON_LINES] = {
@@ -263,7 +265,7 @@ def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     else:
         preview = schemas.of(Preview) if operation.metadata.dry_run else None
         schema = envelope_of(data, preview)
-    return {"description": "Done", "content": {JSON: {"schema": schema}}}
+    return {"description": "Done", "content": {SCIM_MEDIA if operation.by_scim else JSON: {"schema": schema}}}
 
 
 def _files(media_types: Iterable[str]) -> dict[str, Any]:

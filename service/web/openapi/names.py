@@ -62,6 +62,7 @@ _ENUMERATIONS: Final = {
         "AssignmentEnding": "expired revoked",
         "AssignmentChange": "given edited ended",
         "GrantChange": "given taken",
+        "DirectoryKind": "oidc scim",
         "KeepOrRevoke": "keep revoke",
         "ReviewApply": "at_once at_end",
         "ReviewFinding": "no_reviewer last_administrator directory",

@@ -11,6 +11,8 @@ from service.authz.review.requestable import MOST_ROLES
 from service.kernel.fields import camel
 from service.web.messages.operation_metadata import Operation
 from service.web.messages.schema import is_protocol
+from service.web.messages.scim import MEDIA as SCIM_MEDIA
+from service.web.messages.scim import ScimError
 from service.web.requests.problems import MEDIA_TYPE, document, refusals
 
 SCHEMAS: Final = "#/components/schemas/"
@@ -93,6 +95,7 @@ _MEMBERS: Final[dict[str, dict[str, Any]]] = {
         "rule": {"title": "ConflictRule", "type": "string", "enum": [*get_args(errors.ConflictRule)]},
         **_DENIAL,  # of an act on the own account
         "field": _TEXT,
+        "directory": _TEXT,
         "roleId": _ID,
         "menuId": _ID,
         "resourceId": _ID,
@@ -222,7 +225,9 @@ def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[typ
         possible.update(WITH_BODY)
     if operation.metadata.idempotent:
         possible.update(WITH_KEY)
-    if is_protocol(operation.signature.body):
+    if operation.by_scim:
+        possible.add(errors.InvalidScim)
+    elif is_protocol(operation.signature.body):
         possible -= {errors.UnsupportedMediaType, errors.ValidationFailed}
     if operation.metadata.form:
         possible -= {errors.UnsupportedMediaType}
@@ -230,18 +235,33 @@ def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[typ
 
 
 def problem_responses(operation: Operation, *, with_cookies: bool = False) -> dict[str, Any]:
-    """Return the problem documents among the responses of ``operation``, by status."""
+    """Return the problem documents among the responses of ``operation``, by status; errors of SCIM of one."""
+    if operation.by_scim:
+        return _scim_errors(refusals_of(operation, with_cookies=with_cookies))
     by_status: dict[int, list[type[errors.Refusal]]] = {}
     for refusal in refusals_of(operation, with_cookies=with_cookies):
         by_status.setdefault(refusal.status, []).append(refusal)
     return {str(status): _response(group) for status, group in by_status.items()}
 
 
+def _scim_errors(refused: Iterable[type[errors.Refusal]]) -> dict[str, Any]:
+    by_status: dict[int, list[str]] = {}
+    for refusal in refused:
+        status = errors.BadRequest.status if refusal is errors.ValidationFailed else refusal.status
+        by_status.setdefault(status, []).append(refusal.title)
+    content = {SCIM_MEDIA: {"schema": {"$ref": f"{SCHEMAS}{ScimError.__name__}"}}}
+    return {
+        str(status): {"description": "; ".join(titles), "content": content}
+        for status, titles in sorted(by_status.items())
+    }
+
+
 def refusals_in(operations: Iterable[Operation], *, with_cookies: bool = False) -> list[type[errors.Refusal]]:
-    """Return all refusals that any of ``operations`` can answer, one of each code, by status and code."""
+    """Return all refusals of which ``operations`` answer problem documents, by status and code."""
     codes = {
         refusal.code
         for operation in operations
+        if not operation.by_scim
         for refusal in refusals_of(operation, with_cookies=with_cookies)
     }
     return [refusal for refusal in refusals() if refusal.code in codes]

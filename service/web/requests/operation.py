@@ -23,6 +23,8 @@ from service.web.messages.dry_run import DryRunQuery, ImpactOf, Previewed, dry_a
 from service.web.messages.operation_metadata import MetadataError, Operation, Signature, metadata_of
 from service.web.messages.preconditions import answer_tag, content_tag
 from service.web.messages.schema import Document, envelope, is_protocol, json_text, members_of
+from service.web.messages.scim import MEDIA as SCIM_MEDIA
+from service.web.messages.scim import ScimBody, ScimBodySchema
 from service.web.requests.application import Answer, Responder
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.idempotency import Run, with_keys
@@ -233,9 +235,11 @@ def _with_dry_run(operation: Operation, function: Function, impact_of: ImpactOf 
 
 
 @cache
-def _body(kind: type[Struct], *, public: bool) -> bodies.JsonBody[Any] | TableBody[Any]:
+def _body(kind: type[Struct], *, public: bool) -> bodies.JsonBody[Any] | TableBody[Any] | ScimBody[Any]:
     if issubclass(kind, Table):
         return TableBody(kind)
+    if issubclass(kind, ScimBodySchema):
+        return ScimBody(kind)
     if is_protocol(kind):
         return bodies.ProtocolBody(kind, bodies.MAX_PUBLIC_BODY if public else bodies.MAX_BODY)
     return bodies.JsonBody(kind, bodies.MAX_PUBLIC_BODY if public else bodies.MAX_BODY)
@@ -251,6 +255,8 @@ def _encoder_of(operation: Operation) -> Encode:
         return _document
     if operation.status == NO_CONTENT:
         return _nothing
+    if operation.by_scim:
+        return _scim_unless_known if operation.conditional else _scim
     if operation.conditional:
         return _data_unless_known
     return _bare if is_protocol(kind) else _data
@@ -276,6 +282,16 @@ def _nothing(_context: RequestContext, _result: None, status: int) -> Answer:
 
 def _bare(_context: RequestContext, result: object, status: int) -> Answer:
     return Answer(status, json_text(result))
+
+
+def _scim(_context: RequestContext, result: object, status: int) -> Answer:
+    return Answer(status, json_text(result), SCIM_MEDIA.encode("ascii"))
+
+
+def _scim_unless_known(context: RequestContext, result: object, status: int) -> Answer:
+    """Return the answer of a conditional read, whose responder has added its tag."""
+    tag = next(value.decode() for name, value in context.headers if name == b"etag")
+    return Answer(NOT_MODIFIED, media_type=None) if is_known(context, tag) else _scim(context, result, status)
 
 
 def _document(_context: RequestContext, result: Document, _status: int) -> Answer:

@@ -10,6 +10,9 @@ import structlog
 from service import errors
 from service.audit.redaction import KEY_SIGN, without_keys
 from service.web.messages.context import INERT, NO_STORE, RequestContext
+from service.web.messages.operation_metadata import SCIM
+from service.web.messages.scim import ERROR, ScimError
+from service.web.messages.scim import MEDIA as SCIM_MEDIA
 from service.web.requests.application import Answer
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -60,6 +63,17 @@ def document(refusal: errors.Refusal, request_id: str, trace_id: str = "") -> by
     return without_keys(body.decode()).encode() if KEY_SIGN.encode() in body else body
 
 
+def scim_error(refusal: errors.Refusal) -> ScimError:
+    """Return ``refusal`` as an error of SCIM (RFC 7644 §3.12)."""
+    status, scim_type, detail = refusal.status, refusal.extra.get("scimType"), refusal.detail
+    if isinstance(refusal, errors.ValidationFailed):
+        status, scim_type = errors.BadRequest.status, "invalidValue"
+        detail = "; ".join("{field}: {message}".format(**fault) for fault in refusal.extra["errors"])
+    elif isinstance(refusal, errors.Conflict) and refusal.extra.get("rule") == "unique":
+        scim_type = "uniqueness"
+    return ScimError(ERROR, str(status), scim_type, without_keys(detail))
+
+
 def refusal_of(error: Exception) -> errors.Refusal:
     """Return ``error`` as a refusal; unexpected errors become InternalError, without details."""
     if isinstance(error, errors.Refusal):
@@ -90,6 +104,9 @@ def refused(context: RequestContext, error: Exception) -> Answer:
             context.respond_header(name, value)
     except ValueError as fault:  # no header: a fault has none of its own
         return refused(context, fault)
+    if context.scope["path"].startswith(SCIM):
+        made = scim_error(refusal)
+        return Answer(int(made.status), msgspec.json.encode(made), SCIM_MEDIA.encode())
     return Answer(
         refusal.status, document(refusal, context.request_id, context.trace_id), MEDIA_TYPE.encode()
     )

@@ -1,0 +1,99 @@
+"""Answers of providers, bounded in time and size: one that is slow or endless holds up no worker."""
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+
+from service.errors import Unavailable
+from service.kernel.strict_json import strict_object
+
+MOST_BYTES: Final = 512 * 1024
+"""The most bytes of an answer."""
+_JSON: Final = ("application/json", "application/jwk-set+json")
+_PLAIN: Final = ("", "identity")
+_OK: Final = 200
+
+_log = structlog.get_logger(__name__)
+
+
+class ProviderRefused(Exception):  # noqa: N818 - it says what it is
+    """A provider has answered, and not with what was asked for; ``status`` is that of the answer."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"status {status}")
+        self.status = status
+
+
+class Fetcher:
+    """Asks one provider over HTTPS, follows no redirect, and waits ``timeout`` seconds for a whole answer.
+
+    The client is made with the first question: httpx is not imported where there is no provider.
+    """
+
+    def __init__(self, name: str, timeout: float, ca_file: Path | None = None) -> None:
+        self._name = name
+        self._timeout = timeout
+        self._ca_file = ca_file
+        self._client: Any = None
+
+    async def get(self, url: str) -> dict[str, object]:
+        """Return the JSON object at ``url``; ``Unavailable``, and ``ProviderRefused`` for another status."""
+        return await self._ask("GET", url)
+
+    async def post(
+        self, url: str, form: Mapping[str, str], headers: Mapping[str, str] | None = None
+    ) -> dict[str, object]:
+        """Return the JSON object that answers a form; raises as ``get``."""
+        return await self._ask("POST", url, data=dict(form), headers=dict(headers or {}))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def _ask(self, method: str, url: str, **options: Any) -> dict[str, object]:
+        try:
+            async with asyncio.timeout(self._timeout):
+                status, content = await self._answer(method, url, options)
+            document = strict_object(content) if status == _OK else {}
+        except Exception as error:  # noqa: BLE001 - whatever a hostile answer makes of the client
+            reason = "timeout" if isinstance(error, TimeoutError) else type(error).__name__
+            _log.warning("a provider did not answer as it should", provider=self._name, reason=reason)
+            raise Unavailable("The provider does not answer as it should") from None
+        if status != _OK:
+            raise ProviderRefused(status)
+        return document
+
+    async def _answer(self, method: str, url: str, options: Mapping[str, Any]) -> tuple[int, bytes]:
+        if self._client is None:
+            self._client = self._made()
+        async with self._client.stream(method, url, **options) as response:
+            if response.status_code != _OK:
+                return response.status_code, b""
+            if response.headers.get("content-encoding", "") not in _PLAIN:
+                raise ValueError("compressed")  # a little would become very much
+            if response.headers.get("content-type", "").partition(";")[0].strip().lower() not in _JSON:
+                raise ValueError("no JSON")
+            content = bytearray()
+            async for chunk in response.aiter_raw():
+                content += chunk
+                if len(content) > MOST_BYTES:
+                    raise ValueError("too large")
+            return _OK, bytes(content)
+
+    def _made(self) -> Any:
+        httpx = import_module("httpx")
+        context = ssl.create_default_context(cafile=None if self._ca_file is None else str(self._ca_file))
+        return httpx.AsyncClient(
+            verify=context,
+            timeout=self._timeout,
+            follow_redirects=False,
+            trust_env=False,
+            headers={"Accept": "application/json", "Accept-Encoding": "identity"},
+            limits=httpx.Limits(max_connections=10, max_keepalive_connections=2),
+        )

@@ -1,0 +1,144 @@
+"""JWTs of providers: only an algorithm of a closed list, and only a public key of the provider that fits it.
+
+What the header says chooses among these and nothing else, so that no token is taken that anybody could have
+made: ``none``, or a MAC with the public key (RFC 8725 §2.1).
+"""
+
+import base64
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
+from joserfc.jws import JWSRegistry
+
+from service.kernel.strict_json import strict_object
+
+MAX_TOKEN: Final = 64 * 1024
+"""Characters of a token: those that list many groups are long."""
+MOST_KEYS: Final = 100
+LEAST_RSA_BITS: Final = 2048
+_FORM: Final = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
+_LONGEST_HEADER: Final = 4096
+
+_FITTING: Final[Mapping[str, tuple[str, str | None]]] = {
+    **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), ("RSA", None)),
+    "ES256": ("EC", "P-256"),
+    "ES384": ("EC", "P-384"),
+    "ES512": ("EC", "P-521"),
+    "EdDSA": ("OKP", "Ed25519"),
+}
+"""The type and curve of the keys of each algorithm."""
+ALGORITHMS: Final = frozenset(_FITTING)
+_IMPORTS: Final[Mapping[str, Callable[..., Any]]] = {
+    "RSA": RSAKey.import_key,
+    "EC": ECKey.import_key,
+    "OKP": OKPKey.import_key,
+}
+
+
+class Untrusted(Exception):  # noqa: N818 - it says what the token is
+    """A token is not to be believed; the text says why, without anything from the token."""
+
+
+class UnknownKey(Untrusted):
+    """No key of the provider fits: it may have got new ones since."""
+
+
+class PublicKey(NamedTuple):
+    """A public key of a provider, and what it says the key is for."""
+
+    kid: str | None
+    kind: str
+    curve: str | None
+    algorithm: str | None
+    key: Key
+
+
+def keys_of(document: Mapping[str, object]) -> tuple[PublicKey, ...]:
+    """Return the keys of a JWK Set that can verify; others, such as shared ones, are left out."""
+    listed = document.get("keys")
+    if not isinstance(listed, list):
+        raise Untrusted("no JWK Set")
+    return tuple(key for each in listed[:MOST_KEYS] if (key := _public(each)) is not None)
+
+
+def _public(jwk: object) -> PublicKey | None:
+    if not isinstance(jwk, dict) or jwk.get("kty") not in _IMPORTS or jwk.get("use", "sig") != "sig":
+        return None
+    kid = jwk.get("kid")
+    algorithm, curve = jwk.get("alg"), jwk.get("crv")
+    if "d" in jwk or not all(part is None or isinstance(part, str) for part in (kid, algorithm, curve)):
+        return None
+    kind = str(jwk["kty"])
+    wanted_members = {"kty", "n", "e", "crv", "x", "y"}
+    try:
+        key = _IMPORTS[kind]({name: value for name, value in jwk.items() if name in wanted_members})
+        if kind == "RSA" and key.public_key.key_size < LEAST_RSA_BITS:
+            return None
+    except (ValueError, TypeError, KeyError, JoseError):
+        return None
+    return PublicKey(kid, kind, curve, algorithm, key)
+
+
+class Signed(NamedTuple):
+    """A JWT in its parts, whose signature has not been looked at."""
+
+    header: Mapping[str, object]
+    text: bytes
+    signature: bytes
+    payload: str
+
+
+def parsed(token: str, types: Iterable[str]) -> Signed:
+    """Return the parts of a token whose header names one of ``types``, or none; ``Untrusted`` else."""
+    form = _FORM.fullmatch(token) if len(token) <= MAX_TOKEN else None
+    if form is None or len(form[1]) > _LONGEST_HEADER:
+        raise Untrusted("no compact JWS")
+    try:
+        header = strict_object(_decoded(form[1]))
+        signature = _decoded(form[3])
+    except ValueError:
+        raise Untrusted("malformed") from None
+    if header.get("alg") not in ALGORITHMS:
+        raise Untrusted("an algorithm that is not accepted")
+    if "crit" in header or str(header.get("typ", "")).lower() not in ("", *types):
+        raise Untrusted("another type of token")
+    return Signed(header, f"{form[1]}.{form[2]}".encode("ascii"), signature, form[2])
+
+
+def claims_of(signed: Signed, keys: Iterable[PublicKey], accepted: frozenset[str]) -> dict[str, object]:
+    """Return the claims of a token that one of ``keys`` has signed, by one of the ``accepted`` algorithms.
+
+    Raises ``UnknownKey``, and ``Untrusted`` for a wrong signature. Without a ``kid`` exactly one key must
+    fit.
+    """
+    algorithm = str(signed.header["alg"])
+    if algorithm not in accepted:
+        raise Untrusted("an algorithm that the provider does not announce")
+    kind, curve = _FITTING[algorithm]
+    kid = signed.header.get("kid")
+    fitting = [
+        each
+        for each in keys
+        if (each.kind, each.algorithm or algorithm) == (kind, algorithm)
+        and (curve is None or each.curve == curve)
+        and (kid is None or each.kid == kid)
+    ]
+    if len(fitting) != 1:
+        raise UnknownKey("no key, or several")
+    model = JWSRegistry.algorithms[algorithm]
+    try:
+        if not model.verify(signed.text, signed.signature, fitting[0].key):
+            raise Untrusted("a wrong signature")
+        return strict_object(_decoded(signed.payload))
+    except (ValueError, JoseError):
+        raise Untrusted("a wrong signature, or no claims") from None
+
+
+def _decoded(part: str) -> bytes:
+    decoded = base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+    if base64.urlsafe_b64encode(decoded).rstrip(b"=") != part.encode():
+        raise ValueError("not canonical base64url")
+    return decoded

@@ -1,0 +1,80 @@
+"""``portcullis directory cut-off NAME``: nobody comes in by a directory any more, and its sessions end."""
+
+import asyncio
+import secrets
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from time import perf_counter
+
+from service.administration.directory import cut_off
+from service.administration.managed_accounts import target_of
+from service.audit.journal import Journal, enter
+from service.authn.login_log import LoginLog
+from service.authn.sessions import end_sessions_of
+from service.authz.publishing.shipped import configured
+from service.cli.lazy_commands import add_data
+from service.cli.output import say
+from service.kernel.text import counted
+from service.kernel.write import Write
+from service.keyspace import SessionStore
+from service.operator.stores import reachable
+from service.operator.units import operator, units_of_work
+from service.operator.who import log_to_errors, operator_event, tell_security
+from service.records.database.transactions import Database
+from service.records.schema_revision import require_current
+from service.settings import Settings, load
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the directory, and whether what it has given ends."""
+    add_data(parser)
+    parser.add_argument("name", metavar="NAME", help="the directory, or the provider of the settings")
+    parser.add_argument("--roles", action="store_true", help="end the roles that it has given too")
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Disable a directory, and end the sessions that were opened by signing in with it.
+
+    Raises ``NotFound``, ``SchemaError``, and ``Unavailable`` if a store is out of reach: repeat it then.
+    """
+    with reachable(load(environ)) as settings:
+        log_to_errors(settings)
+        require_current(settings.database.url)
+        ended = asyncio.run(_cut_off(settings, options.name, roles=options.roles))
+        tell_security(
+            settings, "a directory was cut off by the operator", directory=options.name, ended=ended
+        )
+    say(f"{options.name} is cut off; {counted(ended, 'session')} have ended.")
+
+
+async def _cut_off(settings: Settings, name: str, *, roles: bool) -> int:
+    begun = perf_counter()
+    database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
+    logs = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+    store = SessionStore(settings.redis, settings.auth)
+    journal = Journal(settings.oplog, logs, store.log, f"directory:{secrets.token_hex(8)}")
+    known = any(provider.name == name for provider in settings.oidc.providers)
+    try:
+        async with (
+            units_of_work(settings, database, configured(settings.policy)) as units,
+            units.of_rights(Write(operator())) as unit,
+        ):
+            sessions = await cut_off(unit, name, roles=roles, known=known)
+        ended = await end_sessions_of(store, LoginLog(journal.collector.login), sessions)
+    finally:
+        if journal.collector.waiting:
+            await journal.finish()
+        await logs.close()
+        await store.close()
+        await database.close()
+    facts = {"changes": unit.changes, "change_count": len(unit.changes)} if unit.changes else {}
+    event = operator_event(
+        "directory cut-off",
+        begun,
+        module="directory",
+        action="cut off",
+        targets=(target_of(name),),
+        **facts,
+    )
+    await enter(settings, event)
+    return ended

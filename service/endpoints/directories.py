@@ -1,0 +1,193 @@
+"""Directories, and what they may hand out: ``/api/directory``."""
+
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from service.administration import directory
+from service.administration.directory import MAX_GROUP, MOST_GROUPS, Directories, Match
+from service.administration.managed_accounts import is_name
+from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
+from service.kernel.codes import MAX_CODE_LENGTH
+from service.records import accounts, directories
+from service.records.database.transactions import Database
+from service.records.directories import Directory, DirectoryValues, Kind
+from service.web.messages import operation_metadata as operation
+from service.web.messages.context import RequestContext
+from service.web.messages.preconditions import answer_tag, require_match, version_tag
+from service.web.messages.schema import Moment, Schema, UpdatedBy, moment
+
+DirectoryName = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]{0,31}$", examples=["entra"])]
+_MOST_CODES: Final = 500
+
+
+class MappedGroup(Schema):
+    """A group of the directory, by its exact name, and the codes of the roles that it gives."""
+
+    group: Annotated[str, Meta(min_length=1, max_length=MAX_GROUP, examples=["Auditors"])]
+    roles: Annotated[list[str], Meta(max_length=100, examples=[["auditor"]])]
+
+
+_Mapping = Annotated[list[MappedGroup], Meta(max_length=MOST_GROUPS)]
+_Ceiling = Annotated[
+    list[Annotated[str, Meta(max_length=MAX_CODE_LENGTH)]],
+    Meta(
+        max_length=_MOST_CODES,
+        description="The permission codes that the directory may hand out at most.",
+        examples=[["system:operation-log:list"]],
+    ),
+]
+_DirectoryKind = Annotated[
+    Kind, Meta(description="`oidc`: a provider of the settings, by its name; `scim`: what provisions.")
+]
+_Client = Annotated[
+    str | None,
+    Meta(description="The user name of the service account that provisions; null for `oidc`."),
+]
+
+
+class DirectoryBody(Schema, kw_only=True):
+    """What a directory may hand out: the roles of its groups, below a ceiling."""
+
+    kind: _DirectoryKind
+    client: _Client = None
+    mapping: _Mapping
+    ceiling: _Ceiling
+    enabled: Annotated[
+        bool, Meta(description="False cuts it off: it gives nothing, and nobody signs in.")
+    ] = True
+
+
+class DirectoryOfService(Schema, kw_only=True):
+    """A directory. Each edit increments `version`, which is its `ETag`."""
+
+    name: DirectoryName
+    kind: _DirectoryKind
+    client: _Client
+    mapping: _Mapping
+    ceiling: _Ceiling
+    enabled: bool
+    version: Annotated[int, Meta(ge=1, examples=[1])]
+    create_time: Moment
+    update_time: Moment
+    updated_by: UpdatedBy
+
+
+class DirectoryList(Schema):
+    """All directories, by name."""
+
+    items: list[DirectoryOfService]
+
+
+_EXAMPLE: Final = {
+    "kind": "oidc",
+    "mapping": [{"group": "Auditors", "roles": ["auditor"]}],
+    "ceiling": ["system:operation-log:list"],
+}
+
+
+class DirectoryEndpoint:
+    """The base of the endpoints of directories."""
+
+    def __init__(self, database: Database, changes: Directories) -> None:
+        self.database = database
+        self.changes = changes
+
+
+class ListOfDirectories(DirectoryEndpoint):
+    """``/api/directory/list``."""
+
+    @operation.needs("system:directory:list")
+    @operation.named("listDirectories")
+    async def on_get(self, context: RequestContext) -> DirectoryList:
+        """List the directories, and what they may hand out."""
+        async with self.database.snapshot() as connection:
+            stored = await directories.every(connection)
+        return DirectoryList([_answer_of(each) for each in stored])
+
+
+class OneDirectory(DirectoryEndpoint):
+    """``/api/directory/{source}``."""
+
+    @operation.needs("system:directory:list")
+    @operation.refuses(NotFound)
+    @operation.named("getDirectory")
+    @operation.tagged
+    async def on_get(self, context: RequestContext, source: str) -> DirectoryOfService:
+        """Read what a directory may hand out."""
+        stored = await directory.read(self.database, source)
+        answer_tag(context, version_tag(stored.version))
+        return _answer_of(stored)
+
+    @operation.needs("system:directory:update")
+    @operation.named("setDirectory")
+    @operation.dry_run
+    @operation.tagged
+    @operation.logged("directory", "set what it hands out", "UPDATE")
+    @operation.refuses(Conflict, PreconditionFailed)
+    @operation.example_body(_EXAMPLE)
+    async def on_put(self, context: RequestContext, body: DirectoryBody, source: str) -> DirectoryOfService:
+        """Say which roles the groups of a directory give, and which permissions it may hand out at most.
+
+        Callers must be able to grant every code of the ceiling, and of the one before. What the directory has
+        given and may not give any more ends.
+        """
+        values = await self._values(source, body)
+        saved = await self.changes.put(context.write, source, values, _unchanged(context))
+        answer_tag(context, version_tag(saved.record.version))
+        return _answer_of(saved.record)
+
+    @operation.needs("system:directory:update")
+    @operation.named("deleteDirectory")
+    @operation.dry_run
+    @operation.logged("directory", "delete", "DELETE")
+    @operation.refuses(NotFound, PreconditionFailed)
+    async def on_delete(self, context: RequestContext, source: str) -> None:
+        """Delete a directory; all roles that it has given end, and its accounts are managed here again."""
+        await self.changes.delete(context.write, source, _unchanged(context))
+
+    async def _values(self, source: str, body: DirectoryBody) -> DirectoryValues:
+        faults = []
+        if not is_name(source):
+            faults.append(("source", "must be a name: [a-z][a-z0-9-]{0,31}"))
+        groups = [each.group for each in body.mapping]
+        if len(set(groups)) != len(groups):
+            faults.append(("mapping", "has a group twice"))
+        client = None
+        if body.client is not None:
+            async with self.database.snapshot() as connection:
+                client = await accounts.standing(connection, body.client)
+            if client is None or client.kind != "service":
+                faults.append(("client", "There is no such service account"))
+        if faults:
+            raise ValidationFailed(*faults)
+        return DirectoryValues(
+            kind=body.kind,
+            client_id=None if client is None else client.user_id,
+            mapping={each.group: list(dict.fromkeys(each.roles)) for each in body.mapping},
+            ceiling=tuple(sorted(set(body.ceiling))),
+            enabled=body.enabled,
+        )
+
+
+def _answer_of(stored: Directory) -> DirectoryOfService:
+    mapping = [MappedGroup(group, list(codes)) for group, codes in sorted(stored.mapping.items())]
+    return DirectoryOfService(
+        name=stored.name,
+        kind=stored.kind,
+        client=stored.client,
+        mapping=mapping,
+        ceiling=list(stored.ceiling),
+        enabled=stored.enabled,
+        version=stored.version,
+        create_time=moment(stored.create_time),
+        update_time=moment(stored.update_time),
+        updated_by=stored.updated_by,
+    )
+
+
+def _unchanged(context: RequestContext) -> Match:
+    def match(stored: Directory | None) -> None:
+        require_match(context, version_tag(0 if stored is None else stored.version))
+
+    return match

@@ -1,0 +1,40 @@
+"""What directories provision by SCIM: users, as they are known there, and groups with their members."""
+
+import sqlalchemy as sa
+
+from service.records.schema.base import filled, identity, metadata, versioned
+from service.records.schema.directories import directory
+from service.records.schema.rights import user
+
+scim_user = sa.Table(
+    "scim_user",
+    metadata,
+    sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    sa.Column("directory", sa.ForeignKey(directory.c.name, ondelete="CASCADE"), nullable=False),
+    # What the client has sent and the account has no place for.
+    *(sa.Column(name, sa.Text) for name in ("external_id", "display_name", "formatted_name", "email_type")),
+    # Deleted there: the account is disabled, and the client does not see it until it creates it anew.
+    sa.Column("gone", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Index(None, "directory", "external_id"),
+)
+
+scim_group = sa.Table(
+    "scim_group",
+    metadata,
+    identity(),
+    sa.Column("directory", sa.ForeignKey(directory.c.name, ondelete="CASCADE"), nullable=False),
+    filled("display_name"),
+    sa.Column("external_id", sa.Text),
+    *versioned(),
+    # The mapping names groups: of two with one name, nobody could tell which is meant.
+    sa.UniqueConstraint("directory", "display_name"),
+)
+
+scim_member = sa.Table(
+    "scim_member",
+    metadata,
+    sa.Column("group_id", sa.ForeignKey(scim_group.c.id, ondelete="CASCADE"), primary_key=True),
+    sa.Column(
+        "user_id", sa.ForeignKey(scim_user.c.user_id, ondelete="CASCADE"), primary_key=True, index=True
+    ),
+)

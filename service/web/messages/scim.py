@@ -1,0 +1,344 @@
+"""SCIM messages (RFC 7643, RFC 7644): bodies, queries and answers, and how a body is read.
+
+They have a media type of their own and no envelope. What clients send beside the specification, and is
+understood all the same, is logged.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Annotated, Any, ClassVar, Final, Generic, Self, TypeVar
+
+import msgspec
+import structlog
+from msgspec import UNSET, Meta, Struct, field
+
+from service.errors import InvalidScim, UnsupportedMediaType
+from service.kernel.scim import attributes
+from service.kernel.scim.attributes import GROUP, MESSAGES, USER, Deviations, ScimFault
+from service.kernel.scim.patches import MAX_OPERATIONS
+from service.web.messages.bodies import well_formed
+from service.web.messages.faults import check_text, fault_of
+from service.web.messages.request import Request
+from service.web.messages.schema import ProtocolSchema, Schema
+
+MEDIA: Final = "application/scim+json"
+MAX_BODY: Final = 4 * 1024 * 1024
+"""The longest body in bytes: a group with all its members."""
+MAX_TEXT: Final = 254
+"""The most characters of a text of a resource."""
+MAX_PAGE: Final = 200
+"""The most resources of a page."""
+
+_MEDIA: Final = re.compile(
+    r'application/(?:scim\+)?json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*', re.IGNORECASE
+)
+_log = structlog.get_logger(__name__)
+
+Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
+ScimId = Annotated[str, Meta(examples=["7"], description="The id, as a text.")]
+
+
+@contextmanager
+def understood() -> Iterator[Deviations]:
+    """Let the block read SCIM: what it notes is logged, and a ScimFault becomes ``InvalidScim``."""
+    deviations = Deviations()
+    try:
+        yield deviations
+    except ScimFault as fault:
+        raise InvalidScim(fault.detail, scim_type=fault.scim_type) from None
+    if noted := list(deviations):
+        _log.info("SCIM beside the specification was understood", deviations=noted)
+
+
+class ScimSchema(ProtocolSchema, omit_defaults=True, rename="camel"):
+    """The base of bodies and answers of SCIM; a member that is not there is left out."""
+
+
+class ScimBodySchema(ScimSchema):
+    """The base of bodies of SCIM: ``read_sent`` returns what of a JSON object is kept."""
+
+    @classmethod
+    def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:
+        """Return the members by their names here; raises ScimFault."""
+        raise NotImplementedError
+
+
+class ResourceBody(ScimBodySchema):
+    """The base of resources that are sent."""
+
+    schema: ClassVar[attributes.Schema]
+
+    @classmethod
+    def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:
+        """Return the attributes that are kept; raises ScimFault."""
+        schemas = next((value for name, value in sent.items() if name.lower() == "schemas"), None)
+        if schemas is None:
+            deviations.note("resource without schemas")
+        elif not isinstance(schemas, list) or cls.schema.uri not in schemas:
+            raise ScimFault("invalidValue", f"schemas must name {cls.schema.uri}")
+        return attributes.read(cls.schema, sent, deviations)
+
+    @classmethod
+    def of_attributes(cls, kept: Mapping[str, Any]) -> Self:
+        """Return the body with these attributes; raises ScimFault."""
+        try:
+            return msgspec.convert(kept, cls)
+        except msgspec.ValidationError as error:
+            raise ScimFault("invalidValue", "{}: {}".format(*fault_of(error))) from None
+
+
+class ScimName(ScimSchema):
+    """The name of a person."""
+
+    formatted: Annotated[str, Meta(max_length=MAX_TEXT)] | None = None
+
+
+class ScimEmail(ScimSchema):
+    """An address."""
+
+    value: Text | None = None
+    type: Text | None = None
+    primary: bool | None = None
+
+
+class ScimReference(ScimSchema):
+    """A group of a user, or a member of a group."""
+
+    value: ScimId
+    ref: str | None = field(default=None, name="$ref")
+    display: str | None = None
+    type: str | None = None
+
+
+class ScimUserBody(ResourceBody):
+    """A user that is sent (RFC 7643 §4.1). Attributes that are not kept here are left out."""
+
+    schema = USER
+
+    user_name: Annotated[str, Meta(max_length=MAX_TEXT, examples=["heron@example.org"])]
+    external_id: Text | None = None
+    name: ScimName | None = None
+    display_name: Annotated[str, Meta(max_length=MAX_TEXT)] | None = None
+    active: bool | None = None
+    emails: list[ScimEmail] | None = None
+
+
+class ScimMember(ScimSchema):
+    """A member of a group."""
+
+    value: ScimId
+    type: str | None = None
+
+
+class ScimGroupBody(ResourceBody):
+    """A group that is sent (RFC 7643 §4.2)."""
+
+    schema = GROUP
+
+    display_name: Annotated[str, Meta(min_length=1, max_length=MAX_TEXT, examples=["Auditors"])]
+    external_id: Text | None = None
+    members: list[ScimMember] | None = None
+
+
+class ScimOperation(ScimSchema):
+    """An operation of a patch (RFC 7644 §3.5.2)."""
+
+    op: Annotated[str, Meta(examples=["replace"])]
+    path: str | None = None
+    value: Any = UNSET
+
+    def as_sent(self) -> dict[str, Any]:
+        """Return the members that were sent."""
+        members = {"op": self.op, "path": self.path, "value": self.value}
+        return {name: value for name, value in members.items() if value is not UNSET}
+
+
+class ScimPatch(ScimBodySchema):
+    """A patch (RFC 7644 §3.5.2)."""
+
+    operations: Annotated[list[ScimOperation], Meta(min_length=1, max_length=MAX_OPERATIONS)] = field(
+        name="Operations"
+    )
+
+    @classmethod
+    def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:
+        """Return the operations; raises ScimFault."""
+        operations = next((value for name, value in sent.items() if name.lower() == "operations"), None)
+        if not isinstance(operations, list) or not all(isinstance(each, Mapping) for each in operations):
+            raise ScimFault("invalidSyntax", "A patch has a list of Operations")
+        if "Operations" not in sent:
+            deviations.note("operations in small letters")
+        return {"Operations": [{name.lower(): value for name, value in each.items()} for each in operations]}
+
+
+class ScimMeta(ScimSchema):
+    """Facts about a resource."""
+
+    resource_type: str
+    location: str
+    created: str | None = None
+    last_modified: str | None = None
+    version: str | None = None
+
+
+class ScimResource(ScimSchema):
+    """The base of resources that are answered."""
+
+    schemas: list[str]
+    id: ScimId
+    meta: ScimMeta | None = None
+    external_id: str | None = None
+
+    def with_only(self, only: Iterable[str] | None, without: Iterable[str]) -> Self:
+        """Return the resource with ``only`` some attributes, or ``without`` some, by lower-case names."""
+        hidden = {
+            each.name: None
+            for each in msgspec.structs.fields(self)
+            if each.default is None
+            and (
+                each.encode_name.lower() in without if only is None else each.encode_name.lower() not in only
+            )
+        }
+        return msgspec.structs.replace(self, **hidden) if hidden else self
+
+
+class ScimUser(ScimResource):
+    """A user (RFC 7643 §4.1)."""
+
+    user_name: str | None = None
+    name: ScimName | None = None
+    display_name: str | None = None
+    active: bool | None = None
+    emails: list[ScimEmail] | None = None
+    groups: list[ScimReference] | None = None
+
+
+class ScimGroup(ScimResource):
+    """A group (RFC 7643 §4.2)."""
+
+    display_name: str | None = None
+    members: list[ScimReference] | None = None
+
+
+class ScimList(ScimSchema):
+    """The base of pages of resources (RFC 7644 §3.4.2): the first has ``startIndex`` 1."""
+
+    schemas: list[str]
+    total_results: Annotated[int, Meta(ge=0)]
+    start_index: Annotated[int, Meta(ge=1)]
+    items_per_page: Annotated[int, Meta(ge=0)]
+
+
+class ScimUsers(ScimList):
+    """A page of users."""
+
+    resources: list[ScimUser] = field(name="Resources")
+
+
+class ScimGroups(ScimList):
+    """A page of groups."""
+
+    resources: list[ScimGroup] = field(name="Resources")
+
+
+class ScimObjects(ScimList):
+    """All schemas, or all types of resources."""
+
+    resources: list[dict[str, Any]] = field(name="Resources")
+
+
+class ScimObject(ScimSchema):
+    """What the service can do, a schema, or a type of resources (RFC 7643 §5 to §7)."""
+
+    schemas: list[str]
+    meta: ScimMeta
+
+
+class ScimError(ScimSchema):
+    """An error (RFC 7644 §3.12)."""
+
+    schemas: list[str]
+    status: Annotated[str, Meta(examples=["400"])]
+    scim_type: Annotated[str, Meta(examples=["invalidFilter"])] | None = None
+    detail: str | None = None
+
+
+class ScimGetQuery(Schema):
+    """Which attributes of a resource are answered."""
+
+    attributes: Annotated[str, Meta(description="Only these, comma between.")] | None = None
+    excluded_attributes: Annotated[str, Meta(description="All but these.", examples=["members"])] | None = (
+        None
+    )
+
+    def shown(self, resource: ScimUser | ScimGroup) -> Any:
+        """Return ``resource`` with the attributes that are asked for; it always has its id and schemas."""
+        only = None if self.attributes is None else _names(self.attributes)
+        return resource.with_only(only, _names(self.excluded_attributes or ""))
+
+    def hides(self, name: str) -> bool:
+        """Tell whether the attribute of that lower-case name is not asked for."""
+        if self.attributes is not None:
+            return name not in _names(self.attributes)
+        return name in _names(self.excluded_attributes or "")
+
+
+class ScimListQuery(ScimGetQuery):
+    """A page of resources, and which."""
+
+    filter: (
+        Annotated[str, Meta(description="RFC 7644 §3.4.2.2.", examples=['userName eq "heron"'])] | None
+    ) = None
+    start_index: Annotated[int, Meta(description="The place of the first, from 1.")] = 1
+    count: Annotated[int, Meta(description=f"How many at most; never more than {MAX_PAGE}.")] = 100
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """How many resources to leave out, and how many to answer: values too small are the least ones."""
+        return min(max(self.start_index, 1), 10**9) - 1, min(max(self.count, 0), MAX_PAGE)
+
+
+def _names(listed: str) -> frozenset[str]:
+    """Return the attributes of a list, in small letters: of a sub-attribute, the attribute that has it."""
+    names = (name.strip().lower() for name in listed.split(","))
+    plain = (name.rpartition(":")[2] if name.startswith("urn:") else name for name in names)
+    return frozenset(name.partition(".")[0] for name in plain if name)
+
+
+LIST_OF: Final = [f"{MESSAGES}ListResponse"]
+ERROR: Final = [f"{MESSAGES}Error"]
+
+S = TypeVar("S", bound=ScimBodySchema)
+
+
+class ScimBody(Generic[S]):
+    """Reads the bodies of one operation as ``kind``."""
+
+    def __init__(self, kind: type[S]) -> None:
+        self._kind = kind
+
+    async def read(self, request: Request) -> S:
+        """Return the body; raises UnsupportedMediaType, TooLarge, BadRequest and InvalidScim."""
+        if not _MEDIA.fullmatch(request.content_type or "") or request.raw_header(b"content-encoding"):
+            raise UnsupportedMediaType(f"The body must be {MEDIA} or application/json in UTF-8")
+        raw = await request.body_within(MAX_BODY)
+        plain = well_formed(raw)
+        check_text(plain)
+        with understood() as deviations:
+            try:
+                sent = msgspec.json.decode(raw)
+            except msgspec.MsgspecError:
+                sent = None
+            if not isinstance(sent, dict):
+                raise ScimFault("invalidSyntax", "The body must be a JSON object")
+            kept = self._kind.read_sent(sent, deviations)
+            try:
+                return msgspec.convert(kept, self._kind)
+            except msgspec.ValidationError as error:
+                raise ScimFault("invalidValue", "{}: {}".format(*fault_of(error))) from None
+
+
+def is_scim(kind: Any) -> bool:
+    """Tell whether it is a type of bodies or answers of SCIM."""
+    return isinstance(kind, type) and issubclass(kind, Struct) and issubclass(kind, ScimSchema)

@@ -1,0 +1,98 @@
+"""Groups by SCIM over HTTP: their members get the roles of the mapping, and lose them with the group."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scim.scim_client import GROUP, PATCH, ScimClient, roles_of, scim_client
+from tests.support.inside import Inside
+from tests.support.members import query
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def entra(house: Inside) -> ScimClient:
+    return await scim_client(house)
+
+
+async def test_members_get_the_roles_of_their_groups_and_lose_them_with_these(
+    house: Inside, entra: ScimClient
+) -> None:
+    heron, egret = await entra.user("heron"), await entra.user("egret")
+    readers = await entra.group("Readers", heron)
+    both = await entra.group("Both", heron, egret)
+    await entra.group("Strangers", heron)
+    assert await roles_of(house, heron) == await roles_of(house, egret) == {"reader", "lister"}
+
+    await entra.patch(f"/Groups/{both}", {"op": "Remove", "path": "members", "value": [{"value": heron}]})
+    assert await roles_of(house, heron) == {"reader"}
+    await entra.patch(f"/Groups/{readers}", {"op": "replace", "value": {"displayName": "Former readers"}})
+    assert await roles_of(house, heron) == set()
+    await entra.data("DELETE", f"/Groups/{both}")
+    assert await roles_of(house, egret) == set()
+
+
+async def test_who_loses_a_group_loses_its_rights_with_the_next_request(
+    house: Inside, entra: ScimClient
+) -> None:
+    heron = await entra.user("heron")
+    await query(
+        house,
+        "UPDATE sys.user SET password_hash = (SELECT password_hash FROM sys.user WHERE id = 1) WHERE id = %s",
+        int(heron),
+    )
+    group = await entra.group("Readers", heron)
+    token = await house.log_in("heron")
+    assert (await house.ask("GET", "/api/file/list", token=token)).status == 200
+    await entra.data("PUT", f"/Groups/{group}", {"schemas": [GROUP], "displayName": "Readers", "members": []})
+    assert (await house.ask("GET", "/api/file/list", token=token)).status in (401, 403)
+
+
+async def test_groups_are_found_read_and_shown_at_their_members(entra: ScimClient) -> None:
+    heron, egret = await entra.user("heron"), await entra.user("egret")
+    readers = await entra.group("Readers", egret, heron)
+    await entra.group("Both")
+    shown = await entra.data("GET", f"/Groups/{readers}")
+    assert [each["value"] for each in shown["members"]] == sorted((heron, egret), key=int)
+    assert shown["members"][0]["$ref"].startswith("/scim/v2/Users/")
+    (group,) = (await entra.data("GET", f"/Users/{heron}"))["groups"]
+    assert (group["value"], group["display"]) == (readers, "Readers")
+
+    for text in (
+        'displayName eq "readers"',
+        f'members eq "{heron}"',
+        f'members[value eq "{egret}"]',
+        "members pr",
+    ):
+        found_groups = await entra.data(
+            "GET", f"/Groups?filter={text.replace(' ', '%20')}&excludedAttributes=members"
+        )
+        (listed,) = found_groups["Resources"]
+        assert (listed["id"], "members" in listed) == (readers, False), text
+    assert (await entra.data("GET", f'/Groups?filter=members%20ne%20"{heron}"'))["totalResults"] == 1
+    assert await entra.refused("GET", '/Groups?filter=members.type%20eq%20"User"') == (400, "invalidFilter")
+
+
+async def test_only_users_of_the_directory_are_members(house: Inside, entra: ScimClient) -> None:
+    okta = await scim_client(house, "okta-feed", "okta")
+    theirs, mine = await okta.user("plover"), await entra.user("heron")
+    group = await entra.group("Readers")
+    for stranger in (theirs, "1", str(entra.user_id), "x", "0", "9" * 30, f"0{mine}"):
+        body = {"schemas": [GROUP], "displayName": "Readers", "members": [{"value": stranger}]}
+        assert await entra.refused("PUT", f"/Groups/{group}", body) == (400, "invalidValue")
+        operations = [{"op": "add", "path": "members", "value": [{"value": stranger}]}]
+        patch = {"schemas": [PATCH], "Operations": operations}
+        assert await entra.refused("PATCH", f"/Groups/{group}", patch) == (400, "invalidValue")
+    nested = {"schemas": [GROUP], "displayName": "x", "members": [{"value": group, "type": "Group"}]}
+    assert await entra.refused("POST", "/Groups", nested) == (400, "invalidValue")
+    assert await okta.refused("GET", f"/Groups/{group}") == (404, None)
+    assert await okta.refused("DELETE", f"/Groups/{group}") == (404, None)
+
+
+async def test_a_directory_has_one_group_of_a_name(entra: ScimClient) -> None:
+    await entra.group("Readers")
+    other = await entra.group("Both")
+    body = {"schemas": [GROUP], "displayName": "Readers"}
+    assert await entra.refused("POST", "/Groups", body) == (409, "uniqueness")
+    assert await entra.refused("PUT", f"/Groups/{other}", body) == (409, "uniqueness")
