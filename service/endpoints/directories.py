@@ -106,6 +106,9 @@ class ListOfDirectories(DirectoryEndpoint):
         return DirectoryList([_answer_of(each) for each in stored])
 
 
+_Source = Annotated[str, Meta(max_length=32, examples=["nowhere"])]
+
+
 class OneDirectory(DirectoryEndpoint):
     """``/api/directory/{source}``."""
 
@@ -113,7 +116,7 @@ class OneDirectory(DirectoryEndpoint):
     @operation.refuses(NotFound)
     @operation.named("getDirectory")
     @operation.tagged
-    async def on_get(self, context: RequestContext, source: str) -> DirectoryOfService:
+    async def on_get(self, context: RequestContext, source: _Source) -> DirectoryOfService:
         """Read what a directory may hand out."""
         stored = await directory.read(self.database, source)
         answer_tag(context, version_tag(stored.version))
@@ -126,7 +129,9 @@ class OneDirectory(DirectoryEndpoint):
     @operation.logged("directory", "set what it hands out", "UPDATE")
     @operation.refuses(Conflict, PreconditionFailed)
     @operation.example_body(_EXAMPLE)
-    async def on_put(self, context: RequestContext, body: DirectoryBody, source: str) -> DirectoryOfService:
+    async def on_put(
+        self, context: RequestContext, body: DirectoryBody, source: _Source
+    ) -> DirectoryOfService:
         """Say which roles the groups of a directory give, and which permissions it may hand out at most.
 
         Callers must be able to grant every code of the ceiling, and of the one before. What the directory has
@@ -142,7 +147,7 @@ class OneDirectory(DirectoryEndpoint):
     @operation.dry_run
     @operation.logged("directory", "delete", "DELETE")
     @operation.refuses(NotFound, PreconditionFailed)
-    async def on_delete(self, context: RequestContext, source: str) -> None:
+    async def on_delete(self, context: RequestContext, source: _Source) -> None:
         """Delete a directory; all roles that it has given end, and its accounts are managed here again."""
         await self.changes.delete(context.write, source, _unchanged(context))
 

@@ -65,6 +65,9 @@ class SignInProvider(Schema):
     title: Annotated[str, Meta(examples=["Example Inc."])]
 
 
+_Provider = Annotated[str, Meta(max_length=32, examples=["entra"])]
+
+
 class SignInProviders(Schema):
     """All providers, in the order of the settings."""
 
@@ -168,7 +171,7 @@ class SignInStart(_InBrowser):
     @operation.sends(_HTML)
     @operation.refuses(NotFound, RateLimited)
     @operation.named("startSignIn")
-    async def on_get(self, context: RequestContext, query: StartQuery, provider: str) -> Stream:
+    async def on_get(self, context: RequestContext, query: StartQuery, provider: _Provider) -> Stream:
         """Send the browser to a provider to sign in."""
         device = query.device or device_from(context.user_agent)
         begun = await self._begin(context, provider, query.next, device, challenge=query.challenge)
@@ -184,7 +187,7 @@ class SignInCallback(_InBrowser):
     @operation.refuses(NotFound, SignInFailed, SecondFactorRequired, AccountDisabled, AccountBanned)
     @operation.refuses(Conflict, RateLimited)
     @operation.named("endSignIn")
-    async def on_get(self, context: RequestContext, query: CallbackQuery, provider: str) -> Stream:
+    async def on_get(self, context: RequestContext, query: CallbackQuery, provider: _Provider) -> Stream:
         """Take the browser back from the provider, and lead it on.
 
         A front end gets a `code` in the query of `next`, for `POST /api/auth/oidc/token`. With cookies the
@@ -244,7 +247,9 @@ class AccountLink(_InBrowser):
     @operation.refuses(NotFound, Conflict, RateLimited)
     @operation.example_body({"next": "/console", "challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"})
     @operation.named("startProviderLink")
-    async def on_post(self, context: RequestContext, body: ProviderLinkOrder, provider: str) -> SignInPlace:
+    async def on_post(
+        self, context: RequestContext, body: ProviderLinkOrder, provider: _Provider
+    ) -> SignInPlace:
         """Begin to link the caller's account with one of a provider; the answer says where to sign in there.
 
         It is demanded what is demanded of a new second factor, and the login at the provider must be recent
@@ -271,7 +276,12 @@ class StepUpAtProvider(_InBrowser):
     @operation.asks
     @operation.refuses(NotFound, Conflict, RateLimited)
     @operation.named("stepUpAtProvider")
-    async def on_post(self, context: RequestContext, body: ProviderStepUp, provider: str) -> SignInPlace:
+    @operation.example_body(
+        {"next": "/console", "challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "acr": "mfa"}
+    )
+    async def on_post(
+        self, context: RequestContext, body: ProviderStepUp, provider: _Provider
+    ) -> SignInPlace:
         """Begin to prove again, or more strongly, who the caller is; the answer says where, at the provider.
 
         The sign-in that follows opens a session in the place of the caller's.
@@ -301,7 +311,7 @@ class BackChannelLogout(Endpoint[ProviderSignIn]):
     @operation.named("logOutByProvider")
     @operation.takes_form(LogoutForm, answers=LoggedOut, refuses=OAuthError, statuses=(400,))
     @operation.example_body({"logout_token": "eyJhbGciOiJSUzI1NiJ9.e30.AA"})
-    async def on_post(self, context: RequestContext, provider: str) -> Document:
+    async def on_post(self, context: RequestContext, provider: _Provider) -> Document:
         """End the sessions of a sign-in, as the provider says (OpenID Connect Back-Channel Logout 1.0).
 
         The answer has no envelope.

@@ -33,6 +33,7 @@ ACTIONS = {
     "access-request": "list",
     "review": "list create decide evidence",
     "directory": "list update",
+    "scim": "read users groups",
 }
 CODES = {f"system:{page}:{action}" for page, actions in ACTIONS.items() for action in actions.split()}
 # What each seeded route asks of its caller by its own declaration; the empty set is "a login".

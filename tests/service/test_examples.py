@@ -79,6 +79,12 @@ LINKS = {
     "POST /api/auth/sessions/end",
 }
 """Opened by the token of a link, which no example can have."""
+OF_DIRECTORIES = {
+    name
+    for name in OPERATIONS
+    if name.split()[1].startswith(("/api/auth/oidc/", "/api/directory/", "/scim/"))
+}
+"""Of a provider, which no installation has at first, or of the service account of a directory."""
 OTHERWISE = {
     "POST /api/auth/refresh",
     "POST /api/user/{id}/keys",
@@ -91,6 +97,7 @@ OTHERWISE = {
     "POST /api/review/{id}/item/{item_id}/decision",  # about somebody else
     *PROOFS,
     *LINKS,
+    *OF_DIRECTORIES,
 }
 """Sent with a token or a password in place of the one that is shown, or about a service account."""
 

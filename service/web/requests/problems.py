@@ -65,7 +65,8 @@ def document(refusal: errors.Refusal, request_id: str, trace_id: str = "") -> by
 
 def scim_error(refusal: errors.Refusal) -> ScimError:
     """Return ``refusal`` as an error of SCIM (RFC 7644 §3.12)."""
-    status, scim_type, detail = refusal.status, refusal.extra.get("scimType"), refusal.detail
+    status, detail = refusal.status, refusal.detail
+    scim_type = refusal.extra.get("scimType")
     if isinstance(refusal, errors.ValidationFailed):
         status, scim_type = errors.BadRequest.status, "invalidValue"
         detail = "; ".join("{field}: {message}".format(**fault) for fault in refusal.extra["errors"])
