@@ -345,7 +345,7 @@ def test_an_emergency_gives_the_role_at_once_is_told_and_somebody_else_closes_it
 ) -> None:
     ruled(house, "serin", "system:role:list", stages=STAGES[:1], emergency=True, assurance="two-factors")
     house.member("siskin")
-    house.member("serin", FIRST)
+    house.member("greenshank", FIRST)
     author, approver = visitor(), visitor()
     page, theirs = author.page, approver.page
     author.sign_in("siskin", "/access-requests/new?roleCode=serin")
@@ -363,7 +363,7 @@ def test_an_emergency_gives_the_role_at_once_is_told_and_somebody_else_closes_it
     expect(page.locator("h1 + .badges")).to_have_text(re.compile("Approved.*Emergency.*To be closed"))
     expect(button(page, "Close the emergency")).to_have_count(0)
 
-    approver.sign_in("serin", "/account/notices")
+    approver.sign_in("greenshank", "/account/notices")
     theirs.get_by_role("row").get_by_role("link", name=re.compile("^siskin was given the role serin")).click()
     headed(theirs, "serin for siskin")
     approver.axe()
@@ -375,7 +375,7 @@ def test_an_emergency_gives_the_role_at_once_is_told_and_somebody_else_closes_it
     expect(theirs.locator("h1 + .badges")).not_to_contain_text("To be closed")
     expect(button(theirs, "Close the emergency")).to_have_count(0)
     expect(theirs.get_by_role("list", name="What happened")).to_contain_text(
-        "serin closed the emergency: The database was down indeed"
+        "greenshank closed the emergency: The database was down indeed"
     )
 
 
@@ -383,10 +383,10 @@ def test_a_role_with_a_later_beginning_waits_when_all_have_approved_and_is_given
     visit: Visit, house: House
 ) -> None:
     ruled(house, "redstart", "system:role:list", stages=STAGES[:1])
-    house.member("garganey")
+    house.member("sanderling")
     house.member("stonechat", FIRST)
     begins = datetime.now(UTC) + timedelta(hours=1)
-    made = asked(house, "garganey", "redstart", **{"from": begins.isoformat()})
+    made = asked(house, "sanderling", "redstart", **{"from": begins.isoformat()})
     page, dialogs = visit.page, visit.page.get_by_role("dialog")
     visit.sign_in("stonechat", f"/access-requests/{made['id']}")
     button(page, "Approve").click()
@@ -403,11 +403,11 @@ def test_a_role_with_a_later_beginning_waits_when_all_have_approved_and_is_given
     house.execute(earlier, made["id"])
     assert house.api.post("/api/jobs/access-requests/run").status_code == 200
     expect(page.locator("h1 + .badges")).to_have_text("Waiting")
-    house.wait_for_log("operation", module="access-request", target="user:garganey")
+    house.wait_for_log("operation", module="access-request", target="user:sanderling")
     page.reload()
     visit.sign_in("stonechat", f"/access-requests/{made['id']}")
     expect(page.locator("h1 + .badges")).to_have_text("Approved")
-    expect(page.get_by_role("list", name="What happened")).to_contain_text("garganey got the role")
+    expect(page.get_by_role("list", name="What happened")).to_contain_text("sanderling got the role")
 
 
 def test_an_approver_reads_what_the_author_holds_already_and_which_statement_would_break(
