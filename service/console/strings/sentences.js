@@ -68,9 +68,15 @@ export const ACTS = {
   "scim delete a group": ["deleted a group by SCIM", "delete a group by SCIM"],
   "auth return from a provider": ["came back from a provider", "come back from a provider"],
   "auth sign in with a provider": ["signed in with a provider", "sign in with a provider"],
-  "auth link an account of a provider": ["began to link an account of a provider", "link an account of a provider"],
+  "auth link an account of a provider": [
+    "began to link an account of a provider",
+    "link an account of a provider",
+  ],
   "auth log out by the provider": ["was logged out by the provider", "log out by the provider"],
-  "auth log out here and at the provider": ["logged out here and at the provider", "log out here and at the provider"],
+  "auth log out here and at the provider": [
+    "logged out here and at the provider",
+    "log out here and at the provider",
+  ],
   "review begin": ["started a review", "start a review"],
   "review decide": ["decided in a review", "decide in a review"],
   "review close": ["closed a review", "close a review"],
