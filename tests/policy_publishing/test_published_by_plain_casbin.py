@@ -29,8 +29,9 @@ def test_a_plain_casbin_answers_the_published_policy_as_the_service_does(
     assert ended.status == 0, ended.errors
     answer = json.loads(ended.output)
     assert answer["disagreements"] == []
-    assert answer["asked"] * 2 >= answer["objects"] > 400  # every second one
-    assert answer["questions"] > 4 * answer["objects"]
+    # Some of the objects, so that the evaluations stay within their bound; each is asked by several callers.
+    assert answer["asked"] * 4 >= answer["objects"] > 400
+    assert answer["questions"] > 4 * answer["asked"]
     with psycopg.connect(variables["DATABASE_URL"]) as connection:
         assert connection.execute("SELECT count(*) FROM sys.casbin_rule").fetchone() == (
             answer["publishedLines"],

@@ -120,7 +120,7 @@ async def test_questions_of_reviewers_answer_about_other_services(house: Inside)
     assert (who["endpoint"], who["anyLogin"], who["visitors"]) == (None, False, False)
     what = await house.data("GET", "/api/policy/what?roleCode=clerk&size=200")
     assert "orders GET /orders/{id}" in {access["object"] for access in what["items"]}
-    matrix = await house.data("GET", "/api/policy/matrix?size=200")
+    matrix = await house.data("GET", "/api/policy/matrix?size=200&page=2")
     rows = {row["object"]: row for row in matrix["items"]}
     assert "clerk" in {entry["roleCode"] for entry in rows["orders GET /orders/{id}"]["roles"]}
     diff = f"/api/policy/diff?from={before}&to={bound['policyRevision']}&access=true"

@@ -186,8 +186,8 @@ async def test_a_page_beyond_the_last_is_empty_and_still_counts(aviary: Inside) 
         "passwordHash=x",
         "size=201",
         "page=0",
-        f"userName={'x' * 65}",
-        f"keyword={'x' * 65}",
+        f"userName={'x' * 255}",
+        f"keyword={'x' * 255}",
     ],
 )
 async def test_a_list_that_can_not_be_is_refused(aviary: Inside, query: str) -> None:

@@ -97,7 +97,7 @@ async def test_the_own_name_in_another_spelling_is_free(house: Inside) -> None:
     ("field", "value"),
     [
         ("userName", ""),
-        ("userName", "x" * 65),
+        ("userName", "x" * 255),
         ("userName", " heron"),
         ("userName", "her\non"),
         ("userName", "her\u202eon"),
