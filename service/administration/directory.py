@@ -1,7 +1,7 @@
 """Roles that directories hand out: by their mapping, below their ceiling, and never beyond it.
 
 A directory is a provider of OpenID Connect, or what provisions accounts by SCIM. Each role that it assigns is
-asked of the layer ``grant`` with its ceiling as the caller, so that whoever rules the directory can give
+asked of the layer ``grant`` with its ceiling as the caller, so that an attacker there can give
 nothing else. It edits nobody who holds more by others.
 """
 
