@@ -6,6 +6,7 @@
     python3 dev.py bench compare OLD.json NEW.json
     python3 dev.py check
     python3 dev.py docs
+    python3 dev.py release
     python3 dev.py sbom [FILE]
     python3 dev.py portcullis [arguments of the command line]
 
@@ -17,7 +18,10 @@ bench measures; without a name everything, and then it writes docs/reference/per
 
 docs builds the site of the documentation, which `run` then serves at /docs/guide; a warning is an error.
 
-sbom lists the packages that the service is run with, as CycloneDX, in FILE or on standard output.
+release builds and checks all packages into dist, and lists them; it publishes nothing.
+
+sbom lists the packages that the service is run with, and what they carry of others, as CycloneDX, in FILE or
+on standard output.
 
 The packages that uv.lock names go to .venv, uv itself to .tools, downloads to the cache of uv.
 """
@@ -44,6 +48,7 @@ ENVIRONMENT = ROOT / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
 DOCS_ENVIRONMENT = TOOLS / "docs"
 PEERS_ENVIRONMENT = TOOLS / "peers"
+RELEASE_ENVIRONMENT = TOOLS / "release"
 SBOM_ENVIRONMENT = TOOLS / "sbom"
 LISTED_ENVIRONMENT = TOOLS / "listed"
 STAMP = ENVIRONMENT / ".synced"
@@ -57,6 +62,7 @@ PROGRAMS = {
     "run": (PLAIN, ["service", "serve"]),
     "portcullis": (PLAIN, ["service"]),
     "bench": (FULL, ["tests.benchmarks"]),
+    "release": (PLAIN, ["tests.release"]),
     "test": (FULL, ["pytest"]),
 }
 # A file of tests stays in one process: its fixtures are started once.
@@ -69,7 +75,7 @@ SELECTIONS = {
     ),
 }
 # What of benchmarks needs no other frameworks.
-NOT_MEASURED = {"compare", "publish", "faults", "soak", "console", "-h", "--help"}
+NOT_MEASURED = {"compare", "page", "faults", "soak", "console", "-h", "--help"}
 CACHES = {"off": 0, "one": 1}  # entries
 CACHES_VARIABLE = "PORTCULLIS_TEST_CACHES"
 MANIFESTS = {
@@ -86,7 +92,10 @@ CHECKS = (
     ("python", "-m", "service", "policy", "lint"),
     ("python", "-m", "tests.contract"),
     ("hadolint", "deploy/Dockerfile"),
-    ("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"),
+    (
+        *("check-jsonschema", "--builtin-schema", "vendor.compose-spec"),
+        *("deploy/compose.yaml", "deploy/pdp/compose.yaml"),
+    ),
     (
         *("kubernetes-validate", "--strict", "--quiet"),
         *(
@@ -94,6 +103,7 @@ CHECKS = (
             for folder, names in MANIFESTS.items()
             for name in names.split()
         ),
+        *("deploy/pdp/sidecar.yaml", "deploy/pdp/daemonset.yaml"),
     ),
 )
 
@@ -109,7 +119,13 @@ CONSOLE_TOOLS = ROOT / "tests" / "console" / "node"
 CONSOLE_CHECKS = (
     ("tsc", "-p", "service/console/jsconfig.json"),
     ("eslint", "-c", "tests/console/node/eslint.config.js", "service/console"),
-    ("prettier", "--check", "service/console/**/*.js", "service/console/types/call.d.ts"),
+    (
+        "prettier",
+        "--check",
+        "service/console/**/*.js",
+        "service/console/types/call.d.ts",
+        "service/console/client/types.d.ts",
+    ),
 )
 
 
@@ -131,6 +147,9 @@ def main(arguments: list[str]) -> int:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if command == "bench" and not NOT_MEASURED & {*rest}:
         prepare_peers()
+    if command == "release":
+        with only_one():
+            run("the packages can't be installed", *installation_of("release", RELEASE_ENVIRONMENT))
     if words:
         become(extent, *words, *rest)
     print(__doc__)
@@ -216,7 +235,7 @@ def node_packages(sources: Path) -> Path | None:
     place = TOOLS / f"node-{digest}"
     with only_one():
         if not place.exists():
-            with tempfile.TemporaryDirectory(dir=TOOLS) as folder:
+            with tempfile.TemporaryDirectory(dir=TOOLS.resolve()) as folder:  # npm gets lost behind links
                 for name in ("package.json", "package-lock.json"):
                     shutil.copy2(sources / name, folder)
                 options = ["--ignore-scripts", "--no-audit", "--no-fund", "--fetch-timeout=60000"]
@@ -252,7 +271,15 @@ def sbom(output: str = "-") -> int:
         run("the packages can't be installed", words, environment_of_uv() | here)
     words = [str(SBOM_ENVIRONMENT / "bin" / "cyclonedx-py"), "environment", str(LISTED_ENVIRONMENT)]
     options = ["--pyproject", "pyproject.toml", "--mc-type", "application", "--output-reproducible"]
-    return subprocess.run([*words, *options, "--output-file", output], cwd=ROOT, check=False).returncode
+    with tempfile.TemporaryDirectory() as folder:
+        bill = str(Path(folder, "bill.json"))
+        carried = [sys.executable, str(ROOT / "deploy" / "bill.py"), bill]
+        place = output if output == "-" else str(Path(output).absolute())
+        for command in ([*words, *options, "--output-file", bill], [*carried, place]):
+            status = subprocess.run(command, cwd=ROOT, check=False).returncode
+            if status:
+                return status
+    return 0
 
 
 def prepare_peers() -> None:

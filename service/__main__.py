@@ -87,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     add_command(
         families.add_parser, "doctor", "check the installation for operator errors", "service.cli.doctor"
     )
+    add_command(families.add_parser, "pdp", "decide beside a service, by what it follows", "service.cli.pdp")
     return parser
 
 

@@ -313,6 +313,7 @@ ConflictRule: TypeAlias = Literal[
     "kept_out",
     "kind_of_account",
     "last_administrator",
+    "last_way_in",
     "limit",
     "missing_setting",
     "older_nodes",
@@ -495,9 +496,9 @@ class InternalError(Refusal):
 
 
 class NotImplementedHere(Refusal):
-    """The body has a transfer coding that the service does not support (RFC 9112 §6.1)."""
+    """A transfer coding that is not supported (RFC 9112 §6.1), or a store without what is asked of it."""
 
-    status, code, title = 501, "not_implemented", "The service does not know how to read this"
+    status, code, title = 501, "not_implemented", "The service does not support this"
 
 
 class Unavailable(Refusal):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from typing import Any, Final
 
@@ -42,10 +42,18 @@ from service.kernel.account_acts import CLOSED_TO_ALL, DEMANDED, Act, Partaking,
 from service.kernel.assurance import Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, NewAccount, Target, codes_asked
-from service.kernel.origin import ORIGIN, Delegated, EditRequest, GrantQuestion, Needed, ObjectQuestion
+from service.kernel.origin import (
+    ORIGIN,
+    ChangeRecord,
+    Delegated,
+    EditRequest,
+    GrantQuestion,
+    Needed,
+    ObjectQuestion,
+)
 from service.kernel.tracing import traced
 from service.kernel.write import DryRun
-from service.records import accounts, api_keys, policy_revisions, role_rights
+from service.records import accounts, api_keys, policy_revisions, rights_changes, role_rights
 from service.records.database.transactions import Connection
 
 _AT_ONCE: Final = 50
@@ -303,6 +311,20 @@ class DelegationCheck:
         self._asked.ceiling = frozenset(codes)
         return check
 
+    @contextmanager
+    def tentatively(self) -> Iterator[None]:
+        """Let the block ask; if it is denied, the change goes on without what was asked.
+
+        So the event of the change tells nothing of it: a replay would deny what was allowed.
+        """
+        asked = dict(self._asked.grants)
+        try:
+            yield
+        except PermissionDenied:
+            self._asked.grants.clear()
+            self._asked.grants.update(asked)
+            raise
+
     async def beyond(
         self, connection: Connection, ceiling: Collection[str], role_ids: Iterable[int]
     ) -> list[str]:
@@ -456,6 +478,9 @@ class Delegation:
         held = await role_rights.of_enabled_user(connection, caller.user_id, at)
         if held is None:
             raise RefreshRequired
+        if (origin := ORIGIN.get()) is not None:
+            origin.recorded = origin.recorded or ChangeRecord()
+            origin.recorded.transaction = await rights_changes.transaction_number(connection)
         policy = await self._newest(connection)
         circle = await circle_of(connection, caller, policy)
         maker = None if caller.key_id is None else await api_keys.maker(connection, caller.key_id)

@@ -5,7 +5,7 @@ asked of the layer ``grant`` with its ceiling as the caller, so that an attacker
 nothing else. It edits nobody who holds more by others.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -42,6 +42,7 @@ from service.records.assignments import Given
 from service.records.database.transactions import Connection, Database
 from service.records.directories import Assigned, Directory, DirectoryValues, SignedIn
 from service.records.policy_workers import WINDOWS
+from service.records.roles import Role
 from service.records.user_list import User
 
 MOST_GROUPS: Final = 1000
@@ -100,9 +101,10 @@ class Directories:
     async def put(self, write: Write, name: str, values: DirectoryValues, match: Match) -> Saved[Directory]:
         """Store a directory, in the place of another one.
 
-        What it has assigned and could not assign any more ends. Raises ``PermissionDenied`` unless the caller
-        may grant each code of the ceiling, before and after, ``ValidationFailed`` with the field, and
-        ``Conflict`` for a client that provisions for another directory.
+        What it has assigned and could not assign any more ends at once; members get their roles anew by a job
+        (``directory_members``). Raises ``PermissionDenied`` unless the caller may grant each code of the
+        ceiling, before and after, ``ValidationFailed`` with the field, and ``Conflict`` for a client that
+        provisions for another directory.
         """
         async with self._units.of_rights(write) as unit:
             before = await self._for_change(unit, name, match)
@@ -143,92 +145,135 @@ class Directories:
         until: datetime | None,
         strict: bool = True,
     ) -> Outcome:
-        """Give, renew and end the roles of a user, so that they are those of ``groups``, until then.
+        """Do what ``follow`` does for one user; ``strict`` raises ``PermissionDenied`` in place of a log."""
+        return (await self.follow(unit, source, {user_id: groups}, until=until, strict=strict))[user_id]
 
-        Without an end, ``until`` is None. Raises ``NotFound`` for a user whom the directory does not know,
-        ``Conflict`` for a directory that is cut off, and ``PermissionDenied`` for a user who holds more by
-        others than the ceiling allows. A role that the ceiling does not allow is refused likewise; unless
-        ``strict``, it is left out, and logged.
+    async def follow(
+        self,
+        unit: UnitOfWork,
+        source: str,
+        groups: Mapping[int, Collection[str]],
+        *,
+        until: datetime | None = None,
+        since: datetime | None = None,
+        strict: bool = False,
+    ) -> dict[int, Outcome]:
+        """Give, renew and end roles of users, by id, so that they are those of their ``groups``, until then.
+
+        Without an end, ``until`` is None. ``since`` is when the groups were told, None for just now: a role
+        that lasts a limited time ends so long after that, and is not given without an end. The statements are
+        about all users at once. Roles beyond the ceiling are left out. Who holds more by others gets nothing,
+        and still loses what the directory has given and these groups do not give; both are logged. Raises
+        ``NotFound`` for a user whom the directory does not know, and ``Conflict`` for one that is cut off.
         """
-        stored = await self._enabled(unit.connection, source)
-        target, check = await self.editing(unit, source, user_id, stored)
-        user = await user_list.read(unit.connection, user_id)
-        now = self.now()
+        connection, now = unit.connection, self.now()
+        stored = await self._enabled(connection, source)
+        if groups.keys() - await directories.known(connection, source, groups):
+            raise _unknown_user()
+        unit.check.directory = source
+        check = unit.check.of_ceiling(stored.ceiling if stored else ())
         if until is not None:
-            await require_known(unit.connection, WINDOWS)
-            await schema_revision.require_this_version(unit.connection)
-        codes = {code for group in groups for code in (stored.mapping.get(group) or ())} if stored else set()
-        ids = await directories.role_ids(unit.connection, codes)
-        outcome = Outcome(unknown=sorted(codes - ids.keys()))
-        has = {
-            each.role_id: each for each in await directories.assigned(unit.connection, source, user_id, now)
+            await require_known(connection, WINDOWS)
+            await schema_revision.require_this_version(connection)
+        mapping = stored.mapping if stored else {}
+        codes = {
+            user_id: {code for group in listed for code in mapping.get(group, ())}
+            for user_id, listed in groups.items()
         }
-        for code in sorted(ids):
-            denial = await self._denial(unit.connection, check, ids[code], strict=strict)
-            if denial is not None:
-                outcome.denied[code] = denial
-                _log.warning(
-                    "a directory may not hand out a role",
-                    event_type="security",
-                    directory=source,
-                    role=code,
-                    login_id=str(user_id),
-                    decision_id=denial.id,
-                )
-                continue
-            role = await roles.read(unit.connection, ids[code])
-            # With an end of its own where the role asks for one.
-            ends = until
-            if until is not None and role.max_duration is not None:
-                ends = min(until, now + timedelta(seconds=role.max_duration))
-            new = Given(role.id, None, ends, f"By the directory {source}", "directory", source)
-            if (before := has.pop(role.id, None)) is None:
-                require_demands(role, new, now)
-                await self._give(unit, target, new, now)
-                outcome.given.append(code)
-            elif before.valid_until != ends:
-                # One that is renewed would last longer than the role allows.
-                anew = None if role.max_duration is None else now
-                await self._renew(unit, target, before, new, anew=anew)
-                outcome.renewed.append(code)
-        for each in has.values():
-            await assignments.revoke(unit.connection, target, each.id, now)
-            outcome.ended.append(each.role_code)
-        await self._changed(unit, target, user, outcome)
-        return outcome
+        ids = await directories.role_ids(connection, set().union(*codes.values()))
+        above = await self._above(connection, check, source, groups, strict=strict)
+        denied = await self._denied(connection, check, source, ids, strict=strict)
+        due_roles = {
+            code: _by_role(await roles.read(connection, ids[code]), source, until, since or now)
+            for code in sorted(ids.keys() - denied.keys())
+        }
+        given = {code: each for code, each in due_roles.items() if each is not None and _lasts(each, now)}
+        held = await directories.assigned(connection, source, groups, now)
+        outcomes: dict[int, Outcome] = {}
+        new: dict[str, list[int]] = {}
+        ended: list[int] = []
+        for user_id, due in codes.items():
+            has = {each.role_code: each for each in held.get(user_id, ())}
+            outcome = outcomes[user_id] = Outcome(unknown=sorted(due - ids.keys()))
+            outcome.denied = {code: denied[code] for code in sorted(due & denied.keys())}
+            for code in due & due_roles.keys() - given.keys():  # what has an end by itself keeps that
+                has.pop(code, None)
+            for code in sorted(due & given.keys()):
+                if (before := has.pop(code, None)) is not None:
+                    if before.valid_until != given[code].valid_until and user_id not in above:
+                        await self._renew(unit, unit.check.provisioned(user_id), before, given[code])
+                        outcome.renewed.append(code)
+                elif user_id not in above:
+                    new.setdefault(code, []).append(user_id)
+                    outcome.given.append(code)
+            ended += (each.id for each in has.values())
+            outcome.ended = sorted(has)
+        await assignments.revoke_all(connection, ended, now)
+        for code, user_ids in new.items():
+            require_demands(await roles.read(connection, given[code].role_id), given[code], now)
+            await self._give(unit, user_ids, given[code], now)
+        await self._changed(unit, outcomes)
+        return outcomes
 
-    async def follow(self, unit: UnitOfWork, source: str, user_id: int, groups: Collection[str]) -> None:
-        """Let a user have the roles of ``groups``, for as long as the directory does not say otherwise.
-
-        Roles beyond the ceiling are left out. Who holds more by others gets nothing, and still loses what the
-        directory has given and these groups do not give. Raises ``NotFound`` and ``Conflict``.
-        """
-        try:
-            await self.set_roles(unit, source, user_id, groups, until=None, strict=False)
-        except PermissionDenied as refusal:
-            decision_id = None if refusal.decision is None else refusal.decision.id
+    async def _above(
+        self,
+        connection: Connection,
+        check: DelegationCheck,
+        source: str,
+        user_ids: Collection[int],
+        *,
+        strict: bool,
+    ) -> set[int]:
+        """Return who holds more by others than the ceiling allows; what the directory gave does not count."""
+        beside = await directories.roles_beside(connection, source, user_ids)
+        over: dict[int, Decision] = {}
+        for role_id in sorted(set().union(*beside.values())):
+            if (
+                denial := await self._denial(connection, check, [role_id], _ABOVE, strict=strict)
+            ) is not None:
+                over[role_id] = denial
+        above = {user_id for user_id, role_ids in beside.items() if role_ids & over.keys()}
+        for user_id in sorted(above):
             _log.warning(
                 "a user above the ceiling got no role of a group",
                 event_type="security",
                 directory=source,
                 login_id=str(user_id),
-                decision_id=decision_id,
+                decision_id=over[min(beside[user_id] & over.keys())].id,
             )
-            stored = await directories.named(unit.connection, source)
-            mapping = {} if stored is None else stored.mapping
-            kept = {code for group in groups for code in mapping.get(group, ())}
-            await self._take_back(unit, source, user_id, kept)
+        return above
 
-    async def _take_back(self, unit: UnitOfWork, source: str, user_id: int, kept: Collection[str]) -> None:
-        """End the roles that the directory has given, but for those that are ``kept``."""
-        target, now = await self._known(unit, source, user_id), self.now()
-        user = await user_list.read(unit.connection, user_id)
-        outcome = Outcome()
-        for each in await directories.assigned(unit.connection, source, user_id, now):
-            if each.role_code not in kept:
-                await assignments.revoke(unit.connection, target, each.id, now)
-                outcome.ended.append(each.role_code)
-        await self._changed(unit, target, user, outcome)
+    async def _denied(
+        self,
+        connection: Connection,
+        check: DelegationCheck,
+        source: str,
+        ids: Mapping[str, int],
+        *,
+        strict: bool,
+    ) -> dict[str, Decision]:
+        """Return the roles, of these by code, that the directory may not hand out."""
+        denied = {}
+        for code in sorted(ids):
+            denial = await self._denial(connection, check, [ids[code]], _BEYOND, strict=strict)
+            if denial is not None:
+                denied[code] = denial
+                _log.warning(
+                    "a directory may not hand out a role",
+                    event_type="security",
+                    directory=source,
+                    role=code,
+                    decision_id=denial.id,
+                )
+        return denied
+
+    async def take_back(self, unit: UnitOfWork, source: str, user_id: int) -> None:
+        """End the roles that the directory has given to a user whom it knows."""
+        await self._known(unit, source, user_id)
+        now = self.now()
+        held = (await directories.assigned(unit.connection, source, [user_id], now)).get(user_id, ())
+        await assignments.revoke_all(unit.connection, [each.id for each in held], now)
+        await self._changed(unit, {user_id: Outcome(ended=sorted(each.role_code for each in held))})
 
     async def deprovision(self, unit: UnitOfWork, source: str, user_id: int) -> User:
         """Disable a user whom the directory knows, whatever that user holds; sessions end, rows stay.
@@ -259,19 +304,20 @@ class Directories:
     ) -> tuple[Target, DelegationCheck]:
         """Return a user whom the directory may edit, and the check of its ceiling.
 
-        What it has assigned itself does not count: it may always take that back. Raises as ``set_roles``.
+        What it has assigned itself does not count: it may always take that back. Raises as
+        ``follow`` does, and ``PermissionDenied``.
         """
         stored = stored or await self._enabled(unit.connection, source)
         target = await self._known(unit, source, user_id)
         unit.check.directory = source
         check = unit.check.of_ceiling(stored.ceiling if stored else ())
-        beside = await directories.role_ids_beside(unit.connection, source, user_id)
-        await check.require_roles(unit.connection, beside, _ABOVE)
+        beside = await directories.roles_beside(unit.connection, source, [user_id])
+        await check.require_roles(unit.connection, beside.get(user_id, ()), _ABOVE)
         return target, check
 
     async def _known(self, unit: UnitOfWork, source: str, user_id: int) -> Target:
-        if not await directories.knows(unit.connection, source, user_id):
-            raise NotFound("The directory does not know this user")
+        if not await directories.known(unit.connection, source, [user_id]):
+            raise _unknown_user()
         return unit.check.provisioned(user_id)
 
     async def _enabled(self, connection: Connection, source: str) -> Directory | None:
@@ -281,52 +327,62 @@ class Directories:
             raise managed_by(source, "The directory {name} is cut off")
         return stored
 
+    @staticmethod
     async def _denial(
-        self, connection: Connection, check: DelegationCheck, role_id: int, *, strict: bool
+        connection: Connection, check: DelegationCheck, role_ids: list[int], why: str, *, strict: bool
     ) -> Decision | None:
+        if strict:
+            await check.require_roles(connection, role_ids, why)
+            return None
         try:
-            await check.require_roles(connection, [role_id], _BEYOND)
+            with check.tentatively():
+                await check.require_roles(connection, role_ids, why)
         except PermissionDenied as refusal:
-            if strict or not isinstance(refusal.decision, Decision):
+            if not isinstance(refusal.decision, Decision):
                 raise
             return refusal.decision
         return None
 
     @staticmethod
-    async def _give(unit: UnitOfWork, target: Target, new: Given, now: datetime) -> None:
-        while await assignments.identical(unit.connection, target, new):
+    async def _give(unit: UnitOfWork, user_ids: Collection[int], new: Given, now: datetime) -> None:
+        while user_ids:
+            await assignments.give_each(unit.connection, user_ids, new)
             # Another directory has given the same window, and each pair of role and window is there once.
+            user_ids = await assignments.lacking(unit.connection, user_ids, new)
             new = replace(new, valid_from=(new.valid_from or now) - _MILLISECOND)
-        await assignments.give(unit.connection, target, [new])
 
-    async def _renew(
-        self, unit: UnitOfWork, target: Target, before: Assigned, new: Given, *, anew: datetime | None
-    ) -> None:
-        """Let an assignment end as ``new`` does; ``anew`` by another one from then on."""
-        if (now := anew) is not None:
+    async def _renew(self, unit: UnitOfWork, target: Target, before: Assigned, new: Given) -> None:
+        """Let an assignment end as ``new`` does; by another one where it would last longer than allowed."""
+        now = self.now()
+        role = await roles.read(unit.connection, new.role_id)
+        if role.max_duration is not None:
             await assignments.revoke(unit.connection, target, before.id, now)
-            await self._give(unit, target, replace(new, valid_from=now), now)
+            await self._give(unit, [target.user_id], replace(new, valid_from=now), now)
             return
         renewed = replace(new, valid_from=before.valid_from)
         while await assignments.identical(unit.connection, target, renewed, before.id):
-            renewed = replace(renewed, valid_from=(renewed.valid_from or self.now()) - _MILLISECOND)
+            renewed = replace(renewed, valid_from=(renewed.valid_from or now) - _MILLISECOND)
         await assignments.change(unit.connection, target, before.id, renewed)
 
-    async def _changed(self, unit: UnitOfWork, target: Target, user: User, outcome: Outcome) -> None:
-        """Tell the log and the user, and have older tokens refreshed, which carry the end of a role too."""
-        if not (outcome.given or outcome.renewed or outcome.ended):
-            return
-        unit.refreshing.add(target.user_id)
-        if not (outcome.given or outcome.ended):
-            return
-        name = change_log.user_target(user.user_name)
-        unit.changes += values_change(name, "roles", outcome.ended, outcome.given)
-        await accounts.update(unit.connection, target, {})
-        facts: dict[str, Any] = {
-            "givenRoles": outcome.given or None,
-            "takenRoles": outcome.ended or None,
-        }
-        await self._notices.tell(unit.connection, target.user_id, "roles_changed", "administrator", facts)
+    async def _changed(self, unit: UnitOfWork, outcomes: Mapping[int, Outcome]) -> None:
+        """Tell the log and the users, and have older tokens refreshed, which carry the end of a role too."""
+        alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = {}
+        for user_id, outcome in outcomes.items():
+            if outcome.given or outcome.ended:
+                key = tuple(outcome.given), tuple(outcome.ended)
+                alike.setdefault(key, []).append(user_id)
+            elif outcome.renewed:
+                unit.refreshing.add(user_id)
+        changed = [user_id for user_ids in alike.values() for user_id in user_ids]
+        unit.refreshing.update(changed)
+        names = await accounts.names(unit.connection, changed)
+        await accounts.raise_versions(unit.connection, changed)
+        for (given, ended), user_ids in alike.items():
+            for user_id in user_ids:
+                name = change_log.user_target(names[user_id])
+                unit.changes += values_change(name, "roles", ended, given)
+            facts: dict[str, Any] = {"givenRoles": [*given] or None, "takenRoles": [*ended] or None}
+            await self._notices.tell_each(unit.connection, user_ids, "roles_changed", "administrator", facts)
 
     async def _for_change(self, unit: UnitOfWork, name: str, match: Match) -> Directory | None:
         change_log.concerns(target_of(name))
@@ -357,15 +413,13 @@ async def _require_known(connection: Connection, ceiling: Collection[str]) -> No
 async def _require_good(
     unit: UnitOfWork, name: str, values: DirectoryValues, before: Directory | None
 ) -> None:
-    faults = []
     ids = await directories.role_ids(unit.connection, _roles_of(values))
-    for place, (_group, codes) in enumerate(values.mapping.items()):
-        for number, code in enumerate(codes):
-            if code not in ids:
-                faults.append((f"mapping[{place}].roles[{number}]", "There is no such role"))
-            elif lacking := await unit.check.beyond(unit.connection, values.ceiling, [ids[code]]):
-                fault = f"The role gives {lacking[0]}, which the ceiling does not have"
-                faults.append((f"mapping[{place}].roles[{number}]", fault))
+    faults = [
+        (f"mapping[{place}].roles[{number}]", fault)
+        for place, codes in enumerate(values.mapping.values())
+        for number, code in enumerate(codes)
+        if (fault := await _fault_of_role(unit, values, ids.get(code)))
+    ]
     if before is not None and before.kind != values.kind:
         faults.append(("kind", "can't be changed"))
     if (values.kind == "scim") != (values.client_id is not None):
@@ -376,6 +430,37 @@ async def _require_good(
         other = await directories.of_client(unit.connection, values.client_id)
         if other is not None and other.name != name:
             raise Conflict("The service account provisions for another directory", rule="unique")
+
+
+async def _fault_of_role(unit: UnitOfWork, values: DirectoryValues, role_id: int | None) -> str:
+    """Say why a directory may not give a role; "" if it may."""
+    if role_id is None:
+        return "There is no such role"
+    if values.kind == "scim" and (await roles.read(unit.connection, role_id)).max_duration:
+        return "The role lasts a limited time, and what provisions gives roles without an end"
+    if lacking := await unit.check.beyond(unit.connection, values.ceiling, [role_id]):
+        return f"The role gives {lacking[0]}, which the ceiling does not have"
+    return ""
+
+
+def _by_role(role: Role, source: str, until: datetime | None, since: datetime) -> Given | None:
+    """Return the assignment of a role by a directory, with an end of its own where the role asks for one.
+
+    None for a role that lasts a limited time where there is no end: nothing would renew it.
+    """
+    if role.max_duration is not None:
+        if until is None:
+            return None
+        until = min(until, since + timedelta(seconds=role.max_duration))
+    return Given(role.id, None, until, f"By the directory {source}", "directory", source)
+
+
+def _lasts(given: Given, now: datetime) -> bool:
+    return given.valid_until is None or given.valid_until > now
+
+
+def _unknown_user() -> NotFound:
+    return NotFound("The directory does not know this user")
 
 
 def _roles_of(values: DirectoryValues) -> set[str]:

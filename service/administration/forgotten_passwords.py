@@ -15,6 +15,7 @@ from service.authn.factors.challenges import LIFE, Challenge, Challenges
 from service.authn.factors.checking import FactorCheck
 from service.authn.factors.passkeys import challenge_of
 from service.authn.password_change import PasswordChange
+from service.authn.proving import ClosedPasswords
 from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid, LoginFailed, SecondFactorRequired
 from service.kernel.identity import Caller, Target, owner
@@ -47,6 +48,7 @@ class ForgottenPasswords:
         throttle: Throttle,
         challenges: Challenges,
         check: FactorCheck,
+        closed: ClosedPasswords,
     ) -> None:
         self._database = database
         self._delegation = delegation
@@ -56,6 +58,7 @@ class ForgottenPasswords:
         self._throttle = throttle
         self._challenges = challenges
         self._check = check
+        self._closed = closed
 
     async def request(self, user_name: str, address: str) -> None:
         """Note that a client at ``address`` asks for a link, whether or not there is such a user.
@@ -83,6 +86,8 @@ class ForgottenPasswords:
                 raise Conflict("Only who has a password can have forgotten it", rule="has_password")
             if user.status == "disabled" or user.ban is not None:
                 raise Conflict("The user is disabled or banned", rule="kept_out")
+            if await self._closed.includes(connection, user_id):
+                raise Conflict("The user signs in with a provider alone", rule="has_password")
             if user.email is None or user.recovery_email is None:
                 raise Conflict("The user has confirmed no email address", rule="confirmed_address")
             await self._notices.tell(connection, user_id, "reset_asked", "administrator")
@@ -140,6 +145,8 @@ class ForgottenPasswords:
             known = await accounts.credentials_of(connection, spent.user_id)
             if known is None or (known.second_factor and not proved):
                 raise Conflict("The account was changed meanwhile", rule="changed_meanwhile")
+            if await self._closed.includes(connection, known.user_id):
+                raise LinkInvalid  # it was mailed before
             return owner(spent.user_id)
 
         await self._passwords.by_link(password, find, spend, prove, "link")
@@ -168,11 +175,13 @@ class ForgottenPasswords:
         await attempt.succeeded()
 
 
-async def answer_requests(database: Database, links: AccountLinks, notices: Notices) -> str:
+async def answer_requests(
+    database: Database, links: AccountLinks, notices: Notices, closed: ClosedPasswords
+) -> str:
     """Mail a link to each user who has asked for one, and may have it; return how many were mailed.
 
-    A name that no user has, or one who is disabled, banned or invited, a service account, or without a
-    confirmed address, is forgotten. Raises Unavailable.
+    A name that no user has, or one who is disabled, banned or invited, a service account, without a confirmed
+    address, or whose password is ``closed``, is forgotten. Raises Unavailable.
     """
     mailed = 0
     while True:
@@ -182,6 +191,8 @@ async def answer_requests(database: Database, links: AccountLinks, notices: Noti
                 return f"{mailed} links mailed"
             known = await accounts.recoverable(connection, requests[0].user_name_key)
             if known is None or await account_tokens.made_within(connection, _PURPOSE, known.user_id, PAUSE):
+                continue
+            if await closed.includes(connection, known.user_id):
                 continue
             await notices.tell(connection, known.user_id, "reset_asked", client_ip=requests[0].client_ip)
             await links.mail(connection, _PURPOSE, known.user_id, known.user_name, known.email)

@@ -15,6 +15,7 @@ from service.audit.chain.maintenance import Upkeep, retention
 from service.audit.chain.verification import verify_again
 from service.authn.factors.resealing import seal_anew
 from service.authn.factors.sealing import FactorKeys
+from service.authn.proving import ClosedPasswords
 from service.files.object_store import ObjectStore, object_store
 from service.files.orphan_cleanup import LONGEST, OrphanCleanup
 from service.jobs.housekeeping import (
@@ -35,6 +36,7 @@ from service.records import (
     access_requests,
     account_tokens,
     assignment_ends,
+    directories,
     openings,
     restore_epochs,
     reviews,
@@ -104,6 +106,11 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
 
         return await settle(database, settings, notices_of(settings))
 
+    async def give_roles_anew(database: Database) -> str:
+        from service.administration import directory_members  # noqa: PLC0415 - it imports Casbin
+
+        return await directory_members.give_roles_anew(database, settings, notices_of(settings))
+
     async def close_reviews(database: Database) -> str:
         from service.administration.review_closing import close_due  # noqa: PLC0415 - it imports Casbin
 
@@ -136,7 +143,12 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
         Job(
             "password-resets",
             "Mail links to users who have forgotten their password",
-            partial(answer_requests, links=links, notices=notices_of(settings)),
+            partial(
+                answer_requests,
+                links=links,
+                notices=notices_of(settings),
+                closed=ClosedPasswords(settings.oidc),
+            ),
             5.0 if links.by_mail else _HOUR,
             retry=60.0,
             pending=account_tokens.is_asked,
@@ -180,6 +192,14 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             settle_dormant,
             _DAY if settings.auth.dormant_days else None,
             retry=_HOUR,
+        ),
+        Job(
+            "directory-members",
+            "Give the members of directories the roles of a mapping that was changed",
+            give_roles_anew,
+            5.0,
+            retry=60.0,
+            pending=directories.some_wait,
         ),
         Job("old-uses", "Delete the use of permissions after 25 months", forget_uses, _DAY),
         Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),

@@ -68,7 +68,7 @@ async def settle(
         else:
             shortened[item.assignment_id] = end
             changed.setdefault(item.user_id, []).append(item.role_code)
-    await assignments.revoke_reviewed(connection, revoked, at, by)
+    await assignments.revoke_all(connection, revoked, at, by)
     await assignments.shorten_reviewed(connection, shortened)
     if settled.users:
         await accounts.raise_versions(connection, settled.users)

@@ -14,7 +14,7 @@ from service.kernel.origin import values_change
 from service.kernel.scim.attributes import id_of
 from service.kernel.write import Write
 from service.records import scim
-from service.records.database.transactions import Connection
+from service.records.database.transactions import Connection, Database
 from service.records.directories import Directory
 from service.records.scim import Group
 
@@ -30,6 +30,11 @@ class SentGroup:
     external_id: str | None = None
     members: frozenset[str] = frozenset()
 
+    def is_stored(self, stored: Group) -> bool:
+        """Tell whether nothing is to be written."""
+        names = (self.display_name, self.external_id) == (stored.display_name, stored.external_id)
+        return names and self.members == {str(user_id) for user_id, _ in stored.members}
+
 
 Change = Callable[[Group], SentGroup]
 """Returns what is to become of a stored group; what it raises rolls the change back."""
@@ -40,7 +45,8 @@ Match = Callable[[Group], None]
 class ScimGroups:
     """Provisions groups. All raise ``Conflict`` as ``source_of`` does, and what units of rights raise."""
 
-    def __init__(self, units: RightsUnits, sources: Directories) -> None:
+    def __init__(self, database: Database, units: RightsUnits, sources: Directories) -> None:
+        self._database = database
         self._units = units
         self._sources = sources
 
@@ -62,17 +68,22 @@ class ScimGroups:
 
         Who loses the group loses its roles. Raises ``NotFound``, and what ``create`` raises.
         """
+        async with self._database.snapshot() as connection:
+            before = await _read(connection, await source_of(connection, write.caller), group_id)
+        match(before)
+        sent = change(before)
+        if sent.is_stored(before):
+            return before  # without a lock: a directory sends again what it has sent
         async with self._units.of_rights(write, within=WITHIN) as unit:
             source = await source_of(unit.connection, write.caller)
-            before = await _read(unit.connection, source, group_id)
-            match(before)
-            sent = change(before)
+            stored = await _read(unit.connection, source, group_id)
+            if stored != before:
+                match(stored)
+                before, sent = stored, change(stored)
             had = {user_id for user_id, _ in before.members}
-            members = await _members(unit.connection, source, sent.members)
+            members = await _members(unit.connection, source, sent.members, had)
             added, removed = members - had, had - members
             renamed = sent.display_name != before.display_name
-            if not (renamed or added or removed or sent.external_id != before.external_id):
-                return before
             if renamed:
                 await _require_free(unit.connection, source, sent.display_name, group_id)
                 names = [before.display_name], [sent.display_name]
@@ -99,10 +110,9 @@ class ScimGroups:
         self, unit: UnitOfWork, source: Directory, names: Collection[str], user_ids: Collection[int]
     ) -> None:
         """Let the users have the roles of their groups, where one of ``names`` gives any."""
-        if any(source.mapping.get(name) for name in names):
-            for user_id in sorted(user_ids):
-                groups = await scim.groups_of(unit.connection, user_id)
-                await self._sources.follow(unit, source.name, user_id, groups)
+        if user_ids and any(source.mapping.get(name) for name in names):
+            groups = await scim.groups_of(unit.connection, user_ids)
+            await self._sources.follow(unit, source.name, groups)
 
 
 def _tell(
@@ -118,13 +128,20 @@ async def _require_free(connection: Connection, source: Directory, name: str, bu
         raise Conflict("The directory has a group of that name", rule="unique", field="displayName")
 
 
-async def _members(connection: Connection, source: Directory, sent: Collection[str]) -> set[int]:
-    """Return the ids of the members, if all of them are users of the directory; ValidationFailed else."""
+async def _members(
+    connection: Connection, source: Directory, sent: Collection[str], had: Collection[int] = ()
+) -> set[int]:
+    """Return the ids of the members, if all are users of the directory, as those it had are.
+
+    ValidationFailed else, and for more than ``MOST_MEMBERS``.
+    """
+    if len(sent) > scim.MOST_MEMBERS:
+        raise ValidationFailed(("members", f"A group has at most {scim.MOST_MEMBERS} members"))
     ids = {number for each in sent if (number := id_of(each)) is not None}
-    known = await scim.known_users(connection, source.name, ids) if ids else set()
-    if len(known) != len(sent):
+    new = ids.difference(had)
+    if len(ids) != len(sent) or (new and new != await scim.known_users(connection, source.name, new)):
         raise ValidationFailed(("members", "There is a member that is no user of the directory"))
-    return known
+    return ids
 
 
 async def _read(connection: Connection, source: Directory, group_id: int) -> Group:

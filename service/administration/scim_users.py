@@ -23,7 +23,7 @@ from service.kernel.origin import field_changes
 from service.kernel.text import MAX_NAME_LENGTH, seen
 from service.kernel.write import Write
 from service.records import directories, scim, user_list
-from service.records.database.transactions import Connection
+from service.records.database.transactions import Connection, Database
 from service.records.directories import Directory
 from service.records.scim import Known, ProvisionedUser
 from service.records.user_list import User, UserValues
@@ -52,6 +52,12 @@ class SentUser(Known):
         nick_name = nick_name[:MAX_NAME_LENGTH].strip()
         return {"user_name": self.user_name, "nick_name": nick_name, "email": self.email}
 
+    def is_stored(self, stored: ProvisionedUser) -> bool:
+        """Tell whether nothing is to be written."""
+        values = {**self.values, "status": "enabled" if self.active else "disabled"}
+        same = all(getattr(stored, name) == value for name, value in values.items())
+        return same and _known(stored) == self.known
+
 
 Change = Callable[[ProvisionedUser], SentUser]
 """Returns what is to become of a stored user; what it raises rolls the change back."""
@@ -72,7 +78,10 @@ async def source_of(connection: Connection, caller: Caller) -> Directory:
 class ScimUsers:
     """Provisions users. All raise ``Conflict`` as ``source_of`` does, and what units of rights raise."""
 
-    def __init__(self, units: RightsUnits, accounts: Accounts, sources: Directories) -> None:
+    def __init__(
+        self, database: Database, units: RightsUnits, accounts: Accounts, sources: Directories
+    ) -> None:
+        self._database = database
         self._units = units
         self._accounts = accounts
         self._sources = sources
@@ -103,10 +112,15 @@ class ScimUsers:
         Raises ``NotFound``, ``ValidationFailed``, ``PermissionDenied`` for a user above the ceiling who is
         not disabled by it, and ``Conflict``, also where no administrator would remain.
         """
+        before = await scim.own_user(self._database, write.caller.user_id, user_id)
+        if before is not None:
+            change_log.concerns(change_log.user_target(before.user_name))
+            match(before)
+            if change(before).is_stored(before):
+                return before  # without a lock: a directory sends again what it has sent
         async with self._units.of_rights(write) as unit:
             source = await source_of(unit.connection, write.caller)
             stored = await _read(unit.connection, source, user_id)
-            change_log.concerns(change_log.user_target(stored.user_name))
             match(stored)
             await self._edit(unit, source, user_id, change(stored), stored)
             return await _read(unit.connection, source, user_id)
@@ -119,7 +133,7 @@ class ScimUsers:
             match(stored)
             await self._sources.deprovision(unit, source.name, user_id)
             await scim.forget_user(unit.connection, user_id)
-            await self._sources.follow(unit, source.name, user_id, ())
+            await self._sources.follow(unit, source.name, {user_id: ()})
 
     async def _edit(
         self,

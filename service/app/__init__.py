@@ -47,7 +47,10 @@ def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -
         folders=routes.folders,
         tracing=container.node.tracing,
         refused_reads=container.trail.journal.refused_reads,
-        methods=StepUpMethods(container.sign_in.second_factors.check),
+        methods=StepUpMethods(
+            container.sign_in.second_factors.check,
+            partial(container.sign_in.closed_passwords.includes, container.stores.database),
+        ),
         requestable=container.requestable,
     )
 

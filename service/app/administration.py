@@ -20,12 +20,15 @@ from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.administration.own_factors import OwnFactors
 from service.administration.policy_restore import PolicyRestore
+from service.administration.provider_accounts import Handover, ProviderAccounts
+from service.administration.provider_logout import ProviderLogout
 from service.administration.provider_sign_in import ProviderSignIn
 from service.administration.review_closing import Closing
 from service.administration.reviews import Reviews
 from service.administration.role_import import RoleImport
 from service.administration.scim_groups import ScimGroups
 from service.administration.scim_users import ScimUsers
+from service.administration.sign_in_origins import SignInOrigins
 from service.administration.unit_of_work import RightsUnits, UnitsOfWork
 from service.administration.user_import import UserImport
 from service.app.audit_trail import Trail
@@ -58,11 +61,14 @@ class Administration:
     own_factors: OwnFactors
     factor_reset: FactorReset
     password_reset: PasswordReset
+    handover: Handover
+    provider_logout: ProviderLogout
     provider_sign_in: ProviderSignIn
     reviews: Reviews
     scim_groups: ScimGroups
     scim_users: ScimUsers
     session_ending: SessionEnding
+    sign_in_origins: SignInOrigins
     user_import: UserImport
     roles: Changes
     role_import: RoleImport
@@ -114,6 +120,7 @@ def make(
     )
     now = stores.sessions.synchronized.now
     directories = Directories(units, accounts, revocations, notices, now)
+    providers = providers_of(settings, now)
     requests = AccessRequests(units, stores.sessions.synchronized.now, notices, policy.live.invariants)
     closing = Closing(
         database,
@@ -143,6 +150,7 @@ def make(
             throttle=sign_in.throttle,
             challenges=second.challenges,
             check=second.check,
+            closed=sign_in.closed_passwords,
         ),
         invitations=Invitations(
             database=database,
@@ -164,24 +172,41 @@ def make(
         ),
         factor_reset=FactorReset(database, delegation, revocations, notices, trail.logins),
         password_reset=PasswordReset(delegation, sign_in.password_change),
+        handover=Handover(units, notices, {name: each.settings.issuer for name, each in providers.items()}),
+        provider_logout=ProviderLogout(providers, database, stores.sessions, trail.logins),
         provider_sign_in=ProviderSignIn(
             settings.oidc,
-            providers_of(settings, now),
+            providers,
             database=database,
             store=stores.sessions,
             logins=sign_in.logins,
             delegation=delegation,
-            units=RightsUnits(
-                database, SignInDelegation(policy.live, stores.sessions.synchronized.instant), revocations
+            accounts=ProviderAccounts(
+                settings.oidc.roles_timeout,
+                database=database,
+                store=stores.sessions,
+                units=RightsUnits(
+                    database, SignInDelegation(policy.live, stores.sessions.synchronized.instant), revocations
+                ),
+                directories=directories,
+                notices=notices,
             ),
+            console=settings.console.enabled,
+        ),
+        reviews=Reviews(units, policy.live, notices, closing, stores.sessions.synchronized.now),
+        scim_groups=ScimGroups(database, units, directories),
+        scim_users=ScimUsers(database, units, accounts, directories),
+        session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),
+        sign_in_origins=SignInOrigins(
+            providers={each.name: each for each in settings.oidc.providers},
+            passkeys=second.party is not None,
+            database=database,
+            store=stores.sessions,
+            units=units,
             directories=directories,
             notices=notices,
             log=trail.logins,
         ),
-        reviews=Reviews(units, policy.live, notices, closing, stores.sessions.synchronized.now),
-        scim_groups=ScimGroups(units, directories),
-        scim_users=ScimUsers(units, accounts, directories),
-        session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),
         user_import=UserImport(
             database,
             delegation,

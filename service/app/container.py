@@ -22,6 +22,7 @@ from service.authz.publishing.shipped import Shipped
 from service.authz.review.requestable import RequestableRoles
 from service.endpoints.access_profile import AccessProfile
 from service.evaluation.answers import Answers, Evaluator
+from service.evaluation.following import Hub
 from service.evaluation.questions import Subjects
 from service.evaluation.requestable_denials import RequestableDenials
 from service.evaluation.search import Search
@@ -61,7 +62,18 @@ class Container:
             settings, self.stores, self.policy, self.trail, self.sign_in, notices=notices, outbox=self.outbox
         )
         self.files = files.make(settings, self.stores)
-        self.node = node.make(settings, self.stores, self.policy, self.trail, worker=worker, slot=slot)
+        revisions = PublishedRevisions(self.policy.live, reader_of(self.stores.database))
+        self.hub = Hub(
+            self.stores.database,
+            self.stores.sessions,
+            revisions,
+            self.sign_in.tokens,
+            settings.auth,
+            patience=settings.policy.await_followers,
+        )
+        self.node = node.make(
+            settings, self.stores, self.policy, self.trail, self.hub, worker=worker, slot=slot
+        )
         subjects = Subjects(self.sign_in.current_rights, self.sign_in.authenticator)
         now = self.stores.sessions.synchronized.now
         self.answers = Answers(now)
@@ -69,14 +81,14 @@ class Container:
         self.requestable = RequestableRoles(self.stores.database)
         self.access_profile = self._access_profile(now) if settings.policy.request_profile else None
         self.uses = PermissionUses(self.stores.database, now, self.policy.live.remapped)
-        self.use_notes = UseNotes(self.uses, self.answers)
+        self.use_notes = UseNotes(self.uses)
         self.search = Search(self.stores.database, subjects, self.policy.concurrency, now)
         self.cross_origin = CrossOrigin(settings.server.cors_origins, settings.auth.token_name)
         self.guard = AuthorizationGuard(
             _token_of_requests(settings.auth, self.sign_in.cookies),
             self.sign_in.authenticator,
             self.policy.live,
-            PublishedRevisions(self.policy.live, reader_of(self.stores.database)),
+            revisions,
             self.stores.sessions.synchronized.now,
         )
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final, get_args
 
 from service.errors import Unavailable
+from service.evaluation.following import FollowerFacts, Hub
 from service.jobs.runner import Job
 from service.kernel.metrics import Sample, counted
 from service.keyspace import LogQueue, SessionStore
@@ -45,7 +46,7 @@ class InDatabase:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Installation:
-    """Asks database and session store.
+    """Asks database and session store; ``hub`` knows who follows it.
 
     ``limit`` is the most bytes of log entries that may wait, ``backup_days`` how old a backup may be,
     0: of any age.
@@ -53,6 +54,7 @@ class Installation:
 
     database: Database
     store: SessionStore
+    hub: Hub
     all_jobs: Collection[Job]
     _: KW_ONLY
     limit: int
@@ -89,8 +91,11 @@ class Installation:
 
     async def _of_store(self) -> list[Sample]:
         async with asyncio.timeout(WITHIN):
-            sessions, queue = await asyncio.gather(self.store.online.count(), self.store.log.queue())
-        return list(samples_of_store(sessions, queue, self.limit))
+            sessions, queue, followers = await asyncio.gather(
+                self.store.online.count(), self.store.log.queue(), self.hub.followers()
+            )
+        of_followers = samples_of_followers(followers, self.hub.now())
+        return [*samples_of_store(sessions, queue, self.limit), *of_followers]
 
 
 def samples_of_database(facts: InDatabase) -> Iterator[Sample]:
@@ -151,3 +156,12 @@ def samples_of_store(sessions: int, queue: LogQueue, limit: int) -> Iterator[Sam
     yield Sample("portcullis_log_queue_bytes", queue.size, {})
     yield Sample("portcullis_log_queue_limit_bytes", limit, {})
     yield Sample("portcullis_log_queue_oldest_seconds", queue.oldest, {})
+
+
+def samples_of_followers(followers: Collection[FollowerFacts], now: float) -> Iterator[Sample]:
+    """Yield the samples of those that follow; ``now`` is the time by which their leases are told."""
+    living = [each.revision for each in followers if now < each.seen + each.lease]
+    yield Sample("portcullis_followers", len(living), {})
+    yield Sample("portcullis_followers_lapsed", len(followers) - len(living), {})
+    if revisions := list(filter(None, living)):  # one that has just begun has none yet
+        yield Sample("portcullis_followers_lowest_revision", min(revisions), {})

@@ -12,6 +12,7 @@ from service.app.policy import PolicyParts
 from service.app.readiness import EnvironmentChecks, readiness
 from service.app.stores import Stores
 from service.authn.factors.sealing import FactorKeys
+from service.evaluation.following import Hub
 from service.jobs.scheduler import Scheduler
 from service.mail.sending import Sending
 from service.settings import Settings
@@ -43,7 +44,14 @@ class Node:
 
 
 def make(
-    settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, *, worker: str, slot: Slot | None
+    settings: Settings,
+    stores: Stores,
+    policy: PolicyParts,
+    trail: Trail,
+    hub: Hub,
+    *,
+    worker: str,
+    slot: Slot | None,
 ) -> Node:
     """Return what watches the worker with that name; ``slot`` is its place in the node."""
     sending = Sending(settings, FactorKeys.of(settings.auth))
@@ -58,6 +66,7 @@ def make(
         installation=Installation(
             stores.database,
             stores.sessions,
+            hub,
             scheduler.jobs,
             limit=settings.oplog.stream_limit,
             backup_days=settings.database.backup_days,

@@ -17,6 +17,7 @@ from service.diagnosis.latest import LatestFindings
 from service.endpoints import (
     access_configuration,
     access_evaluation,
+    access_follow,
     access_forward,
     access_profile,
     access_requests,
@@ -35,6 +36,7 @@ from service.endpoints import (
     notices,
     oauth,
     operation_log,
+    origins,
     policy,
     policy_explain,
     policy_matrix,
@@ -43,6 +45,8 @@ from service.endpoints import (
     policy_what_if,
     policy_who_may,
     profile,
+    provider_links,
+    provider_logout,
     provider_sign_in,
     request_rules,
     resources,
@@ -123,6 +127,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         policy.acknowledged.by,
         dry_runs.impact_of,
         container.cross_origin,
+        followed=container.hub.followed if container.settings.policy.await_followers else None,
         idempotent_writes=container.administration.idempotent_writes,
     )
     for add in (
@@ -158,6 +163,7 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
         refresh = tokens.Refresh(parts.refresh, parts.throttle)
     routes.add("/api/auth/refresh", refresh)
     routes.add("/api/auth/login/second-factor", second_factor.LoginSecondFactor(parts.logins, cookies))
+    routes.add("/api/auth/login/second-factor/options", second_factor.LoginSecondFactorOptions(parts.logins))
     routes.add("/api/auth/login/passkey/options", second_factor.LoginPasskeyOptions(parts.logins))
     routes.add("/api/auth/login/passkey", second_factor.LoginPasskey(parts.logins, cookies))
     routes.add("/api/auth/step-up/options", second_factor.OwnStepUpOptions(parts.step_up))
@@ -172,13 +178,17 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
     routes.add("/api/auth/oidc/{provider}/start", provider_sign_in.SignInStart(providers, cookies))
     routes.add("/api/auth/oidc/{provider}/callback", provider_sign_in.SignInCallback(providers, cookies))
     routes.add("/api/auth/oidc/token", provider_sign_in.SignInToken(providers, cookies))
-    routes.add("/api/auth/oidc/{provider}/link", provider_sign_in.AccountLink(providers, cookies))
-    routes.add("/api/auth/oidc/{provider}/step-up", provider_sign_in.StepUpAtProvider(providers, cookies))
-    routes.add("/api/auth/oidc/{provider}/backchannel-logout", provider_sign_in.BackChannelLogout(providers))
-    public_url = container.settings.server.public_url
+    routes.add("/api/auth/oidc/{provider}/link", provider_links.AccountLink(providers, cookies))
+    routes.add("/api/auth/oidc/{provider}/step-up", provider_links.StepUpAtProvider(providers, cookies))
+    routes.add(
+        "/api/auth/oidc/{provider}/accounts",
+        provider_links.AccountHandover(container.administration.handover),
+    )
+    logout, public_url = container.administration.provider_logout, container.settings.server.public_url
+    routes.add("/api/auth/oidc/{provider}/backchannel-logout", provider_logout.BackChannelLogout(logout))
     routes.add(
         "/api/auth/oidc/logout",
-        provider_sign_in.LogoutAtProvider(providers, parts.sessions, cookies, public_url),
+        provider_logout.LogoutAtProvider(logout, parts.sessions, cookies, public_url),
     )
     exchange = ClientCredentials(parts.key_callers, parts.tokens, auth.client_timeout)
     routes.add("/oauth/token", oauth.Token(exchange))
@@ -218,6 +228,7 @@ def _add_policy(routes: Routes, container: Container) -> None:
     routes.add("/api/policy/matrix", policy_matrix.RoleMatrix(*asked))
     routes.add("/api/policy/unused", policy_unused.UnusedOfPolicy(*asked, container.settings.policy))
     routes.add("/api/policy/permission-map", policy.PermissionBits(parts.live))
+    routes.add("/api/policy/followers", access_follow.Followers(container.hub))
     routes.add("/api/policy/openings", policy_who_may.Openings(parts.live, parts.concurrency))
 
 
@@ -312,6 +323,10 @@ def _add_own_account(routes: Routes, container: Container) -> None:
     routes.add("/api/user/profile/factors/passkey", factors.Passkeys(own))
     routes.add("/api/user/profile/factors/passkey/options", factors.PasskeyCreation(own))
     routes.add("/api/user/profile/factors/recovery-codes", factors.OwnRecoveryCodes(own))
+    routes.add("/api/user/profile/origins", origins.OwnOrigins(container.administration.sign_in_origins))
+    routes.add(
+        "/api/user/profile/origins/{source}", origins.OneOwnOrigin(container.administration.sign_in_origins)
+    )
 
 
 def _add_users(routes: Routes, container: Container) -> None:
@@ -343,6 +358,8 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user/{id}/roles", assignments.UserRoles(*assigned))
     routes.add("/api/user/{id}/roles/{assignment_id}", assignments.OneUserRole(*assigned))
     routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))
+    routes.add("/api/user/{id}/origins", origins.OriginsOfUser(changes.sign_in_origins))
+    routes.add("/api/user/{id}/origins/{source}", origins.OneUserOrigin(changes.sign_in_origins))
     routes.add("/api/user/{id}/keys", api_keys.UserKeys(changes.api_keys))
     routes.add("/api/user/{id}/keys/{key_id}", api_keys.OneUserKey(changes.api_keys))
 
@@ -355,15 +372,19 @@ def _add_directories(routes: Routes, container: Container) -> None:
 
 def _add_scim(routes: Routes, container: Container) -> None:
     database, changes = container.stores.database, container.administration
-    user, group = (database, changes.scim_users), (database, changes.scim_groups)
-    routes.add("/scim/v2/ServiceProviderConfig", scim.ServiceProviderConfig())
-    routes.add("/scim/v2/Schemas", scim.ListOfSchemas())
-    routes.add("/scim/v2/Schemas/{uri}", scim.OneSchema())
-    routes.add("/scim/v2/ResourceTypes", scim.ListOfResourceTypes())
-    routes.add("/scim/v2/ResourceTypes/{name}", scim.OneResourceType())
+    public_url = container.settings.server.public_url
+    user, group = (database, changes.scim_users, public_url), (database, changes.scim_groups, public_url)
+    routes.add("/scim/v2/ServiceProviderConfig", scim.ServiceProviderConfig(public_url))
+    routes.add("/scim/v2/Schemas", scim.ListOfSchemas(public_url))
+    routes.add("/scim/v2/Schemas/{uri}", scim.OneSchema(public_url))
+    routes.add("/scim/v2/ResourceTypes", scim.ListOfResourceTypes(public_url))
+    routes.add("/scim/v2/ResourceTypes/{name}", scim.OneResourceType(public_url))
+    routes.add("/scim/v2/.search", scim_groups.SearchInScim(*group))
     routes.add("/scim/v2/Users", scim_users.ListOfScimUsers(*user))
+    routes.add("/scim/v2/Users/.search", scim_users.SearchForScimUsers(*user))
     routes.add("/scim/v2/Users/{id}", scim_users.OneScimUser(*user))
     routes.add("/scim/v2/Groups", scim_groups.ListOfScimGroups(*group))
+    routes.add("/scim/v2/Groups/.search", scim_groups.SearchForScimGroups(*group))
     routes.add("/scim/v2/Groups/{id}", scim_groups.OneScimGroup(*group))
 
 
@@ -418,6 +439,7 @@ def _add_access(routes: Routes, container: Container) -> None:
     routes.add(f"{access_profile.PATH}/{{id}}/cancel", access_tasks.CancelledAccessTask(profile))
     routes.add("/access/v1/evaluation", access_evaluation.AccessEvaluation(*asked))
     routes.add("/access/v1/evaluations", access_evaluation.AccessEvaluations(*asked))
+    routes.add("/access/v1/follow", access_follow.Follow(container.hub))
     routes.add("/access/v1/search/subject", access_search.AccessSubjects(container.search))
     routes.add("/access/v1/search/resource", access_search.AccessResources(container.search))
     routes.add("/access/v1/search/action", access_search.AccessActions(container.search))
@@ -458,6 +480,8 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
         about["guide"] = GUIDE
     if party := RelyingParty.of(container.settings.server.public_url):
         about["passkeys"] = party.origin
+    if container.settings.oidc.providers:
+        about["providers"] = "some"
     if container.outbox.enabled:
         about["mail"] = "sent"
     add_console(routes, enabled=console, token=token, about=about)

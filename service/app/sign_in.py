@@ -1,8 +1,7 @@
 """Authentication in a worker: who sends a request, and how somebody comes to be known."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
@@ -22,7 +21,7 @@ from service.authn.opening import SessionOpening
 from service.authn.password_change import PasswordChange
 from service.authn.password_rules import InitialPasswords, PasswordRules
 from service.authn.passwords import Passwords
-from service.authn.proving import password_is_closed
+from service.authn.proving import ClosedPasswords
 from service.authn.refresh import Refresh
 from service.authn.revocations import Revocations
 from service.authn.sessions import Sessions
@@ -30,7 +29,6 @@ from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
 from service.mail.notices import Notices
-from service.records.database.transactions import Database
 from service.settings import Settings
 from service.web.messages.cookies import Cookies
 
@@ -62,6 +60,7 @@ class SignIn:
     """What makes, checks and ends tokens and sessions."""
 
     passwords: Passwords
+    closed_passwords: ClosedPasswords
     password_rules: PasswordRules
     password_change: PasswordChange
     tokens: Tokens
@@ -79,12 +78,6 @@ class SignIn:
     assertions: Assertions
 
 
-def _closed_passwords(settings: Settings, database: Database) -> Callable[[int], Awaitable[bool]] | None:
-    """Return what tells whose password opens no session; None where every password does."""
-    closed = frozenset(each.name for each in settings.oidc.providers if not each.allow_password)
-    return partial(password_is_closed, database, closed) if closed else None
-
-
 def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, notices: Notices) -> SignIn:
     """Return what authenticates the requests of the worker."""
     auth = settings.auth
@@ -93,6 +86,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
     log = trail.logins
     now = store.synchronized.now
     passwords, rules = Passwords(settings.password), PasswordRules(settings.password)
+    closed = ClosedPasswords(settings.oidc)
     throttle = Throttle(settings.throttle, store.counters)
     second = _second_factors(settings, stores, notices)
     tokens = Tokens(auth, now, policy.live.restore_epoch)
@@ -103,6 +97,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
     refresh = Refresh(database, store, tokens, pairs, log)
     return SignIn(
         passwords=passwords,
+        closed_passwords=closed,
         password_rules=rules,
         password_change=PasswordChange(
             database=database,
@@ -125,7 +120,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
             log,
             initial=initial,
             notices=notices,
-            closed_to=_closed_passwords(settings, database),
+            closed=closed,
         ),
         second_factors=second,
         step_up=StepUp(
@@ -136,6 +131,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
             throttle=throttle,
             refresh=refresh,
             log=log,
+            closed=closed,
         ),
         refresh=refresh,
         sessions=Sessions(store, log),

@@ -68,8 +68,7 @@ def _stores(stores: Stores) -> Iterator[Sample]:
         yield Sample("portcullis_database_connections_limit", usage.pool.size, labels)
         yield Sample("portcullis_database_calls_waiting", usage.pool.waiting, labels)
         yield from usage.calls.samples("portcullis_database_call_duration_seconds", labels)
-    for call, pipeline in stores.sessions.pipelines.items():
-        labels = {"call": call}
+    for labels, pipeline in stores.sessions.calls():
         yield Sample("portcullis_session_store_failures_total", pipeline.failures, labels)
         yield from pipeline.durations.samples("portcullis_session_store_call_duration_seconds", labels)
     for (call, outcome), count in stores.objects.calls.items():

@@ -40,11 +40,16 @@ class Counts(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Entries sent together; ``number`` increases with each bundle of a worker."""
+    """Entries sent together; ``number`` increases with each bundle of a worker.
+
+    ``dropped`` are the entries dropped since the bundle before. It stays as the bundle was made: the stream
+    may have taken a bundle that is sent again, and passes over all that is told with it.
+    """
 
     number: int
     content: bytes
     count: int
+    dropped: int
     size: int
 
 
@@ -62,6 +67,7 @@ class Collector:
         self._logins: list[bytes] = []
         self._bundle: Bundle | None = None
         self._number = 0
+        self._dropped_told = 0
         self._say_again = 0.0
         self.counts = Counts()
         self.waiting = 0
@@ -84,7 +90,9 @@ class Collector:
             content = b'{"operations":[%b],"logins":[%b]}' % (b",".join(operations), b",".join(logins))
             self._number += 1
             size = sum(map(len, operations)) + sum(map(len, logins))
-            self._bundle = Bundle(self._number, content, len(operations) + len(logins), size)
+            dropped = self.counts.dropped - self._dropped_told
+            self._dropped_told = self.counts.dropped
+            self._bundle = Bundle(self._number, content, len(operations) + len(logins), dropped, size)
         return self._bundle
 
     def handed_on(self) -> None:

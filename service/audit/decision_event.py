@@ -30,9 +30,9 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     secret, and None if only the route is told. ``dry_run`` says that it asked only what it would change.
     ``grants`` and ``edits`` are what was asked about the caller after the request was admitted, and
     ``objects`` other questions, of layer and object; each of the codes of the token and of ``stored_codes``,
-    those in the database, if they differ; ``grants`` of ``ceiling`` alone, what a directory may hand out,
-    where it has assigned roles. ``time`` is RFC 3339; ``trace_id`` is that of the request's trace,
-    "" without tracing.
+    those in the database, if they differ; of these alone where somebody signs in, who has sent no token.
+    ``grants`` are of ``ceiling`` alone, what a directory may hand out, where it has assigned roles. ``time``
+    is RFC 3339; ``trace_id`` is that of the request's trace, "" without tracing.
     """
 
     time: str
@@ -64,6 +64,18 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     ceiling: frozenset[str] | None = None
 
 
+class AskedRoute(Struct, frozen=True, array_like=True):
+    """A request that was asked about: to which service, its method, and its path or template.
+
+    ``satisfied`` are the words about authentication that the subject satisfied; None for nobody.
+    """
+
+    service: str
+    method: str
+    path: str
+    satisfied: frozenset[str] | None
+
+
 class EvaluationEvent(
     Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event", tag="evaluation"
 ):
@@ -74,6 +86,7 @@ class EvaluationEvent(
     ``satisfied`` are the words about authentication that the subject satisfied, where these decided.
     ``layer``, ``object``, ``line``, ``code`` and ``required`` are of the deciding decision, whose id is
     ``decision``; "" if the enforcer was not asked. ``revision`` and ``own_digest`` are those of the policy.
+    ``asked`` is the request that a question about a registered route was about: it can be asked again.
     """
 
     time: str
@@ -95,6 +108,7 @@ class EvaluationEvent(
     line: str | None = None
     code: str | None = None
     required: tuple[str, ...] = ()
+    asked: AskedRoute | None = None
 
 
 Event = DecisionEvent | EvaluationEvent
@@ -126,6 +140,12 @@ def decoded(line: bytes) -> DecisionEvent | None:
         raise
     except RecursionError:
         raise ValueError("nested too deep") from None
+
+
+def answered_question(line: bytes) -> EvaluationEvent | None:
+    """Return the event of an answered question; None for any other line."""
+    event = event_in(line) if b'"event":"evaluation"' in line else None
+    return event if isinstance(event, EvaluationEvent) else None
 
 
 def event_in(line: bytes) -> Event | None:

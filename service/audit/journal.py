@@ -1,12 +1,14 @@
 """The journal of one worker: collector, sender, writer and maintenance of the logs.
 
-``enter`` is for commands.
+``enter`` is for commands and jobs.
 """
 
 import asyncio
 import secrets
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from time import perf_counter
 from typing import Any, Final
 
 import structlog
@@ -16,9 +18,11 @@ from service.audit.chain.maintenance import Upkeep, retention
 from service.audit.chain.writer import Writing
 from service.audit.collector import Collector, RefusedReads
 from service.audit.intents import OVERDUE, Recovery
+from service.audit.redaction import kept_changes
 from service.audit.stream_consumer import CLAIM_AFTER, Writer
 from service.errors import Unavailable
 from service.kernel.metrics import Health
+from service.kernel.origin import OPERATOR, FieldChange
 from service.keyspace import Batch, LogCounts, LogStream, SessionStore
 from service.records.database.transactions import Database
 from service.records.logs.events import OperationEvent
@@ -44,7 +48,6 @@ class Sender:
         self._worker = worker
         self._most_bytes = most_bytes
         self.sent = asyncio.Event()
-        self._dropped_sent = 0
         self.held_up = False
         """True if entries wait because the last attempt failed."""
 
@@ -60,19 +63,17 @@ class Sender:
         """Send all waiting entries; False if the stream did not take them."""
         try:
             while bundle := self._collector.bundle():
-                dropped = self._collector.counts.dropped
                 taken = await self._stream.add(
                     self._worker,
                     bundle.number,
                     bundle.content,
                     count=bundle.count,
-                    dropped=dropped - self._dropped_sent,
+                    dropped=bundle.dropped,
                     most_bytes=self._most_bytes,
                 )
                 if not taken:
                     return self._say("the stream is full: the database does not keep up")
                 self.sent.set()
-                self._dropped_sent = dropped
                 self._collector.handed_on()
         except Unavailable:
             return self._say("the session store is out of reach")
@@ -210,3 +211,33 @@ async def enter(settings: Settings, event: OperationEvent) -> None:
     finally:
         await store.close()
         await database.close()
+
+
+async def enter_changes(
+    settings: Settings,
+    changes: Sequence[FieldChange],
+    *,
+    module: str,
+    action: str,
+    url: str,
+    begun: float,
+    targets: Iterable[str] = (),
+) -> None:
+    """Write the entry of what a job has changed; ``begun`` is a time of ``perf_counter``, in seconds.
+
+    It is about ``targets``, and then about those of the changes.
+    """
+    event = OperationEvent(
+        module=module,
+        action=action,
+        kind="UPDATE",
+        method="JOB",
+        url=url,
+        status=200,
+        elapsed_ms=round((perf_counter() - begun) * 1000, 3),
+        user_name=OPERATOR,
+        targets=(*targets, *dict.fromkeys(change.target for change in changes)),
+        changes=kept_changes(changes),
+        change_count=len(changes),
+    )
+    await enter(settings, event)

@@ -26,6 +26,7 @@ _MARGIN = 60  # seconds by which clocks may differ
 class _Session(Struct):
     login_time: float
     sid: str = ""
+    last_refresh_time: float = 0.0
 
 
 _session = Decoder(_Session)
@@ -100,13 +101,13 @@ class Authenticator:
         """Return the caller of a verified token, unless it was revoked."""
         claims = verified.claims
         caller = verified.caller
-        keys = verified.keys
         if isinstance(claims, ClientClaims):
             return _by_key(await self._api_keys.of_token(claims), claims.exp)
         assert caller is not None  # noqa: S101 - an access token has one
-        assert keys is not None  # noqa: S101 - and these
         if not asks_store:
             return Authenticated(caller, 0, claims.exp)
+        if (keys := verified.keys) is None:
+            keys = verified.keys = self._store.session_keys(caller.login_id, caller.device)
         answer = await self._store.check_keys(keys)
         if verified.accepted is not None and answer == verified.answer:
             return verified.accepted
@@ -154,13 +155,16 @@ def _session_of(claims: AccessClaims, issued: int, stored: bytes | None) -> _Ses
     """Return the device session if a token, ``issued`` at these milliseconds, is of it; else None.
 
     The name tells it, whatever clocks have done. Sessions and tokens of version 0.2.0 have none: there the
-    time does.
+    time does. A node of that version makes tokens without the name when it refreshes a session of this one:
+    those of the last refresh are of it, until the next one.
     """
     if stored is None:
         return None
     try:
         session = _session.decode(stored)
-        belongs = claims.sid == session.sid and issued >= _milliseconds(session.login_time)
+        refreshed = not claims.sid and issued == _milliseconds(session.last_refresh_time)
+        named = claims.sid == session.sid or refreshed
+        belongs = named and issued >= _milliseconds(session.login_time)
     except (MsgspecError, OverflowError):
         return None
     return session if belongs else None

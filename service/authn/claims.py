@@ -13,7 +13,8 @@ from service.kernel.restore_epoch import FIRST
 Subject = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,18}\Z")]
 DeviceName = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}\Z")]
 SessionName = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
-RefreshId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{16,64}\Z")]
+# On a cluster it begins with the id of its user in braces: see ``keyspace.keys``.
+RefreshId = Annotated[str, Meta(pattern=r"^(?:\{[0-9]{1,19}\}\.)?[A-Za-z0-9_-]{16,64}\Z")]
 # A NumericDate (RFC 7519 §2), which excludes true and "1"; up to the year 9999.
 Moment = Annotated[float, Meta(gt=0, lt=253_402_300_800)]
 Method = Annotated[str, Meta(pattern=r"^[a-z0-9]{1,16}\Z")]

@@ -86,11 +86,9 @@ class CurrentRights:
         callers: dict[Who, Caller] = {}
         doubtful: dict[Who, _Entry] = {}
         for who in asked:
-            if (entry := self._entry(who)) is None:
-                continue
-            if all_rights is not None and entry.all_rights == all_rights:
-                callers[who] = entry.caller
-            else:
+            if (caller := self.remembered(who, all_rights)) is not None:
+                callers[who] = caller
+            elif (entry := self._entry(who)) is not None:
                 doubtful[who] = entry
         if doubtful:
             answers = await self._store.check_all_rights(
@@ -104,6 +102,14 @@ class CurrentRights:
             read = await asyncio.gather(*map(self._read, missing))
             callers.update((who, caller) for who, caller in zip(missing, read, strict=True) if caller)
         return callers
+
+    def remembered(self, who: Who, all_rights: bytes | None) -> Caller | None:
+        """Return a user whose rights are known to stand, without asking the store; None if they are not.
+
+        ``all_rights`` as in ``of``.
+        """
+        entry = self._entry(who) if all_rights is not None else None
+        return None if entry is None or entry.all_rights != all_rights else entry.caller
 
     async def finish(self) -> None:
         """End the reading that still runs, if one does."""

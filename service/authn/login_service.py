@@ -13,7 +13,7 @@ from service.authn.login_log import LoginLog, reason_of
 from service.authn.opening import Origin, SessionOpening
 from service.authn.password_rules import InitialPasswords
 from service.authn.passwords import Passwords
-from service.authn.proving import PasswordProof, Proof
+from service.authn.proving import ClosedPasswords, PasswordProof, Proof
 from service.authn.throttle import ACCOUNT, SECOND_FACTOR, Attempt, Throttle
 from service.authn.token_issuer import TokenPair
 from service.kernel.device import DERIVED, device_from
@@ -55,9 +55,8 @@ class LoginService:
         *,
         initial: InitialPasswords,
         notices: Notices,
-        closed_to: Callable[[int], Awaitable[bool]] | None = None,
+        closed: ClosedPasswords | None = None,
     ) -> None:
-        """``closed_to`` is that of ``PasswordProof``."""
         self._database = database
         self._passwords = passwords
         self._initial = initial
@@ -66,7 +65,7 @@ class LoginService:
         self._throttle = throttle
         self._entries = log
         self._notices = notices
-        self._closed_to = closed_to
+        self._closed = closed
         self.outcomes = Counter(dict.fromkeys([SUCCESS, *(refusal.code for refusal in _REFUSALS)], 0))
         """The logins that were tried: those that succeeded, and the others by the code of the refusal."""
 
@@ -87,7 +86,7 @@ class LoginService:
                 user_name,
                 password,
                 favoured=attempt.favoured,
-                closed_to=self._closed_to,
+                closed=self._closed,
             )
             pair = await self._open(proof, Origin.of(device, address, user_agent))
         except Exception as error:
@@ -112,6 +111,14 @@ class LoginService:
             await self._failed(error, known.user_name if known else None, known.device if known else None)
             raise
         return await self._succeeded(pair, attempt)
+
+    async def second_step_options(self, challenge: str, address: str) -> dict[str, Any]:
+        """Return ``methods`` and ``public_key`` for the challenge of a first step, as that has told them.
+
+        Raises ``LoginFailed`` for what is no such challenge, ``RateLimited`` and ``Unavailable``.
+        """
+        await self._throttle.from_address(address)
+        return await self._second_step.options(challenge)
 
     async def by_passkey(
         self,

@@ -79,7 +79,7 @@ class SessionOpening:
             seen = await self._store.marker_of(str(known.user_id))
             known = await self._proved(proof)
             if known.second_factor and proof.acr == "pwd":
-                raise await self.second_step.required(known, origin.device)
+                raise await self.second_step.required(known, origin.device, proof.origin)
             entitled = _allowed(await self._pairs.entitled(known.user_id))
             pair = await self._open(self._pairs.account(entitled), origin, proof, seen=seen)
             if pair is not None:
@@ -107,8 +107,10 @@ class SessionOpening:
             proof.acr,
             proof.amr,
             UNSET if proof.auth_time is None else proof.auth_time,
+            proof.origin.sign_in or UNSET,
+            proof.origin.id_token or UNSET,
         )
-        rid = new_rid()
+        rid = self._store.refresh_id(str(account.user_id), new_rid())
         opened = await self._store.open_session(str(account.user_id), origin.device, rid, facts, seen=seen)
         if opened.outcome == "banned":
             # The database had no ban when it was read: there is one by now, or the store is outdated.

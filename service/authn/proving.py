@@ -1,9 +1,9 @@
 """Proofs of who logs in: what is compared with the stored account before a session may open."""
 
-from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 import structlog
+from msgspec import Struct
 
 from service.authn.password_rules import InitialPasswords
 from service.authn.passwords import Passwords
@@ -11,9 +11,24 @@ from service.errors import LoginFailed
 from service.kernel.assurance import Acr
 from service.records import accounts, directories, role_rights
 from service.records.accounts import Credentials
-from service.records.database.transactions import Database
+from service.records.database.transactions import Connection, Database
+from service.settings import Oidc
 
 _log = structlog.get_logger(__name__)
+
+
+class ProviderOrigin(Struct, frozen=True):
+    """The sign-in with a provider from which a session comes: its name, its methods, and its ID token.
+
+    The name is empty without one; the token is empty where it is too long for the address of a logout.
+    """
+
+    sign_in: str = ""
+    amr: tuple[str, ...] = ()
+    id_token: str = ""
+
+
+NO_PROVIDER: Final = ProviderOrigin()
 
 
 class Proof(Protocol):
@@ -45,8 +60,33 @@ class Proof(Protocol):
     def auth_time(self) -> float | None:
         """When the proof was given, in seconds since the epoch; None for just now."""
 
+    @property
+    def origin(self) -> ProviderOrigin:
+        """From which sign-in with a provider it comes; ``NO_PROVIDER`` without one."""
+
     async def renew(self, stored: Credentials) -> None:
         """Renew what is stored of the proof, for an account that may log in, if it is outdated."""
+
+
+class ClosedPasswords:
+    """Tells of users whose passwords are of no use: they have an account at a provider that says so.
+
+    Who may do everything keeps the password: somebody must get in while the provider does not answer.
+    """
+
+    def __init__(self, settings: Oidc) -> None:
+        self._names = frozenset(each.name for each in settings.providers if not each.allow_password)
+
+    async def includes(self, source: Database | Connection, user_id: int) -> bool:
+        """Tell whether the password of a user opens no session, proves nothing, and is not recovered."""
+        if not self._names:
+            return False
+        if isinstance(source, Database):
+            async with source.snapshot() as connection:
+                return await self.includes(connection, user_id)
+        if not any(each.source in self._names for each in await directories.origins_of(source, user_id)):
+            return False
+        return not await role_rights.is_administrator(source, user_id)
 
 
 class PasswordProof:
@@ -55,6 +95,7 @@ class PasswordProof:
     acr: Acr = "pwd"
     amr: tuple[str, ...] = ("pwd",)
     auth_time: float | None = None
+    origin = NO_PROVIDER
 
     def __init__(
         self,
@@ -65,19 +106,16 @@ class PasswordProof:
         password: str,
         *,
         favoured: bool = True,
-        closed_to: Callable[[int], Awaitable[bool]] | None = None,
+        closed: ClosedPasswords | None = None,
     ) -> None:
-        """``favoured`` is that of ``Passwords.verify``.
-
-        ``closed_to`` tells of users whose passwords open no session: they sign in with a provider.
-        """
+        """``favoured`` is that of ``Passwords.verify``."""
         self._database = database
         self._passwords = passwords
         self._initial = initial
         self._user_name = user_name
         self._password = password
         self._favoured = favoured
-        self._closed_to = closed_to
+        self._closed = closed
         self._verified: str | None = None
 
     @property
@@ -97,7 +135,7 @@ class PasswordProof:
             self._verified = expected
         if stored is not None:
             self._initial.require_in_time(stored)
-            if self._closed_to is not None and await self._closed_to(stored.user_id):
+            if self._closed is not None and await self._closed.includes(self._database, stored.user_id):
                 raise LoginFailed
 
     async def renew(self, stored: Credentials) -> None:
@@ -122,14 +160,3 @@ class PasswordProof:
                 event_type="security",
                 login_id=str(stored.user_id),
             )
-
-
-async def password_is_closed(database: Database, closed: frozenset[str], user_id: int) -> bool:
-    """Tell whether a user has an account at one of the providers ``closed``, and so uses no password.
-
-    Who may do everything keeps the password: somebody must get in while the provider does not answer.
-    """
-    async with database.snapshot() as connection:
-        if not any(each.source in closed for each in await directories.origins_of(connection, user_id)):
-            return False
-        return not await role_rights.is_administrator(connection, user_id)

@@ -114,7 +114,7 @@ class Refresh:
     async def _renew(self, login_id: str, rid: str, step_up: StepUp | None = None) -> TokenPair:
         for _ in range(ATTEMPTS):
             # Read before the user is: another marker makes this refresh stale.
-            seen = await self._store.marker_of(login_id)
+            seen = await self._store.marker_of(login_id, rid)
             account = await self._account(login_id)
             rotation = await self._rotate(rid, account, seen, step_up)
             if rotation.outcome == "banned":

@@ -155,11 +155,13 @@ class Sessions:
 
 
 async def end_sessions_of(store: SessionStore, log: LoginLog, sign_ins: Iterable[SignedIn]) -> int:
-    """End the device sessions that were opened by these sign-ins with a provider; return how many."""
+    """End the device sessions that were opened by these sign-ins with a provider; return how many.
+
+    A session has the name of its sign-in: one by a password on the same device stays.
+    """
     ended = 0
     for each in sign_ins:
-        by = each.opened_time.timestamp()
-        if await store.close_session(str(each.user_id), each.device, opened_by=by):
+        if each.sign_in and await store.close_session(str(each.user_id), each.device, sign_in=each.sign_in):
             log.by_other("kick", each.user_id, None, each.device)
             ended += 1
     return ended

@@ -1,5 +1,7 @@
 """With which methods a caller can get the authentication that a refusal demands."""
 
+from collections.abc import Awaitable, Callable
+
 from service.authn.factors import ACR
 from service.authn.factors.checking import FactorCheck
 from service.kernel.assurance import Challenge
@@ -9,9 +11,17 @@ from service.kernel.identity import Caller
 class StepUpMethods:
     """Tells callers of refused requests which of their own methods would do."""
 
-    def __init__(self, factors: FactorCheck | None = None) -> None:
-        """``factors`` knows the second factors of users; without it nobody has any."""
+    def __init__(
+        self,
+        factors: FactorCheck | None = None,
+        closed_to: Callable[[int], Awaitable[bool]] | None = None,
+    ) -> None:
+        """``factors`` knows the second factors of users; without it nobody has any.
+
+        ``closed_to`` tells whose passwords prove nothing: they sign in with a provider, and step up there.
+        """
         self._factors = factors
+        self._closed_to = closed_to
 
     async def satisfying(self, caller: Caller, challenge: Challenge) -> tuple[str, ...]:
         """Return those of the caller's methods that meet ``challenge``; none: the caller has to enrol first.
@@ -26,4 +36,6 @@ class StepUpMethods:
         if factors is not None and await factors.has_factor(caller.user_id):
             methods = await factors.methods(caller.user_id, caller.authentication.acr)
             return tuple(method for method in methods if ACR[method] in challenge.acr_values)
-        return ("password",) if "pwd" in challenge.acr_values else ()
+        if "pwd" not in challenge.acr_values:
+            return ()
+        return () if self._closed_to is not None and await self._closed_to(caller.user_id) else ("password",)

@@ -12,13 +12,14 @@ from typing import Final, NamedTuple
 from msgspec import UNSET
 
 from service.authn.claims import AccessClaims, ClientClaims
-from service.authn.tokens import MAX_LENGTH, Tokens, Verified
+from service.authn.token_callers import caller_of, codes_of
+from service.authn.token_verifying import MAX_LENGTH, Verified
+from service.authn.tokens import Tokens
 from service.errors import TokenExpired, TokenInvalid
-from service.kernel.assurance import Authentication
 from service.kernel.cache_sizes import cache_size
 from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller
-from service.keyspace import Answer, session_keys
+from service.keyspace import Answer, KeyPair
 
 MOST_TOKENS: Final = cache_size("tokens", 4096)
 """How many verified tokens a worker remembers; the oldest goes first."""
@@ -28,8 +29,8 @@ class VerifiedToken:
     """The claims of a token, and its caller; None for a client token, whose rights are not in it.
 
     It is taken from ``begins`` to ``ends``, when the token or its key ends. ``keys`` are those of the session
-    store by which it is checked. ``answer`` is what the store said when the token was last accepted, and
-    ``accepted`` what that gave: the same answer gives the same again.
+    store by which it is checked, once it has been. ``answer`` is what the store said when the token was last
+    accepted, and ``accepted`` what that gave: the same answer gives the same again.
     """
 
     __slots__ = (
@@ -54,7 +55,7 @@ class VerifiedToken:
         self.ends = min(self.claims.exp, self.key_ends)
         self.caller = caller
         self.permission_map = permission_map
-        self.keys = None if caller is None else session_keys(caller.login_id, caller.device)
+        self.keys: KeyPair | None = None
         self.answer: Answer | None = None
         self.accepted: Authenticated | None = None
 
@@ -155,17 +156,7 @@ class VerifiedTokens:
     def _caller_of(self, claims: AccessClaims | ClientClaims, permission_map: PermissionMap) -> Caller | None:
         if isinstance(claims, ClientClaims):
             return None
-        return Caller(
-            user_id=int(claims.sub),
-            login_id=claims.sub,
-            user_name=claims.user_name,
-            nick_name=claims.nick_name,
-            device=claims.dev,
-            roles=claims.roles,
-            held=self._held_codes(claims, permission_map),
-            issued_at=claims.iat,
-            authentication=_authentication(claims),
-        )
+        return caller_of(claims, self._held_codes(claims, permission_map))
 
     def _held_codes(self, claims: AccessClaims, permission_map: PermissionMap) -> HeldCodes:
         """Return the same object for equal claims, so that decisions cached by it are found."""
@@ -174,21 +165,5 @@ class VerifiedTokens:
         permissions = claims.permissions if claims.pb is UNSET else claims.pb
         held = self._held.get(permissions)
         if held is None:
-            held = self._held[permissions] = HeldCodes(_codes(claims, permission_map))
+            held = self._held[permissions] = HeldCodes(codes_of(claims, permission_map))
         return held
-
-
-def _authentication(claims: AccessClaims) -> Authentication:
-    """Return how the session was opened; of a token of version 0.2.0, when is told by the session alone."""
-    if claims.acr is UNSET or claims.auth_time is UNSET:
-        return Authentication(initial=claims.initial)
-    return Authentication(claims.acr, claims.amr, claims.auth_time, claims.initial)
-
-
-def _codes(claims: AccessClaims, permission_map: PermissionMap) -> frozenset[str]:
-    if claims.permissions is not UNSET:
-        return frozenset(claims.permissions)
-    try:
-        return permission_map.decode(str(claims.pb))
-    except ValueError:
-        raise TokenInvalid from None

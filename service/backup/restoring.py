@@ -112,7 +112,7 @@ async def require_place(connection: Connection, manifest: Manifest) -> None:
     if (tables := await restore_epochs.count_tables(connection)) > 0:
         raise RestoreError(
             f"The database is not empty: it has {tables} tables. A restore needs a new database, which the "
-            "service was never started on"
+            "service was never started on: name one by DATABASE_URL, or a new data directory by --data"
         )
     server = await restore_epochs.server_version(connection) // 10_000
     if server < manifest.server // 10_000:

@@ -131,6 +131,9 @@ def _event(options: Namespace, manifest: Manifest, begun: float) -> OperationEve
     )
 
 
+_NO_KEYS = "none: keep them elsewhere, or add them by --with-keys"
+
+
 def _show(options: Namespace, manifest: Manifest) -> None:
     if options.json:
         say_text(msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode())
@@ -147,7 +150,10 @@ def _show(options: Namespace, manifest: Manifest) -> None:
         ("logs", f"{sum(head.number for head in manifest.heads)} entries"),
         ("not in it", "not known" if waiting is None else f"{waiting} entries that were on their way"),
         ("files", kept if files.included else f"{kept}: their contents are left out"),
-        ("keys", "none" if manifest.keys is None else f"{', '.join(manifest.key_names)}, as {manifest.keys}"),
+        (
+            "keys",
+            _NO_KEYS if manifest.keys is None else f"{', '.join(manifest.key_names)}, as {manifest.keys}",
+        ),
     ]
     say(*aligned(rows))
     if files.damaged:

@@ -17,7 +17,7 @@ from service.cli.lazy_commands import Parts, add_usual
 from service.cli.output import show
 from service.cli.policy_reviewing import Review, add_review, opened_log, review, review_one
 from service.endpoints import policy_explained
-from service.endpoints.policy_explain import DecisionId, Question, asked, revision_of, supposed
+from service.endpoints.policy_asked import DecisionId, Question, asked, revision_of, supposed
 from service.errors import ValidationFailed
 from service.kernel.assurance import WORDS
 from service.kernel.services import PORTCULLIS, is_own

@@ -1,7 +1,8 @@
 """A client for services that Portcullis guards: questions, middleware for ASGI and WSGI, and for FastAPI.
 
-It imports nothing else of Portcullis, so the folder can be copied into another project under any name. It
-needs httpx; ``assertion`` needs joserfc too, and ``fastapi_dependency`` needs FastAPI.
+This folder is the distribution ``portcullis-admin-client``, imported as ``portcullis_client``. It imports
+nothing else of Portcullis, so it can also be copied into another project under any name. It needs httpx;
+``assertion`` needs joserfc too, and ``fastapi_dependency`` needs FastAPI.
 """
 
 from .asgi import GuardASGI

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Final, Self, TypedDict
@@ -15,7 +16,21 @@ from .exchange import Exchange, Kept, Reply, Semantic
 _LOG: Final = logging.getLogger(__name__)
 _OK: Final = 200
 _TRIES: Final = 2  # a kept connection may have been closed at the other end; questions change nothing
+_KEYLESS: Final = "-"  # a decision point beside the service believes who reaches it
+_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _LOST: Final = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
+
+
+def since_boot() -> float:
+    """Return the seconds since the machine was started, those asleep too where the system tells them."""
+    return time.clock_gettime(_CLOCK)
+
+
+def _place(place: str) -> tuple[str, str | None]:
+    """Return the URL and the Unix socket of a decision point beside the service."""
+    if place.startswith("/"):
+        return "http://beside", place
+    return place, None
 
 
 class _Options(TypedDict):
@@ -36,8 +51,12 @@ class _Asking:
         service: str | None = None,
         timeout: float = 2.0,
         cache_seconds: float = 0.0,
+        bound: float | None = None,
     ) -> None:
         """``url`` is where Portcullis is, ``key`` the API key of an account with `system:policy:evaluate`.
+
+        ``bound`` is how old in seconds what an answer of a decision point beside the service rests on may be,
+        when it has arrived; None for answers of Portcullis itself.
 
         ``service`` is the service whose routes are asked about; without it, it is that of the account.
         ``timeout`` is in seconds. Decisions are kept for ``cache_seconds``, 0 for not at all: a user who
@@ -51,6 +70,7 @@ class _Asking:
             raise ValueError("The timeout is a positive number of seconds")
         self._service = service
         self._timeout = timeout
+        self._bound = bound
         self._kept = Kept(cache_seconds)
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         # Not by a proxy from the environment: it would see the key, and could answer in place of Portcullis.
@@ -58,6 +78,20 @@ class _Asking:
 
     def _exchange(self, questions: Sequence[Question], semantic: Semantic) -> Exchange:
         return Exchange(questions, semantic, self._service, self._kept)
+
+    def _fresh(self, answer: httpx.Response, sent: float) -> Reply | None:
+        """Return what was answered to a question that was sent at ``sent``; None if it may be too old.
+
+        A process may have stood still between deciding and answering, and so may this one: what counts is
+        the age that the answer tells, and the time since the question.
+        """
+        if self._bound is not None:
+            age = answer.headers.get("portcullis-age", "")
+            stale = answer.headers.get("portcullis-stale") is not None or not age.isdecimal()
+            if stale or int(age) / 1000 + since_boot() - sent > self._bound:
+                _LOG.warning("The decision point beside this service has an answer that is too old")
+                return None
+        return _reply(answer)
 
 
 class Portcullis(_Asking):
@@ -74,11 +108,23 @@ class Portcullis(_Asking):
         service: str | None = None,
         timeout: float = 2.0,
         cache_seconds: float = 0.0,
+        bound: float | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         """``transport`` replaces that of httpx; the rest as in ``AsyncPortcullis``."""
-        super().__init__(url, key, service=service, timeout=timeout, cache_seconds=cache_seconds)
+        super().__init__(url, key, service=service, timeout=timeout, cache_seconds=cache_seconds, bound=bound)
         self._http = httpx.Client(**self._options, transport=transport)
+
+    @classmethod
+    def beside(cls, place: str, *, service: str | None = None, bound: float = 2.0) -> Self:
+        """Return a client of the decision point beside this service, such as ``portcullis pdp``.
+
+        ``place`` is the path of its socket, or its URL. What an answer rests on is at most ``bound`` seconds
+        old when it arrives; any other answer is a denial with the reason ``unavailable``.
+        """
+        url, path = _place(place)
+        transport = None if path is None else httpx.HTTPTransport(uds=path)
+        return cls(url, _KEYLESS, service=service, timeout=bound, bound=bound, transport=transport)
 
     def check(self, subject: Subject, code: str) -> bool:
         """Return True if ``subject`` may do what the permission code stands for; False on any failure."""
@@ -98,7 +144,8 @@ class Portcullis(_Asking):
     def _ask(self, path: str, body: bytes) -> Reply | None:
         for left in reversed(range(_TRIES)):
             try:
-                return _reply(self._http.post(path, content=body))
+                sent = since_boot()
+                return self._fresh(self._http.post(path, content=body), sent)
             except httpx.HTTPError as error:
                 if not left or not isinstance(error, _LOST):
                     _LOG.warning("Portcullis can't be asked: %s", type(error).__name__)
@@ -132,11 +179,23 @@ class AsyncPortcullis(_Asking):
         service: str | None = None,
         timeout: float = 2.0,
         cache_seconds: float = 0.0,
+        bound: float | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         """``transport`` replaces that of httpx."""
-        super().__init__(url, key, service=service, timeout=timeout, cache_seconds=cache_seconds)
+        super().__init__(url, key, service=service, timeout=timeout, cache_seconds=cache_seconds, bound=bound)
         self._http = httpx.AsyncClient(**self._options, transport=transport)
+
+    @classmethod
+    def beside(cls, place: str, *, service: str | None = None, bound: float = 2.0) -> Self:
+        """Return a client of the decision point beside this service, such as ``portcullis pdp``.
+
+        ``place`` is the path of its socket, or its URL. What an answer rests on is at most ``bound`` seconds
+        old when it arrives; any other answer is a denial with the reason ``unavailable``.
+        """
+        url, path = _place(place)
+        transport = None if path is None else httpx.AsyncHTTPTransport(uds=path)
+        return cls(url, _KEYLESS, service=service, timeout=bound, bound=bound, transport=transport)
 
     async def check(self, subject: Subject, code: str) -> bool:
         """Return True if ``subject`` may do what the permission code stands for; False on any failure."""
@@ -161,11 +220,13 @@ class AsyncPortcullis(_Asking):
             _LOG.warning("Portcullis can't be asked: %s", type(error).__name__)
             return None
 
-    async def _sent(self, path: str, body: bytes) -> Reply:
+    async def _sent(self, path: str, body: bytes) -> Reply | None:
+        sent = since_boot()
         try:
-            return _reply(await self._http.post(path, content=body))
+            answer = await self._http.post(path, content=body)
         except _LOST:
-            return _reply(await self._http.post(path, content=body))
+            answer = await self._http.post(path, content=body)
+        return self._fresh(answer, sent)
 
     async def aclose(self) -> None:
         """Close the connections."""

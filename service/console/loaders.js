@@ -49,6 +49,11 @@ export const VIEWS = [
     operation: "GET /api/user/{id}/factors",
   },
   {
+    pattern: "/users/{id}/origins",
+    load: () => import("./views/user.js"),
+    operation: "GET /api/user/{id}/origins",
+  },
+  {
     pattern: "/users/{id}/keys",
     load: () => import("./views/user.js"),
     operation: "GET /api/user/{id}/keys",
@@ -159,6 +164,31 @@ export const VIEWS = [
     pattern: "/reviews/{id}/findings",
     load: () => import("./views/review.js"),
     operation: "GET /api/review/{id}/item/list",
+  },
+  {
+    pattern: "/directories",
+    load: () => import("./views/directories.js"),
+    operation: "GET /api/directory/list",
+  },
+  {
+    pattern: "/directories/new",
+    load: () => import("./views/directory-form.js"),
+    operation: "PUT /api/directory/{source}",
+  },
+  {
+    pattern: "/directories/{source}",
+    load: () => import("./views/directory.js"),
+    operation: "GET /api/directory/{source}",
+  },
+  {
+    pattern: "/directories/{source}/edit",
+    load: () => import("./views/directory-form.js"),
+    operation: "PUT /api/directory/{source}",
+  },
+  {
+    pattern: "/directories/{source}/history",
+    load: () => import("./views/directory.js"),
+    operation: "GET /api/operation-log/list",
   },
   {
     pattern: "/menus",

@@ -1,11 +1,12 @@
 // @ts-check
 /** Starts the console: finds the session of this browser, or asks for a login, and shows the view of the address. */
-import { Problem } from "./core/api.js";
-import * as session from "./core/session.js";
+import { Problem, isInitial } from "./client/portcullis.js";
+import { session } from "./core/session.js";
 import { h } from "./core/dom.js";
-import { VIEWS } from "./loaders.js";
 import { trouble } from "./parts/trouble.js";
 
+/** What a provider leads back with. */
+const BACK = /[?&](?:code|error)=|#\/sign-in\?challenge=/;
 /** The addresses of pages for those who can't sign in, or need not. */
 const LINK = /^#\/(forgotten|invitation|password-reset|address|end-sessions)(?:\?token=([\w-]*))?$/;
 
@@ -28,7 +29,7 @@ session.hooks.restarted = async () => {
   close();
   await begin();
 };
-session.onStepUp(async (problem) => (await import("./parts/step-up.js")).stepUp(problem));
+session.hooks.stepUp = async (problem) => (await import("./parts/step-up.js")).stepUp(problem);
 // A page that comes back from the history has missed what happened to its session.
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
@@ -43,8 +44,13 @@ addEventListener("hashchange", () => {
   if (LINK.test(location.hash)) location.reload();
 });
 await followed();
-if (await session.find()) await begin();
-else await ask();
+const providers = BACK.test(location.href) ? await import("./parts/providers.js") : null;
+const back = await providers?.returned();
+if (back?.required || !(await session.find())) await ask(back);
+else {
+  await begin();
+  await providers?.refused(back);
+}
 
 /** Show what the link of a mail leads to, until the reader is done with it. Its token stays in no address. */
 async function followed() {
@@ -57,10 +63,10 @@ async function followed() {
 
 async function begin() {
   try {
-    const { open } = await import("./core/frame.js");
+    const [{ open }, { VIEWS }] = await Promise.all([import("./core/frame.js"), import("./loaders.js")]);
     await open(VIEWS);
   } catch (problem) {
-    if (session.isInitial(problem)) await renewPassword();
+    if (isInitial(problem)) await renewPassword();
     else if (problem instanceof Problem && problem.status === 401) await ask();
     else if (!document.querySelector("main")?.childElementCount) {
       document.body.replaceChildren(
@@ -85,9 +91,12 @@ async function renewPassword() {
   await begin();
 }
 
-/** Show the page that asks for a login; the address stays, so that a deep link survives it. */
-async function ask() {
+/**
+ * Show the page that asks for a login; the address stays, so that a deep link survives it.
+ * @param {import("./parts/providers.js").Back} [back]
+ */
+async function ask(back) {
   const { page } = await import("./views/sign-in.js");
-  await page();
+  await page(back);
   await begin();
 }

@@ -23,6 +23,7 @@ export const NAVIGATION = [
       [REQUESTS, T.requests, "check"],
       [REVIEWS, T.reviews, "scale"],
       ["/menus", T.permissions, "key"],
+      ["/directories", T.directories, "server"],
     ],
   ],
   [

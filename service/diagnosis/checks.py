@@ -83,6 +83,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("first-administrator", user_checks.first_administrator),
     Check("addresses", user_checks.addresses),
     Check("second-factors", user_checks.second_factors),
+    Check("way-in", user_checks.way_in),
     Check("demands", policy_checks.demands_met),
     Check("request-rules", policy_checks.request_rules),
     Check("factor-key", user_checks.factor_key, local=True),

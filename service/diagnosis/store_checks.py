@@ -92,18 +92,38 @@ def session_store(installation: Installation) -> Finding:
         return unknown("this account may not ask for its version (INFO)")
     if store.version < _LEAST_STORE:
         return fault(f"{store.product}", "Valkey or Redis 7 or later is needed")
-    return _unfit(store, installation.settings.redis.wait_replicas) or ok(f"{store.product}")
+    redis = installation.settings.redis
+    shards = f", {store.shards} shards" if store.shards > 1 else ""
+    return _unfit(store, redis.url, redis.wait_replicas) or ok(f"{store.product}{shards}")
 
 
-def _unfit(store: StoreFacts, needed: int) -> Finding | None:
+def _unfit(store: StoreFacts, url: str, needed: int) -> Finding | None:
     """Return what is wrong with the server's place among others; ``needed`` replicas must confirm."""
-    if store.mode == "cluster":
-        return fault(f"{store.product}, a cluster", "one server, or a primary with replicas, is needed")
+    if store.mode == "cluster" and not url.startswith(("redis+cluster:", "rediss+cluster:")):
+        return fault(
+            f"{store.product}, a cluster", "name its servers in redis.url: redis+cluster://host1,host2"
+        )
     if store.role not in ("master", "primary", None):
         return fault(f"{store.product}, a replica: nothing can be written", "name the primary in redis.url")
     if store.replicas is not None and store.replicas < needed:
         message = f"{store.product}, {store.replicas} replicas: logins and logouts wait for {needed} and fail"
         return fault(message, "attach replicas, or lower redis.wait_replicas")
+    return _unfit_cluster(store, needed) if store.shards > 1 else None
+
+
+def _unfit_cluster(store: StoreFacts, needed: int) -> Finding | None:
+    if store.covered < 1:
+        message = f"{store.product}, {store.covered:.1%} of the slots have a server: other users can't log in"
+        return fault(message, "see which primaries and replicas have failed: CLUSTER NODES")
+    if store.needs_all:
+        message = f"{store.product}: when one shard fails, all are refused"
+        return warning(message, "set cluster-require-full-coverage to no")
+    if 0 < needed < store.most_replicas:
+        message = (
+            f"{store.product}, {store.most_replicas} replicas of a shard, of which {needed} must confirm"
+        )
+        remedy = "a replica that has not confirmed may be elected: set redis.wait_replicas to their number"
+        return warning(message, remedy)
     return None
 
 

@@ -6,12 +6,23 @@ from datetime import timedelta
 from typing import Final
 
 from service.authn.factors.sealing import ID_BYTES, FactorKeys
+from service.authn.proving import ClosedPasswords
+from service.authz.publishing.lockout import demanded_acr
+from service.authz.publishing.publisher import derived_policy
 from service.authz.review.unused import DAYS, first_day
 from service.diagnosis.findings import Finding, Installation, fault, few, ok, warning
 from service.diagnosis.upkeep_checks import NEW
 from service.kernel.clock import rfc3339
 from service.kernel.text import counted, name_key, printable
-from service.records import access_requests, assignment_ends, dormant, factors, mail, permission_uses
+from service.records import (
+    access_requests,
+    assignment_ends,
+    dormant,
+    factors,
+    mail,
+    permission_uses,
+    role_rights,
+)
 from service.records.assignment_list import Assignment
 from service.records.seed_catalogue import ADMINISTRATOR
 from service.records.unused_rights import idle_assignments, unused_keys
@@ -93,6 +104,25 @@ async def second_factors(installation: Installation) -> Finding:
         message,
         "have them enrol one: docs/guides/second-factors.md",
         users=[(admin.id, admin.user_name) for admin in without[:_MANY]],
+    )
+
+
+async def way_in(installation: Installation) -> Finding:
+    """While a provider is down or cut off, somebody must get in who may do everything."""
+    settings = installation.settings.oidc
+    if not settings.providers:
+        return ok("nobody signs in with a provider")
+    async with installation.records() as connection:
+        acr = demanded_acr(await derived_policy(connection, installation.policy, installation.in_force))
+        able = await role_rights.able_administrators(connection, acr)
+        closed = ClosedPasswords(settings)
+        able = [user_id for user_id in able if not await closed.includes(connection, user_id)]
+    beside = "a password" if acr == "pwd" else f"a password and a second factor ({acr})"
+    if able:
+        return ok(f"{counted(len(able), 'user')} who hold * for good can log in with {beside}")
+    return fault(
+        f"no user who holds * for good has {beside}: without the provider nobody gets in",
+        "portcullis admin reset-password NAME, log in, and enrol a factor: docs/guides/second-factors.md",
     )
 
 

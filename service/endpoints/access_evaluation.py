@@ -1,228 +1,39 @@
 """Decisions for other services (AuthZEN §5 to §7), and where they ask: ``/access/v1/evaluation``."""
 
-import hashlib
 from collections.abc import Callable, Collection
-from typing import Annotated, Any, Final, Literal
+from functools import partial
+from typing import Final
 
-import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, LAYERS, PERMISSION, RESOURCE
 from service.endpoints.access_profile import (
     AccessProfile,
-    Approval,
-    NextAction,
-    RequestableDenial,
     approval_in,
 )
 from service.errors import BadRequest, Unavailable
-from service.evaluation.answers import TOO_WEAK, Answer, Evaluator
-from service.evaluation.questions import Asked, Resource, Subject, named_service
+from service.evaluation.answers import Answer, Evaluator
+from service.evaluation.questions import Asked
 from service.kernel.account_acts import BY_PERSON, where
-from service.kernel.assurance import Acr, step_up
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
+from service.web.messages.authzen import (
+    ENDS_WITH,
+    Decisions,
+    Evaluation,
+    EvaluationDecision,
+    Evaluations,
+    asked_in,
+    decision_of,
+)
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import asks, example_body, named, needs
-from service.web.messages.schema import ProtocolSchema
-
-Properties = dict[str, Any]
-Type = Annotated[str, Meta(examples=["user"])]
-
-MOST_AT_ONCE = 1000
-"""The most questions of one request."""
-
-
-class SubjectEntity(ProtocolSchema):
-    """Who would act (§5.1).
-
-    `type` is `user` with a user name as `id`, `identity` with a login id (the `sub` of tokens), or `token`
-    with an access token.
-    """
-
-    type: Type
-    id: Annotated[str, Meta(examples=["alice"])]
-    properties: Properties = field(default_factory=dict)
-
-    @property
-    def entity(self) -> Subject:
-        """The subject."""
-        return Subject(self.type, self.id)
-
-
-class ActionEntity(ProtocolSchema):
-    """What would be done (§5.3); for a route, the method."""
-
-    name: Annotated[str, Meta(examples=["GET"])]
-    properties: Properties = field(default_factory=dict)
-
-
-class ResourceEntity(ProtocolSchema):
-    """What would be acted on (§5.2).
-
-    `type` is `route` with a path or a template as `id`, of the service that `properties.service` names;
-    `permission` with a permission code; or anything else: then the permission code is `type:id:action`.
-    """
-
-    type: Annotated[str, Meta(examples=["route"])]
-    id: Annotated[str, Meta(examples=["/orders/7"])]
-    properties: Properties = field(default_factory=dict)
-
-    @property
-    def entity(self) -> Resource:
-        """The resource."""
-        return Resource(self.type, self.id, named_service(self.properties))
-
-
-class Evaluation(ProtocolSchema):
-    """A question: may the subject perform the action on the resource? `context` decides nothing.
-
-    `context.approval` is the approval of a request that was made after a denial.
-    """
-
-    subject: SubjectEntity
-    action: ActionEntity
-    resource: ResourceEntity
-    context: Properties = field(default_factory=dict)
-
-    @property
-    def asked(self) -> Asked:
-        """The question."""
-        return Asked(self.subject.entity, self.action.name, self.resource.entity)
-
-    def digest(self, subject: Caller | None) -> str:
-        """Return the digest of the question about ``subject``, whatever token names them.
-
-        The actor of a subject is no part of it: who submits a request may tell it elsewhere.
-        """
-        about = {name: value for name, value in self.subject.properties.items() if name != "act"}
-        who = self.subject.id if subject is None else subject.login_id
-        question = [self.subject.type, who, about, self.action, self.resource]
-        return hashlib.sha256(msgspec.json.encode(question, order="sorted")).hexdigest()
-
-
-Semantic = Literal["execute_all", "deny_on_first_deny", "permit_on_first_permit"]
-
-
-class Options(ProtocolSchema):
-    """How questions are answered (§7.1.2.1): all, or up to the first denial or the first permission."""
-
-    evaluations_semantic: Semantic = "execute_all"
-
-
-class Evaluations(ProtocolSchema):
-    """Several questions (§7.1).
-
-    Each has what it names itself, and the rest from the top level, whole entities only. Without questions it
-    is one itself. A question that is incomplete is denied in its place.
-    """
-
-    subject: SubjectEntity | UnsetType = UNSET
-    action: ActionEntity | UnsetType = UNSET
-    resource: ResourceEntity | UnsetType = UNSET
-    context: Properties = field(default_factory=dict)
-    evaluations: Annotated[list[msgspec.Raw], Meta(max_length=MOST_AT_ONCE)] = field(default_factory=list)
-    options: Options = field(default_factory=Options)
-
-
-class Question(Struct):
-    """One of several questions; what is missing comes from the top level."""
-
-    subject: SubjectEntity | UnsetType = UNSET
-    action: ActionEntity | UnsetType = UNSET
-    resource: ResourceEntity | UnsetType = UNSET
-
-
-class AccountOfKey(ProtocolSchema):
-    """Whose an API key is: the login id, the user name, and the codes of the roles."""
-
-    id: Annotated[str, Meta(examples=["7"])]
-    name: Annotated[str, Meta(examples=["nightly-job"])]
-    roles: list[str]
-
-
-class StepUp(ProtocolSchema, omit_defaults=True):
-    """What to ask of the person before asking again: a stronger or more recent authentication.
-
-    `acrValues` and `maxAge` (seconds) are what the challenge to the person's client says (RFC 9470 §3).
-    """
-
-    acr_values: Annotated[tuple[Acr, ...], Meta(examples=[["mfa", "phr"]])] = field(name="acrValues")
-    max_age: Annotated[int, Meta(ge=1, examples=[900])] | UnsetType = field(default=UNSET, name="maxAge")
-    id: Literal["step_up"] = field(default="step_up")
-
-
-class DecisionContext(ProtocolSchema, omit_defaults=True):
-    """Why a decision is as it is.
-
-    `required` are the permission codes any one of which would have done. Callers with `system:policy:read`
-    are told, and service accounts about routes, as proxies are. Where the person has to authenticate more
-    strongly or again, all are told which words would do, and there is an obligation. `subject` is the account
-    of an API key that was allowed. `access_request`, `approval` and `next_action` are of the Access Request
-    and Approval Profile, where that is on.
-    """
-
-    reason: Annotated[str, Meta(examples=["not_held"])]
-    revision: Annotated[int, Meta(ge=0, examples=[12])]
-    layer: Annotated[str, Meta(examples=["permission"])] | UnsetType = UNSET
-    decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])] | UnsetType = field(
-        default=UNSET, name="decisionId"
-    )
-    required: list[str] | UnsetType = UNSET
-    obligations: list[StepUp] | UnsetType = UNSET
-    subject: AccountOfKey | UnsetType = UNSET
-    access_request: RequestableDenial | UnsetType = UNSET
-    approval: Approval | UnsetType = UNSET
-    next_action: NextAction | UnsetType = UNSET
-
-
-class EvaluationDecision(ProtocolSchema):
-    """The answer to a question (§5.5)."""
-
-    decision: bool
-    context: DecisionContext
-
-
-class Decisions(ProtocolSchema, omit_defaults=True):
-    """The answers to several questions in order (§7.2), or to one."""
-
-    decision: bool | UnsetType = UNSET
-    context: DecisionContext | UnsetType = UNSET
-    evaluations: list[EvaluationDecision] | UnsetType = UNSET
-
-
-_question = msgspec.json.Decoder(Question).decode
-
-
-def asked_in(body: Evaluations) -> list[Asked | None]:
-    """Return the questions of ``body``; None in the place of one that is incomplete or faulty."""
-    defaults = Question(body.subject, body.action, body.resource)
-    return [_asked(raw, defaults) for raw in body.evaluations]
-
-
-def _asked(raw: msgspec.Raw, defaults: Question) -> Asked | None:
-    try:
-        own = _question(raw)
-    except msgspec.ValidationError:
-        return None
-    subject = defaults.subject if own.subject is UNSET else own.subject
-    action = defaults.action if own.action is UNSET else own.action
-    resource = defaults.resource if own.resource is UNSET else own.resource
-    if subject is UNSET or action is UNSET or resource is UNSET:
-        return None
-    return Asked(subject.entity, action.name, resource.entity)
-
 
 TELLS_CODES: Final = "system:policy:read"
 """The permission code by which a caller is told what would have opened a denied question."""
 
-_ENDS_WITH: Final[dict[Semantic, bool | None]] = {
-    "execute_all": None,
-    "deny_on_first_deny": False,
-    "permit_on_first_permit": True,
-}
 _EXAMPLE: Final = {
     "subject": {"type": "user", "id": "admin"},
     "action": {"name": "GET"},
@@ -246,14 +57,17 @@ class _Asking:
 
     async def _decide_one(self, context: RequestContext, question: Evaluation) -> EvaluationDecision:
         """Answer one question, with what the profile tells besides."""
-        answered: list[tuple[Asked, Caller | None, Answer]] = []
-        (shown,) = await self._decide(context, [question.asked], noted=answered)
-        if self._profile is None or context.policy is None:
+        policy, asked = _policy_of(context), question.asked
+        asking = context.user
+        subject, answer = await self._evaluator.evaluate_one(policy, asking, asked, context.all_rights)
+        if self._note is not None:
+            self._note(context, asked, subject, answer)
+        shown = decision_of(answer, policy, partial(_layers_shown, policy, asking))
+        if self._profile is None:
             return shown
-        ((asked, subject, answer),) = answered
         members = await self._profile.members_for(
-            context.policy,
-            context.user,
+            policy,
+            asking,
             asked,
             subject,
             answer,
@@ -263,32 +77,25 @@ class _Asking:
         return replace(shown, context=replace(shown.context, **members))
 
     async def _decide(
-        self,
-        context: RequestContext,
-        asked: list[Asked | None],
-        ends_with: bool | None = None,
-        noted: list[tuple[Asked, Caller | None, Answer]] | None = None,
+        self, context: RequestContext, asked: list[Asked | None], ends_with: bool | None
     ) -> list[EvaluationDecision]:
-        policy = context.policy
-        if policy is None:
-            raise Unavailable("No policy has been loaded yet")
-
-        def note(*arguments: Any) -> None:
-            if self._note is not None:
-                self._note(context, *arguments)
-            if noted is not None:
-                noted.append(arguments)
-
+        policy, asking = _policy_of(context), context.user
+        note = self._note
         answers = await self._evaluator.evaluate(
             policy,
-            context.user,
+            asking,
             asked,
             ends_with=ends_with,
-            note=note,
+            note=None if note is None else partial(note, context),
             all_rights=context.all_rights,
         )
-        shown_layers = _layers_shown(policy, context.user)
-        return [_decision(answer, policy, shown_layers) for answer in answers]
+        return [decision_of(answer, policy, partial(_layers_shown, policy, asking)) for answer in answers]
+
+
+def _policy_of(context: RequestContext) -> Policy:
+    if context.policy is None:
+        raise Unavailable("No policy has been loaded yet")
+    return context.policy
 
 
 def _layers_shown(policy: Policy, asking: Caller) -> Collection[str]:
@@ -301,28 +108,6 @@ def _layers_shown(policy: Policy, asking: Caller) -> Collection[str]:
     by_person = asking.kind == "person"
     name = BY_PERSON if by_person else f"forward {where(asking.service, asking.service or PORTCULLIS)}"
     return (RESOURCE,) if policy.decide(ACCOUNT, name, asking).allowed else ()
-
-
-def _decision(answer: Answer, policy: Policy, shown_layers: Collection[str]) -> EvaluationDecision:
-    decision = answer.decision
-    if decision is None:
-        return EvaluationDecision(answer.allowed, DecisionContext(answer.reason, policy.revision))
-    # What a person has to do is told to everybody who asks: the words of a demand are no codes.
-    needs = step_up(decision.required, decision.codes) if answer.reason == TOO_WEAK else None
-    shows_codes = not answer.allowed and (needs is not None or decision.layer in shown_layers)
-    account = answer.subject
-    context = DecisionContext(
-        reason=answer.reason,
-        revision=decision.revision,
-        layer=decision.layer,
-        decision_id=decision.id,
-        required=list(decision.required) if shows_codes else UNSET,
-        obligations=UNSET if needs is None else [StepUp(needs.acr_values, needs.max_age or UNSET)],
-        subject=UNSET
-        if account is None
-        else AccountOfKey(account.login_id, account.user_name, list(account.roles)),
-    )
-    return EvaluationDecision(answer.allowed, context)
 
 
 class AccessEvaluation(_Asking):
@@ -354,7 +139,7 @@ class AccessEvaluations(_Asking):
         The Access Evaluations API of OpenID AuthZEN 1.0, with at most 1,000 questions.
         """
         if body.evaluations:
-            ends_with = _ENDS_WITH[body.options.evaluations_semantic]
+            ends_with = ENDS_WITH[body.options.evaluations_semantic]
             return Decisions(evaluations=await self._decide(context, asked_in(body), ends_with))
         if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
             raise BadRequest("A question names its subject, its action and its resource")

@@ -1,19 +1,17 @@
 """Forward authentication: a proxy asks about each request before it passes it on to a service."""
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Annotated, ClassVar, Final
-from urllib.parse import quote
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from service.authn.assertions import Assertions
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Decision
-from service.authz.engine.rules import ACCOUNT, ASSURANCE, RESOURCE
+from service.authz.engine.rules import ACCOUNT, RESOURCE
 from service.authz.engine.rules import PREFLIGHT as PREFLIGHT_OBJECT
 from service.endpoints.access_evaluation import Note
-from service.errors import PermissionDenied, ProxyRefused, Unauthenticated, too_weak
+from service.errors import ProxyRefused
 from service.evaluation.answers import Answer, Answers, as_answer
 from service.evaluation.questions import ROUTE, TOKEN, Asked, RequestTo, Resource, Subject
 from service.kernel.account_acts import BY_PERSON, refusal_of, where
@@ -22,15 +20,11 @@ from service.kernel.services import NAME
 from service.kernel.value_rules import whole
 from service.web.messages import original as originals
 from service.web.messages.context import RequestContext
+from service.web.messages.forwarding import decision_allowing, identity_of, is_preflight
 from service.web.messages.operation_metadata import named, needs, subrequest
 from service.web.requests.guard import AuthorizationGuard
 
 ServiceName = Annotated[str, Meta(pattern=whole(NAME.pattern), examples=["orders"])]
-
-_NOBODY: Final = ("", "", "")
-_REMEMBERED: Final = 1024  # users: most requests are of few
-_ORIGIN: Final = b"origin"
-_ASKED_METHOD: Final = b"access-control-request-method"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -53,17 +47,17 @@ class _Forward:
         original = originals.original_of(context.scope, self.profile)
         self._require_proxy(context, service, original)
         known = policy.service(service)
-        if known is not None and known.allow_preflight and _is_preflight(context, original):
+        if known is not None and known.allow_preflight and is_preflight(context.scope, original):
             passed = as_answer(policy, policy.judge(RESOURCE, PREFLIGHT_OBJECT, None), None)
             self._tell(context, service, original, None, passed)
-            self._let_pass(context, service, None, _allowed(passed, None))
+            self._let_pass(context, service, None, decision_allowing(passed, None))
             return
         identified, policy = await self.guard.identify(context, policy, original)
         caller = None if identified is None else identified.caller
         question = RequestTo(service, original.method, original.path)
         answer = self.answers.about(policy, question, caller)
         self._tell(context, service, original, caller, answer)
-        self._let_pass(context, service, identified, _allowed(answer, caller))
+        self._let_pass(context, service, identified, decision_allowing(answer, caller))
 
     def _require_proxy(self, context: RequestContext, service: str, original: originals.Original) -> None:
         """Return when the account may ask about requests to ``service``, as a proxy; ProxyRefused else."""
@@ -95,42 +89,10 @@ class _Forward:
         self, context: RequestContext, service: str, identified: Authenticated | None, decision: Decision
     ) -> None:
         caller, ends = (None, None) if identified is None else (identified.caller, identified.expires)
-        user = _NOBODY if caller is None else _identity(caller.user_name, caller.login_id, caller.roles)
+        user = identity_of(caller)
         assertion = self.assertions.issue(service, caller, decision.id, ends)
         for header, value in zip(originals.IDENTITY, (*user, decision.id, assertion), strict=True):
             context.respond_header(header, value)
-
-
-def _allowed(answer: Answer, caller: Caller | None) -> Decision:
-    """Return the decision that lets a request pass.
-
-    Raises Unauthenticated, PermissionDenied or InsufficientAuthentication if none does.
-    """
-    decision = answer.decision
-    if caller is None and not answer.allowed:
-        raise Unauthenticated
-    assert decision is not None  # noqa: S101 - about a route, the enforcer is always asked
-    if not decision.allowed:
-        refusal = (
-            too_weak(decision, caller)
-            if decision.layer == ASSURANCE
-            else PermissionDenied("None of the permissions bound to this resource is held", decision)
-        )
-        refusal.decision = None  # it is no decision about the caller, which is the proxy
-        raise refusal
-    return decision
-
-
-@lru_cache(_REMEMBERED)
-def _identity(user_name: str, login_id: str, roles: tuple[str, ...]) -> tuple[str, str, str]:
-    """Return the user name, the user id and the codes of the roles, percent-encoded (RFC 3986 §2.1)."""
-    return quote(user_name, safe=""), login_id, ",".join(quote(role, safe="") for role in roles)
-
-
-def _is_preflight(context: RequestContext, original: originals.Original) -> bool:
-    """True for a preflight request (Fetch Standard §3.2.2), which carries no credentials."""
-    headers = (_ORIGIN, _ASKED_METHOD)
-    return original.method == originals.PREFLIGHT and all(map(context.request.raw_header, headers))
 
 
 class ForwardCaddy(_Forward):

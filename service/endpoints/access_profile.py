@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
-
-from msgspec import Meta
+from typing import Any, Final
 
 from service.administration.access_requests.on_behalf import RequestsOnBehalf
 from service.authz.engine.policy import Policy
@@ -17,32 +15,11 @@ from service.kernel.identity import Caller
 from service.records import access_requests, access_tasks
 from service.records.access_requests import AccessRequest
 from service.records.database.transactions import Connection, Database
-from service.web.messages.schema import Moment, ProtocolSchema, moment
+from service.web.messages.authzen import Approval, NextAction, RequestableDenial
+from service.web.messages.schema import moment
 
 CAPABILITY: Final = "urn:openid:authzen:capability:access-request"
 PATH: Final = "/access/v1/requests"
-
-TaskId = Annotated[str, Meta(examples=["0Bq8f3Xk2bJc7sWm1nQzR5tYvA9uE4hL"])]
-
-
-class RequestableDenial(ProtocolSchema):
-    """Where the denied access can be requested until when, and what binds the request to the denial."""
-
-    endpoint: str
-    expires_at: Moment
-    binding_token: str
-
-
-class Approval(ProtocolSchema):
-    """An approval; it grants nothing by itself: the question is to be asked again, until `approved_until`."""
-
-    id: TaskId
-    approved_at: Moment
-    approved_until: Moment
-
-
-NextAction = Literal["request", "none"]
-"""What to do after a denial in spite of an approval."""
 
 
 def approval_in(context: Mapping[str, Any]) -> str | None:

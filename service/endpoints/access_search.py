@@ -9,12 +9,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from service.authz.engine.policy import Policy
-from service.endpoints.access_evaluation import ActionEntity, Properties, ResourceEntity, SubjectEntity, Type
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import BadRequest, Unavailable
 from service.evaluation.questions import Resource, named_service
 from service.evaluation.search import Part, Results, Search
 from service.kernel.identity import Caller
+from service.web.messages.authzen import ActionEntity, Properties, ResourceEntity, SubjectEntity, Type
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import asks, example_body, named, needs
 from service.web.messages.schema import ProtocolSchema

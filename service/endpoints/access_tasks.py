@@ -9,8 +9,7 @@ from service.administration.access_requests.asking import LONGEST
 from service.administration.access_requests.on_behalf import Submission, Submitted
 from service.administration.unit_of_work import Saved
 from service.authz.engine.rules import ACCOUNT
-from service.endpoints.access_evaluation import Evaluation
-from service.endpoints.access_profile import PATH, AccessProfile, Approval, TaskId
+from service.endpoints.access_profile import PATH, AccessProfile
 from service.errors import (
     BadRequest,
     Conflict,
@@ -28,6 +27,7 @@ from service.kernel.value_rules import REASON
 from service.records import access_requests, access_tasks
 from service.records.access_requests import State
 from service.web.messages import operation_metadata as operation
+from service.web.messages.authzen import Approval, Evaluation, TaskId
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Moment, ProtocolSchema, moment
 

@@ -39,6 +39,9 @@ class Assignment(Schema, kw_only=True):
     valid_until: _Until = msgspec.field(name="until")
     reason: Annotated[str | None, Meta(examples=["Stands in for kestrel"])]
     source: Annotated[Source, Meta(description="Who has assigned it: `direct`, an administrator.")]
+    directory: Annotated[
+        str | None, Meta(examples=["entra"], description="The directory that has; null for other sources.")
+    ]
     create_time: Annotated[
         Moment | None, Meta(description="Null for one that a version without windows has made.")
     ]

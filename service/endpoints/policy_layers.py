@@ -8,7 +8,7 @@ from msgspec import Meta
 from service.authz.engine.policy import Policy
 from service.authz.review.explain import LayerExplained
 from service.authz.review.impact import Difference, Standing, access_diff
-from service.web.messages.dry_run import AccessChange
+from service.web.messages.access_change import AccessChange
 from service.web.messages.schema import Moment, PartQuery, Schema
 
 Line = Annotated[str, Meta(examples=["p, endpoint, GET /api/role/list, system:role:list"])]

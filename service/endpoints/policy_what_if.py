@@ -20,8 +20,8 @@ from service.kernel.assurance import Demand, words_of
 from service.kernel.text import MAX_USER_NAME
 from service.records import role_rights
 from service.records.database.transactions import Connection
+from service.web.messages.access_change import AccessChange
 from service.web.messages.context import RequestContext
-from service.web.messages.dry_run import AccessChange
 from service.web.messages.operation_metadata import example_parameters, named, needs
 from service.web.messages.schema import Schema
 

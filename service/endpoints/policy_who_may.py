@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from msgspec import Meta
 
@@ -29,7 +29,6 @@ from service.authz.review.access import (
     Needs,
     WhoPasses,
     open_requests,
-    request_path,
     what,
     who,
     who_may,
@@ -37,9 +36,10 @@ from service.authz.review.access import (
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
 from service.authz.review.sources import NOW, Instant, Subject, standing_of, subject_of
+from service.endpoints.policy_asked import Method, place_of
 from service.endpoints.policy_layers import AskedLayer, At, Code, Name, PassedLayer, RoleCode, Words, passed
 from service.endpoints.policy_questions import WITHIN, PolicyQuestion
-from service.errors import BadRequest, RevisionUntrusted, ValidationFailed
+from service.errors import RevisionUntrusted, ValidationFailed
 from service.kernel import identity
 from service.kernel.services import PORTCULLIS
 from service.kernel.text import MAX_USER_NAME
@@ -50,7 +50,6 @@ from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import example_parameters, named, needs, refuses
 from service.web.messages.schema import SEVERAL, Id, Page, PageQuery, Schema, page_answer
 
-Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Path = Annotated[
     str,
     Meta(max_length=2048, examples=["/api/user/1"]),
@@ -97,14 +96,6 @@ class WhoQuery(PageQuery, kw_only=True):
             return partial(who_may, layer=self.layer, name=self.object)
         method, path = self.method or "", self.path or ""
         return partial(who, method=method, place=place_of(path, self.service), service=self.service)
-
-
-def place_of(path: str, service: str = PORTCULLIS) -> str:
-    """Return what ``request_path`` does; ValidationFailed for the field ``path``."""
-    try:
-        return request_path(path, service)
-    except BadRequest as refusal:
-        raise ValidationFailed(("path", refusal.detail)) from None
 
 
 class PassingRole(Schema):

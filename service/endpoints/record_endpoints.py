@@ -122,7 +122,7 @@ class RecordKind:
             return page_answer(query, page, self.shown)
 
         answer: Any = Page[self.shown]  # type: ignore[name-defined]  # it is known at run time
-        return self._described(on_get, f"list{self._name}s", summary, codes, answer=answer, query=query)
+        return described(on_get, f"list{self._name}s", summary, *codes, answer=answer, query=query)
 
     def reads(self, summary: str, *codes: str, shows_more: bool = False) -> Responder:
         """Return the responder that reads a record; ``shows_more`` than its tag covers."""
@@ -134,7 +134,7 @@ class RecordKind:
                 require_shown(context, endpoint.live, self.service_of(record))
             return self.record_answer(context, Saved(record))
 
-        responder = self._described(on_get, f"get{self._name}", summary, codes, answer=self.shown, id=int)
+        responder = described(on_get, f"get{self._name}", summary, *codes, answer=self.shown, id=int)
         operation_metadata.refuses(NotFound)(responder)
         if shows_more:
             operation_metadata.shows_more(responder)
@@ -155,7 +155,7 @@ class RecordKind:
             return self.record_answer(context, saved)
 
         name, answer = f"create{self._name}", self.saved or self.shown
-        responder = self._described(on_post, name, summary, codes, answer=answer, body=body)
+        responder = described(on_post, name, summary, *codes, answer=answer, body=body)
         operation_metadata.created(f"/api/{self.noun}/{{id}}")(responder)
         operation_metadata.idempotent(self.record_answer)(responder)
         return self._write("create", "INSERT", (Conflict, *refuses), example)(responder)
@@ -176,7 +176,7 @@ class RecordKind:
 
         verb = "patch" if issubclass(body, MergePatch) else "update"
         name, answer = f"{verb}{self._name}", self.saved or self.shown
-        responder = self._described(edit, name, summary, codes, answer=answer, body=body, id=int)
+        responder = described(edit, name, summary, *codes, answer=answer, body=body, id=int)
         refusals: Sequence[type[Refusal]] = (NotFound, Conflict, PreconditionFailed, *refuses)
         return self._write("update", "UPDATE", refusals, example)(responder)
 
@@ -192,7 +192,7 @@ class RecordKind:
 
         answer = BulkReport if self.saved is None else PublishedBulkReport
         name = f"set{self._name}sEnabled"
-        responder = self._described(on_post, name, summary, codes, answer=answer, body=EnabledOrder)
+        responder = described(on_post, name, summary, *codes, answer=answer, body=EnabledOrder)
         operation_metadata.refuses_keys("sent again, it changes nothing more")(responder)
         return self._write("set the state of many", "UPDATE", (Conflict, RowsRefused), example, single=False)(
             responder
@@ -210,7 +210,7 @@ class RecordKind:
 
         answer = None if self.saved is None else Published
         name = f"delete{self._name}"
-        responder = self._described(on_delete, name, summary, codes, answer=answer, id=int)
+        responder = described(on_delete, name, summary, *codes, answer=answer, id=int)
         refusals: Sequence[type[Refusal]] = (
             (NotFound, PreconditionFailed, *refuses) if self.versioned else (NotFound, *refuses)
         )
@@ -276,22 +276,14 @@ class RecordKind:
 
         return declare
 
-    def _described(
-        self,
-        responder: F,
-        name: str,
-        summary: str,
-        codes: Sequence[str],
-        *,
-        answer: Any,
-        **takes: Any,
-    ) -> F:
-        """Give a responder its name, its texts, its types and the ``codes`` that open it."""
-        responder.__qualname__ = name
-        responder.__doc__ = summary
-        responder.__annotations__ = {"context": RequestContext, **takes, "return": answer}
-        operation_metadata.named(name)(responder)
-        return operation_metadata.needs(*codes)(responder)
+
+def described(responder: F, name: str, summary: str, *codes: str, answer: Any, **takes: Any) -> F:
+    """Give a responder its name, its texts, its types and the ``codes`` that open it."""
+    responder.__qualname__ = name
+    responder.__doc__ = summary
+    responder.__annotations__ = {"context": RequestContext, **takes, "return": answer}
+    operation_metadata.named(name)(responder)
+    return operation_metadata.needs(*codes)(responder)
 
 
 def shown_services(context: RequestContext, live: LivePolicy) -> tuple[str, ...]:

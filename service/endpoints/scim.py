@@ -1,55 +1,18 @@
-"""What the service can do of SCIM, and the parts that its users and groups share: ``/scim/v2``."""
+"""What the service can do of SCIM: ``/scim/v2/ServiceProviderConfig``, ``Schemas`` and ``ResourceTypes``."""
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
+from service.endpoints.scim_kinds import BASE, READ
 from service.errors import NotFound
-from service.kernel.clock import rfc3339
-from service.kernel.scim.attributes import CORE, SCHEMAS, Schema, id_of
-from service.kernel.scim.filters import parse_filter
-from service.records.database.transactions import Database
-from service.records.scim import Chosen
+from service.kernel.scim.attributes import CORE, SCHEMAS, Schema
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.preconditions import version_tag
-from service.web.messages.scim import LIST_OF, MAX_PAGE, ScimListQuery, ScimMeta, ScimObject, ScimObjects
+from service.web.messages.scim import LIST_OF, MAX_PAGE, ScimMeta, ScimObject, ScimObjects
 
-BASE: Final = "/scim/v2"
-READ: Final = "system:scim:read"
 _CONFIG: Final = "ServiceProviderConfig"
-
-P = TypeVar("P")
-
-
-class ScimEndpoint(Generic[P]):
-    """The base of the endpoints of users and groups, which ``part`` provisions."""
-
-    def __init__(self, database: Database, part: P) -> None:
-        self.database = database
-        self.part = part
-
-
-def record_id(text: str) -> int:
-    """Return the id that is a part of a path; NotFound for what is no id: nothing has it."""
-    number = id_of(text)
-    if number is None:
-        raise NotFound("There is no such resource")
-    return number
-
-
-def chosen(directory: str, query: ScimListQuery, schema: Schema) -> Chosen:
-    """Return which resources ``query`` asks for; raises ScimFault."""
-    term = None if query.filter is None else parse_filter(query.filter, schema)
-    return Chosen(directory, term, *query.place)
-
-
-def meta_of(kind: str, record_id: int, created: datetime, changed: datetime, version: int) -> ScimMeta:
-    """Return the facts about a resource."""
-    location = f"{BASE}/{kind}s/{record_id}"
-    return ScimMeta(kind, location, rfc3339(created), rfc3339(changed), version_tag(version))
 
 
 class ScimServiceProviderConfig(ScimObject):
@@ -75,7 +38,17 @@ _BEARER: Final = {
 }
 
 
-class ServiceProviderConfig:
+class Described:
+    """The base of what describes the service; ``public_url`` as in ``ScimEndpoint``."""
+
+    def __init__(self, public_url: str) -> None:
+        base = f"{public_url}{BASE}"
+        self.location = f"{base}/{_CONFIG}"
+        self.schemas = {schema.uri: _schema(base, schema) for schema in SCHEMAS.values()}
+        self.types = {schema.name: _type(base, schema) for schema in SCHEMAS.values()}
+
+
+class ServiceProviderConfig(Described):
     """``/scim/v2/ServiceProviderConfig``."""
 
     @operation.needs(READ)
@@ -84,29 +57,29 @@ class ServiceProviderConfig:
         """Read what the service can do of SCIM."""
         return ScimServiceProviderConfig(
             schemas=[CORE + _CONFIG],
-            meta=ScimMeta(_CONFIG, f"{BASE}/{_CONFIG}"),
+            meta=ScimMeta(_CONFIG, self.location),
             patch=_YES,
             bulk={**_NO, "maxOperations": 0, "maxPayloadSize": 0},
             filter={**_YES, "maxResults": MAX_PAGE},
             change_password=_NO,
-            sort=_NO,
+            sort=_YES,
             etag=_YES,
             authentication_schemes=[_BEARER],
         )
 
 
-def _schema(schema: Schema) -> dict[str, Any]:
+def _schema(base: str, schema: Schema) -> dict[str, Any]:
     return {
         "schemas": [f"{CORE}Schema"],
         "id": schema.uri,
         "name": schema.name,
         "description": schema.text,
         "attributes": [attribute.described() for attribute in schema.attributes],
-        "meta": {"resourceType": "Schema", "location": f"{BASE}/Schemas/{schema.uri}"},
+        "meta": {"resourceType": "Schema", "location": f"{base}/Schemas/{schema.uri}"},
     }
 
 
-def _type(schema: Schema) -> dict[str, Any]:
+def _type(base: str, schema: Schema) -> dict[str, Any]:
     return {
         "schemas": [f"{CORE}ResourceType"],
         "id": schema.name,
@@ -114,12 +87,8 @@ def _type(schema: Schema) -> dict[str, Any]:
         "description": schema.text,
         "endpoint": f"/{schema.name}s",
         "schema": schema.uri,
-        "meta": {"resourceType": "ResourceType", "location": f"{BASE}/ResourceTypes/{schema.name}"},
+        "meta": {"resourceType": "ResourceType", "location": f"{base}/ResourceTypes/{schema.name}"},
     }
-
-
-_SHOWN: Final = {schema.uri: _schema(schema) for schema in SCHEMAS.values()}
-_TYPES: Final = {schema.name: _type(schema) for schema in SCHEMAS.values()}
 
 
 class ScimSchemaObject(ScimObject):
@@ -154,17 +123,17 @@ def _named(objects: Mapping[str, dict[str, Any]], name: str, kind: type[T]) -> T
     return msgspec.convert(objects[name], kind)
 
 
-class ListOfSchemas:
+class ListOfSchemas(Described):
     """``/scim/v2/Schemas``."""
 
     @operation.needs(READ)
     @operation.named("listScimSchemas")
     async def on_get(self, context: RequestContext) -> ScimObjects:
         """List the schemas of users and groups."""
-        return _listed(_SHOWN)
+        return _listed(self.schemas)
 
 
-class OneSchema:
+class OneSchema(Described):
     """``/scim/v2/Schemas/{uri}``."""
 
     @operation.needs(READ)
@@ -173,20 +142,20 @@ class OneSchema:
     @operation.example_parameters(uri=f"{CORE}User")
     async def on_get(self, context: RequestContext, uri: str) -> ScimSchemaObject:
         """Read a schema."""
-        return _named(_SHOWN, uri, ScimSchemaObject)
+        return _named(self.schemas, uri, ScimSchemaObject)
 
 
-class ListOfResourceTypes:
+class ListOfResourceTypes(Described):
     """``/scim/v2/ResourceTypes``."""
 
     @operation.needs(READ)
     @operation.named("listScimResourceTypes")
     async def on_get(self, context: RequestContext) -> ScimObjects:
         """List the types of resources."""
-        return _listed(_TYPES)
+        return _listed(self.types)
 
 
-class OneResourceType:
+class OneResourceType(Described):
     """``/scim/v2/ResourceTypes/{name}``."""
 
     @operation.needs(READ)
@@ -195,4 +164,4 @@ class OneResourceType:
     @operation.example_parameters(name="User")
     async def on_get(self, context: RequestContext, name: str) -> ScimResourceType:
         """Read a type of resources."""
-        return _named(_TYPES, name, ScimResourceType)
+        return _named(self.types, name, ScimResourceType)

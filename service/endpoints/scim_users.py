@@ -2,138 +2,13 @@
 
 from typing import Any, Final
 
-from service.administration.scim_users import Match, ScimUsers, SentUser, source_of
-from service.endpoints.scim import BASE, READ, ScimEndpoint, chosen, meta_of, record_id
-from service.errors import Conflict, NotFound, PreconditionFailed
-from service.kernel.scim.attributes import USER
-from service.kernel.scim.patches import patched
+from service.administration.scim_users import ScimUsers, SentUser
+from service.endpoints.scim_kinds import ScimEndpoint, ScimKind, meta_of
+from service.kernel.scim.attributes import PATCH_OF, USER
 from service.records import scim
 from service.records.scim import ProvisionedUser
-from service.web.messages import operation_metadata as operation
 from service.web.messages import scim as messages
-from service.web.messages.context import RequestContext
-from service.web.messages.preconditions import answer_tag, unchanged, version_tag
-from service.web.messages.scim import (
-    LIST_OF,
-    ScimEmail,
-    ScimGetQuery,
-    ScimListQuery,
-    ScimName,
-    ScimPatch,
-    ScimReference,
-    ScimUserBody,
-    understood,
-)
-
-USERS: Final = "system:scim:users"
-_EXAMPLE: Final = {
-    "schemas": [USER.uri],
-    "userName": "heron@example.org",
-    "externalId": "00u1",
-    "displayName": "Grey Heron",
-    "emails": [{"value": "heron@example.org", "type": "work", "primary": True}],
-    "active": True,
-}
-_PATCH: Final = {
-    "schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
-    "Operations": [{"op": "replace", "path": "active", "value": False}],
-}
-
-
-class ListOfScimUsers(ScimEndpoint[ScimUsers]):
-    """``/scim/v2/Users``."""
-
-    @operation.needs(READ, USERS)
-    @operation.refuses(Conflict)
-    @operation.named("listScimUsers")
-    async def on_get(self, context: RequestContext, query: ScimListQuery) -> messages.ScimUsers:
-        """List the users that the caller has provisioned, by id."""
-        async with self.database.snapshot() as connection:
-            source = await source_of(connection, context.user)
-            with understood():
-                users, total = await scim.users(connection, chosen(source.name, query, USER))
-        shown = [query.shown(_shown(user)) for user in users]
-        return messages.ScimUsers(LIST_OF, total, query.place[0] + 1, len(shown), shown)
-
-    @operation.needs(USERS)
-    @operation.named("createScimUser")
-    @operation.created(f"{BASE}/Users/{{id}}")
-    @operation.tagged
-    @operation.logged("scim", "create a user", "INSERT")
-    @operation.refuses(Conflict)
-    @operation.refuses_keys("a name is unique: sent again, it is refused")
-    @operation.example_body(_EXAMPLE)
-    async def on_post(self, context: RequestContext, body: ScimUserBody) -> messages.ScimUser:
-        """Create an account, without a password.
-
-        A name that anybody has is refused with `uniqueness`, but for a user whom the caller has deleted, who
-        comes back. A `password` is refused.
-        """
-        return _answer(context, await self.part.create(context.write, _sent(body)))
-
-
-class OneScimUser(ScimEndpoint[ScimUsers]):
-    """``/scim/v2/Users/{id}``."""
-
-    @operation.needs(READ, USERS)
-    @operation.refuses(NotFound, Conflict)
-    @operation.named("getScimUser")
-    @operation.tagged
-    @operation.example_parameters(id="1")
-    async def on_get(self, context: RequestContext, id: str, query: ScimGetQuery) -> messages.ScimUser:
-        """Read a user whom the caller has provisioned."""
-        async with self.database.snapshot() as connection:
-            source = await source_of(connection, context.user)
-            user = await scim.one_user(connection, source.name, record_id(id))
-        if user is None:
-            raise NotFound("There is no such user")
-        shown: messages.ScimUser = query.shown(_answer(context, user))
-        return shown
-
-    @operation.needs(USERS)
-    @operation.named("updateScimUser")
-    @operation.tagged
-    @operation.logged("scim", "replace a user", "UPDATE")
-    @operation.refuses(NotFound, Conflict, PreconditionFailed)
-    @operation.example_body(_EXAMPLE)
-    @operation.example_parameters(id="999999999999")
-    async def on_put(self, context: RequestContext, id: str, body: ScimUserBody) -> messages.ScimUser:
-        """Replace a user; what is not there is taken away, and `active` false disables the account.
-
-        Who holds more than the directory may hand out is disabled all the same, and not edited otherwise.
-        """
-        sent = _sent(body)
-        match: Match = unchanged(context)
-        return _answer(context, await self.part.update(context.write, record_id(id), lambda _: sent, match))
-
-    @operation.needs(USERS)
-    @operation.named("patchScimUser")
-    @operation.tagged
-    @operation.logged("scim", "patch a user", "UPDATE")
-    @operation.refuses(NotFound, Conflict, PreconditionFailed)
-    @operation.example_body(_PATCH)
-    @operation.example_parameters(id="999999999999")
-    async def on_patch(self, context: RequestContext, id: str, body: ScimPatch) -> messages.ScimUser:
-        """Patch a user: the edit is that of a replacement by the result."""
-        operations = [each.as_sent() for each in body.operations]
-        with understood() as deviations:
-
-            def change(stored: ProvisionedUser) -> SentUser:
-                made = patched(USER, _attributes(stored), operations, deviations)
-                return _sent(ScimUserBody.of_attributes(made))
-
-            user = await self.part.update(context.write, record_id(id), change, unchanged(context))
-        return _answer(context, user)
-
-    @operation.needs(USERS)
-    @operation.named("deleteScimUser")
-    @operation.answers(204)
-    @operation.logged("scim", "delete a user", "DELETE")
-    @operation.refuses(NotFound, Conflict, PreconditionFailed)
-    @operation.example_parameters(id="999999999999")
-    async def on_delete(self, context: RequestContext, id: str) -> None:
-        """Disable an account, and show it no more. Nothing of it is deleted: its name stays taken."""
-        await self.part.delete(context.write, record_id(id), unchanged(context))
+from service.web.messages.scim import ScimEmail, ScimName, ScimReference, ScimUserBody
 
 
 def _sent(body: ScimUserBody) -> SentUser:
@@ -166,16 +41,16 @@ def _attributes(user: ProvisionedUser) -> dict[str, Any]:
     return {name: value for name, value in made.items() if value is not None}
 
 
-def _shown(user: ProvisionedUser) -> messages.ScimUser:
+def _shown(user: ProvisionedUser, base: str) -> messages.ScimUser:
     emails = None if user.email is None else [ScimEmail(user.email, user.email_type, primary=True)]
     groups = [
-        ScimReference(str(group_id), f"{BASE}/Groups/{group_id}", name, "direct")
+        ScimReference(str(group_id), f"{base}/Groups/{group_id}", name, "direct")
         for group_id, name in user.groups
     ]
     return messages.ScimUser(
         schemas=[USER.uri],
         id=str(user.id),
-        meta=meta_of("User", user.id, user.create_time, user.update_time, user.version),
+        meta=meta_of(base, "User", user),
         external_id=user.external_id,
         user_name=user.user_name,
         name=None if user.formatted_name is None else ScimName(user.formatted_name),
@@ -186,6 +61,63 @@ def _shown(user: ProvisionedUser) -> messages.ScimUser:
     )
 
 
-def _answer(context: RequestContext, user: ProvisionedUser) -> messages.ScimUser:
-    answer_tag(context, version_tag(user.version))
-    return _shown(user)
+USERS: Final = ScimKind(
+    schema=USER,
+    code="system:scim:users",
+    linked="groups",
+    body=ScimUserBody,
+    answer=messages.ScimUser,
+    page=messages.ScimUsers,
+    find=scim.users,
+    read=scim.one_user,
+    sent=_sent,
+    attributes=_attributes,
+    shown=_shown,
+    example={
+        "schemas": [USER.uri],
+        "userName": "heron@example.org",
+        "externalId": "00u1",
+        "displayName": "Grey Heron",
+        "emails": [{"value": "heron@example.org", "type": "work", "primary": True}],
+        "active": True,
+    },
+    patch_example={
+        "schemas": [PATCH_OF],
+        "Operations": [{"op": "replace", "path": "active", "value": False}],
+    },
+)
+
+
+class ListOfScimUsers(ScimEndpoint[ScimUsers]):
+    """``/scim/v2/Users``."""
+
+    on_get = USERS.lists("List the users that the caller has provisioned, by id unless sorted.")
+    on_post = USERS.creates(
+        """Create an account, without a password.
+
+        A name that anybody has is refused with `uniqueness`, but for a user whom the caller has deleted, who
+        comes back. A `password` is refused.
+        """
+    )
+
+
+class SearchForScimUsers(ScimEndpoint[ScimUsers]):
+    """``/scim/v2/Users/.search``."""
+
+    on_post = USERS.searches("Search among the users that the caller has provisioned (RFC 7644 §3.4.3).")
+
+
+class OneScimUser(ScimEndpoint[ScimUsers]):
+    """``/scim/v2/Users/{id}``."""
+
+    on_get = USERS.reads("Read a user whom the caller has provisioned.")
+    on_put = USERS.replaces(
+        """Replace a user; what is not there is taken away, and `active` false disables the account.
+
+        Who holds more than the directory may hand out is disabled all the same, and not edited otherwise.
+        """
+    )
+    on_patch = USERS.patches("Patch a user: the edit is that of a replacement by the result.")
+    on_delete = USERS.deletes(
+        "Disable an account, and show it no more. Nothing of it is deleted: its name stays taken."
+    )

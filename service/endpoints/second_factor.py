@@ -62,6 +62,19 @@ class SecondFactor(Schema):
     credential: Credential | None = None
 
 
+class FirstStep(Schema):
+    """The challenge of the first step."""
+
+    challenge: ChallengeText
+
+
+class SecondFactorOptions(Schema):
+    """The methods by which a challenge can be answered; `publicKey` is null without a passkey."""
+
+    methods: list[Literal["totp", "recovery_code", "passkey"]]
+    public_key: PublicKey | None
+
+
 class PasskeyLogin(Schema):
     """What a passkey has answered to the options, and the device of the session."""
 
@@ -122,6 +135,22 @@ class LoginSecondFactor:
             context.user_agent,
         )
         return handed(pair, context, self._cookies)
+
+
+class LoginSecondFactorOptions(Endpoint[LoginService]):
+    """``/api/auth/login/second-factor/options``."""
+
+    @operation.public
+    @operation.asks
+    @operation.refuses(LoginFailed, RateLimited)
+    @operation.named("getSecondFactorOptions")
+    @operation.example_body({"challenge": "uSQ3…"})
+    async def on_post(self, context: RequestContext, body: FirstStep) -> SecondFactorOptions:
+        """Read how a challenge can be answered, for a page that knows nothing but the challenge.
+
+        So does the page to which a browser comes back from a provider. It counts as one of the five answers.
+        """
+        return SecondFactorOptions(**await self.part.second_step_options(body.challenge, context.address))
 
 
 class LoginPasskeyOptions(Endpoint[LoginService]):

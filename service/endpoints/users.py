@@ -78,6 +78,12 @@ class User(Schema):
     ]
     email_verified: Annotated[bool, Meta(description="The user has confirmed `email`.")]
     recovery_email: RecoveryEmail
+    directory: Annotated[
+        str | None,
+        Meta(
+            description="The directory that manages the account, which is edited nowhere else; null for none."
+        ),
+    ]
     version: Annotated[int, Meta(ge=1, examples=[3])]
     create_time: Moment
     update_time: Moment

@@ -33,7 +33,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller, codes_asked, words_asked
 from service.kernel.services import PORTCULLIS, split_object
-from service.kernel.tracing import traced
+from service.kernel.tracing import current_span, traced
 
 _ANY: Final = "\x01"  # a value that no registered path has, so that only parameters fit it
 MOST_PATHS: Final = 1000
@@ -161,6 +161,7 @@ Why: TypeAlias = (
         "incomplete",
         "too_general",
         "insufficient_user_authentication",
+        "stale",
     ]
 )
 """The reason of an answer.
@@ -170,33 +171,59 @@ Why: TypeAlias = (
 revoked. ``incomplete``: a question of a batch lacks a part, or has a part of a wrong type. ``too_general``:
 the requests of a template meet more resources than are looked at (``templates.MOST_PATHS``).
 ``insufficient_user_authentication``: the codes allow, and the person has to authenticate more strongly or
-again; as RFC 9470 §3 names it.
+again; as RFC 9470 §3 names it. ``stale``: a follower has no lease, so what it knows may be too old.
 """
 
 
 class Answer(Struct, frozen=True):
     """The answer to one question; ``decision`` is the deciding one, None if the enforcer was not asked.
 
-    ``subject`` is the account of an API key that may pass: nobody can read from the key whose it is.
+    ``used`` are the codes of the lines by which it allows. ``subject`` is the account of an API key that may
+    pass: nobody can read from the key whose it is.
     """
 
     allowed: bool
     reason: Why
     decision: Decision | None = None
+    used: tuple[str, ...] = ()
     subject: Caller | None = None
 
 
+MOST_REMEMBERED: Final = 20_000
+"""How many answers of a policy a process remembers; then it begins anew."""
+_LONGEST_REMEMBERED: Final = 1024
+
+
+def _is_short(asked: Question | Asked) -> bool:
+    """Whether a question is short enough to be remembered: those who ask choose its texts."""
+    return len(repr(asked)) <= _LONGEST_REMEMBERED
+
+
 class Answers:
-    """Asks the enforcer."""
+    """Asks the enforcer; remembers what the policy in use has answered: a policy never changes."""
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         """``now`` returns the time by which the age of an authentication is told, in seconds."""
         self._now = now
         self._templates = Templates()
+        self._policy: Policy | None = None
+        self._remembered: dict[tuple[Question, HeldCodes | None, Satisfied | None], Answer] = {}
 
     def about(self, policy: Policy, question: Question, caller: Caller | None) -> Answer:
-        """Return the answer of ``policy`` about ``caller``; None is nobody who is logged in."""
-        return self.of(policy, question, codes_asked(caller), words_asked(caller, self._now()))
+        """Return the answer about ``caller``, with ``used``; None is nobody who is logged in."""
+        held, satisfied = codes_asked(caller), words_asked(caller, self._now())
+        if policy is not self._policy or len(self._remembered) >= MOST_REMEMBERED:
+            self._policy, self._remembered = policy, {}
+        key = (question, held, satisfied)
+        answer = self._remembered.get(key)
+        if answer is None or current_span() is not None:
+            answer = self.of(policy, question, held, satisfied)
+            if answer.allowed:
+                lines = (decision.line for decision in self._allowing(policy, question, held))
+                answer = replace(answer, used=tuple(line.code for line in lines if line is not None))
+            if _is_short(question):
+                self._remembered[key] = answer
+        return answer
 
     def of(
         self, policy: Policy, question: Question, held: HeldCodes | None, satisfied: Satisfied | None
@@ -213,9 +240,7 @@ class Answers:
                     tell_span(span, answer.decision)
             return answer
 
-    def allowing(
-        self, policy: Policy, question: Question | Unanswerable, held: HeldCodes | None
-    ) -> Iterator[Decision]:
+    def _allowing(self, policy: Policy, question: Question, held: HeldCodes | None) -> Iterator[Decision]:
         """Yield the decisions about codes by which a question about a holder of ``held`` is allowed."""
         match question:
             case UseOf(code):
@@ -293,6 +318,8 @@ class Evaluator:
     def __init__(self, subjects: Subjects, answers: Answers) -> None:
         self._subjects = subjects
         self._answers = answers
+        self._policy: Policy | None = None
+        self._questions: dict[tuple[str, Resource, str | None, HeldCodes | None], Question | Answer] = {}
 
     async def evaluate(
         self,
@@ -317,9 +344,7 @@ class Evaluator:
             answer = INCOMPLETE
             if question is not None:
                 caller = callers.get(question.subject)
-                answer = self.answer(policy, asking, question, caller)
-                if answer.allowed and question.subject.type == TOKEN and is_api_key(question.subject.id):
-                    answer = replace(answer, subject=caller)
+                answer = self._answer(policy, asking, question, caller)
                 if note is not None:
                     note(question, caller, answer)
             answers.append(answer)
@@ -332,13 +357,23 @@ class Evaluator:
         self, policy: Policy, asking: Caller, asked: Asked, all_rights: bytes | None = None
     ) -> tuple[Caller | None, Answer]:
         """Return the subject of one question, None for one that is not active, and its answer."""
-        callers = await self._subjects.callers([asked.subject], policy.permission_map, all_rights)
-        caller = callers.get(asked.subject)
-        return caller, self.answer(policy, asking, asked, caller)
+        caller = await self._subjects.caller(asked.subject, policy.permission_map, all_rights)
+        return caller, self._answer(policy, asking, asked, caller)
 
-    def answer(self, policy: Policy, asking: Caller, asked: Asked, caller: Caller | None) -> Answer:
+    def _answer(self, policy: Policy, asking: Caller, asked: Asked, caller: Caller | None) -> Answer:
         """Return the answer about ``caller``, the subject of ``asked``; None for one that is not active."""
-        question = question_by(policy, asking, asked.action, asked.resource)
+        if policy is not self._policy or len(self._questions) >= MOST_REMEMBERED:
+            self._policy, self._questions = policy, {}
+        key = (asked.action, asked.resource, asking.service, codes_asked(asking))
+        if (question := self._questions.get(key)) is None:
+            question = question_by(policy, asking, asked.action, asked.resource)
+            if _is_short(asked):
+                self._questions[key] = question
         if isinstance(question, Answer):
             return question
-        return NOT_ACTIVE if caller is None else self._answers.about(policy, question, caller)
+        if caller is None:
+            return NOT_ACTIVE
+        answer = self._answers.about(policy, question, caller)
+        if answer.allowed and asked.subject.type == TOKEN and is_api_key(asked.subject.id):
+            return replace(answer, subject=caller)
+        return answer

@@ -1,13 +1,13 @@
 """What questions name, as AuthZEN Authorization API 1.0 says it, and what the enforcer is asked for it."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Mapping
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from service.authn.authenticate import Authenticator
-from service.authn.current_rights import CurrentRights, Who
 from service.authz.engine.paths import (
     canonical,
     canonical_external_path,
@@ -21,6 +21,10 @@ from service.kernel.identity import Caller
 from service.kernel.services import NAME, PORTCULLIS
 from service.kernel.text import name_key
 from service.kernel.value_rules import MAX_REGISTERED_PATH
+
+if TYPE_CHECKING:  # a follower asks the same, and has neither of these with the stores behind them
+    from service.authn.authenticate import Authenticator
+    from service.authn.current_rights import CurrentRights, Who
 
 USER: Final = "user"
 """The type of a subject that is named by its user name."""
@@ -146,7 +150,7 @@ def _route(method: str, resource: Resource, bound_to: str | None) -> Question | 
 SUBJECT_TYPES: Final = (USER, IDENTITY, TOKEN)
 """The types of subjects that are known."""
 
-_LOGIN_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
+LOGIN_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
 _LONGEST_NAME: Final = 256  # characters: names that fit are shorter, whatever they fold to
 _REFUSED: Final = (TokenInvalid, TokenExpired, RefreshRequired, AccountBanned)
 
@@ -182,6 +186,18 @@ class Subjects:
                 await work.after_item()
         return known_callers
 
+    async def caller(
+        self, subject: Subject, permission_map: PermissionMap, all_rights: bytes | None = None
+    ) -> Caller | None:
+        """Return the caller of one subject as ``callers`` does; None for one that has none."""
+        if subject.type == TOKEN:
+            return await self._of_token(subject.id, permission_map)
+        who = _user(subject)
+        if who is None:
+            return None
+        known = self._current.remembered(who, all_rights)
+        return known or (await self._current.of((who,), all_rights)).get(who)
+
     async def _of_token(self, token: str, permission_map: PermissionMap) -> Caller | None:
         try:
             return (await self._authenticator.checked(token, permission_map)).caller
@@ -191,7 +207,7 @@ class Subjects:
 
 def _user(subject: Subject) -> Who | None:
     if subject.type == IDENTITY:
-        return int(subject.id) if _LOGIN_ID.fullmatch(subject.id) else None
+        return int(subject.id) if LOGIN_ID.fullmatch(subject.id) else None
     if subject.type == USER and len(subject.id) <= _LONGEST_NAME and "\0" not in subject.id:
         return name_key(subject.id)
     return None

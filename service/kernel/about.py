@@ -12,7 +12,7 @@ ROLE: Final = (
 )
 AUDIENCE: Final = "For its staff and administrators, and for front ends and services that act for them."
 LIMITS: Final = (
-    "No identity provider for end users: no sign-up, no single sign-on, no OpenID Connect",
+    "No identity provider: no sign-up, and nobody signs in to other applications by it",
     "No row-level data scopes: it decides who may call which operation, not whose records an answer holds",
     "No proxy: it guards its own API; other services verify its tokens and decide for themselves",
 )

@@ -5,10 +5,12 @@
 
 import importlib
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 from service.kernel.codes import is_code
@@ -119,14 +121,17 @@ def pages_with(extensions: Iterable[Extension]) -> tuple[Page, ...]:
 
 
 def load_extensions(packages: Iterable[str]) -> tuple[Extension, ...]:
-    """Import ``packages`` and return the extension of each; raises ExtensionError with every fault."""
+    """Import ``packages`` and return the extension of each; raises ExtensionError with every fault.
+
+    Each is the dotted name of an installed package, or the absolute path of its folder.
+    """
     loaded: dict[str, Extension] = {}
     faults: list[str] = []
     for package in packages:
         try:
-            extension = getattr(importlib.import_module(package), ATTRIBUTE, None)
+            extension = getattr(_imported(package), ATTRIBUTE, None)
         except ImportError as error:
-            faults.append(f"the extension {package} can't be imported: {error}")
+            faults.append(f"the extension {package} can't be imported: {error}{_hidden(error)}")
             continue
         if not isinstance(extension, Extension):
             faults.append(f"the extension {package} has no Extension named {ATTRIBUTE!r}")
@@ -138,3 +143,29 @@ def load_extensions(packages: Iterable[str]) -> tuple[Extension, ...]:
     if faults:
         raise ExtensionError(faults)
     return tuple(loaded.values())
+
+
+def _imported(package: str) -> ModuleType:
+    """Import a package by its name, or by the path of its folder; raises ImportError.
+
+    The folder around it goes to the end of Python's path: nothing in it hides what is installed.
+    """
+    folder = Path(package)
+    if not folder.is_absolute():
+        return importlib.import_module(package)
+    if not folder.is_dir():
+        raise ImportError("there is no such folder")
+    if str(folder.parent) not in sys.path:
+        sys.path.append(str(folder.parent))
+    module = importlib.import_module(folder.name)
+    place = Path(str(module.__file__)).parent if module.__file__ else None
+    if place is None or not place.samefile(folder):
+        raise ImportError(f"{folder.name} is {place or module}, another package of its name")
+    return module
+
+
+def _hidden(error: ImportError) -> str:
+    """Return a hint where an extension has looked for a package of its own that is called ``service``."""
+    if not str(error.name).startswith("service."):
+        return ""
+    return ". The package service is that of Portcullis: give one of your own another name"

@@ -43,6 +43,8 @@ class ChangeRecord:
         """The id and the time of the entry of the request, once something was about to be saved."""
         self.intent: tuple[tuple[str, ...], int] | None = None
         """The targets, and the number of changes, of the intent that is saved."""
+        self.transaction: int | None = None
+        """The number of the transaction that has changed rights; None if none has."""
 
     @property
     def targets(self) -> tuple[str, ...]:

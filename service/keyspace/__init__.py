@@ -10,11 +10,14 @@ configured time. Knows nothing of tokens, permissions or HTTP.
 key                                     content
 ======================================  =====================================================================
 ``auth:device:{login_id}:{device}``     a device session, JSON (``values.DeviceSession``)
+``auth:idtoken:{login_id}:{device}``    the ID token by which a provider has let somebody in, for its logout
 ``auth:refresh:{rid}``                  text ``login_id:device``: the one live refresh id of that session
 ``auth:deny:{login_id}``                ``banned`` or ``refresh:{seconds}``
 ``auth:ban:{login_id}``                 JSON ``reason``, ``since``: the reason for a ban
 ``auth:rights:{login_id}``              a random text, the epoch of the rights as API keys have them
 ``auth:rights``                         a text that each end of an epoch replaces: the epoch of all rights
+``auth:revocations``                    a stream of marked users and ended sessions, for followers
+``auth:followers``                      a hash: who follows the policy elsewhere, with leases (JSON)
 ``auth:spent:{rid}``                    a refresh id that was used (JSON) or whose session ended (``ended``)
 ``auth:undelivered:{login_id}:{device}:{issued}``  tokens not known to be delivered: when the lease ends
 ``auth:challenge:{digest}``             a hash: what is asked of whom, and how often it was answered
@@ -35,17 +38,19 @@ key                                     content
 ``rate:…``                              throttling counters and known devices
 ======================================  =====================================================================
 
-Each index is a sorted set of ``login_id:device`` by the time when the session expires: counts and pages of
-live sessions never include expired ones, and expired ones are removed by rank. Scripts build key names from
-values that they read (a session names its rid): that works with one server or a primary with replicas, not
-with a cluster. The store must not evict keys (``noeviction``): without its deny marker a user could come
-back.
+Each index is a sorted set of ``login_id:device`` by the time when the session expires: counts and pages
+of live sessions never include expired ones, and expired ones are removed by rank. Scripts are given the
+keys that they touch; on a cluster, where these may lie on several servers, they ask for those that they
+turn out to need: see ``keys`` and ``scripts/common.lua``. The store must not evict keys (``noeviction``):
+without its deny marker a user could come back.
 """
 
 import service.keyspace.untraced  # for what it sets: see there
-from service.keyspace.checks import Answer
+from service.kernel.synchronized import MOST_BEHIND, SynchronizedClock
+from service.keyspace.checks import Answer, KeyPair
 from service.keyspace.clock_watch import ClockWatch
 from service.keyspace.counters import Counters
+from service.keyspace.following import Followers, Revocation, RevocationList
 from service.keyspace.keys import BANNED
 from service.keyspace.log_stream import (
     ACTIVITY_HOURS,
@@ -58,8 +63,7 @@ from service.keyspace.log_stream import (
     LogStream,
 )
 from service.keyspace.revision_key import Announcement, RevisionCheckpoint, RevisionKey, revision_in
-from service.keyspace.store import SessionStore, session_keys
-from service.keyspace.synchronized import MOST_BEHIND, SynchronizedClock
+from service.keyspace.store import SessionStore
 from service.keyspace.values import (
     Ban,
     BanNote,

@@ -60,6 +60,10 @@ class Checks:
         self._pairs: list[KeyPair] = []
         self._waiting: _Batch = []
 
+    def pair(self, first: str, second: str) -> KeyPair:
+        """Return the keys with two documented names of a user, for ``ask``; they can be kept."""
+        return key_pair(first, second)
+
     def ask(self, pair: KeyPair) -> asyncio.Future[Answer]:
         """Return a future of the values of the two keys.
 

@@ -2,22 +2,31 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from redis.asyncio import BlockingConnectionPool
-from redis.asyncio.connection import AbstractConnection
+from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from service.errors import Unavailable
 from service.kernel.operator_error import OperatorError
-from service.keyspace.sentinel import Primary, PrimaryConnection, SecurePrimaryConnection, group_of
+from service.keyspace.sentinel import (
+    Primary,
+    PrimaryConnection,
+    SecurePrimaryConnection,
+    arguments_of,
+    group_of,
+)
+from service.settings.checks import cluster_url
 
 POOL_SIZE = 16
+_PORT: Final = 6379
+Address = tuple[str, int]
 # The value may be a secret, so nothing else of what redis-py says is shown.
 _PARAMETER: Final = re.compile(r"(?:Invalid value for|unexpected keyword argument) '(\w{1,40})'")
 
@@ -34,15 +43,7 @@ def open_pool(url: str, timeout: float, primary: Primary | None = None) -> Block
     No retries: a script whose answer was lost may have run, and ``within`` bounds the whole call. RESP2,
     because the handshake of RESP3 asks for notifications that Valkey doesn't have. Raises ``StoreUrlError``.
     """
-    arguments: dict[str, Any] = {
-        "max_connections": POOL_SIZE,
-        "timeout": timeout,
-        "socket_connect_timeout": timeout,
-        "socket_timeout": None,
-        "retry": Retry(NoBackoff(), 0),
-        "protocol": 2,
-        "driver_info": None,
-    }
+    arguments = _of_pool(timeout)
     with _readable():
         if primary is None:
             pool = BlockingConnectionPool.from_url(url, **arguments)
@@ -52,6 +53,43 @@ def open_pool(url: str, timeout: float, primary: Primary | None = None) -> Block
             pool = BlockingConnectionPool(connection_class=kind, primary=primary, **given)
         pool.connection_class(**pool.connection_kwargs)  # now, not at the first command
         return pool
+
+
+def _of_pool(timeout: float) -> dict[str, Any]:
+    return {
+        "max_connections": POOL_SIZE,
+        "timeout": timeout,
+        "socket_connect_timeout": timeout,
+        "socket_timeout": None,
+        "retry": Retry(NoBackoff(), 0),
+        "protocol": 2,
+        "driver_info": None,
+    }
+
+
+OpenNode = Callable[[Address], BlockingConnectionPool]
+
+
+def cluster_of(url: str, timeout: float) -> tuple[list[Address], OpenNode] | None:
+    """Return the servers that the URL of a cluster names, and what makes pools for them; None for other URLs.
+
+    The pools are like those of ``open_pool``. Raises ``StoreUrlError``.
+    """
+    with _readable():
+        read = cluster_url(url)
+        if read is None:
+            return None
+        secrets = [unquote(part) for part in read.user.partition(":")[::2]]
+        arguments = _of_pool(timeout) | arguments_of(dict(read.query), *secrets)
+        kind = SSLConnection if read.scheme == "rediss" else Connection
+
+        def opened(address: Address) -> BlockingConnectionPool:
+            host, port = address
+            return BlockingConnectionPool(connection_class=kind, host=host, port=port, **arguments)
+
+        pool = opened(("localhost", _PORT))
+        pool.connection_class(**pool.connection_kwargs)  # now, not at the first command
+        return [(host.name or "localhost", host.port or _PORT) for host in read.hosts], opened
 
 
 @contextmanager
@@ -115,6 +153,10 @@ def tls_addresses(url: str) -> Iterator[tuple[str, int]]:
     if behind is not None:
         yield from behind.sentinels if behind.tls else ()
         return
+    if (cluster := cluster_url(url)) is not None:
+        if cluster.scheme == "rediss":
+            yield from ((host.name or "localhost", host.port or _PORT) for host in cluster.hosts)
+        return
     parts = urlsplit(url)
     if parts.scheme == "rediss":
-        yield parts.hostname or "localhost", parts.port or 6379
+        yield parts.hostname or "localhost", parts.port or _PORT

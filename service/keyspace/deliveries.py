@@ -7,16 +7,13 @@ between. No request waits for the reply; confirmations without a reply are sent 
 
 import asyncio
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from hiredis import pack_command
-
 from service.errors import Unavailable
 from service.keyspace import keys
-from service.keyspace.pipeline import Command, Pipeline
+from service.keyspace.pipeline import PipelinedClient
 from service.keyspace.scripts import Scripts
 from service.keyspace.values import Lease
 
@@ -31,8 +28,9 @@ MOST: Final = 10_000
 class Deliveries:
     """Confirms and releases leases, over a connection that others use too."""
 
-    def __init__(self, shared: Pipeline, scripts: Scripts) -> None:
-        self._shared = shared
+    def __init__(self, client: PipelinedClient, scripts: Scripts) -> None:
+        self._client = client
+        self._names = scripts.names
         self._scripts = scripts
         self._unconfirmed: dict[str, float] = {}  # keys to delete, and when that was sent first
         self._again: asyncio.TimerHandle | None = None
@@ -45,7 +43,7 @@ class Deliveries:
         sent.
         """
         try:
-            await self._shared.ready()
+            await self._client.ready(self._key(lease.login_id, lease.device, lease.issued))
         except ConnectionError as error:
             raise Unavailable("The session store is out of reach") from error
         if time.monotonic() > lease.by:
@@ -54,9 +52,12 @@ class Deliveries:
 
     def seen(self, login_id: str, device: str, issued: int) -> None:
         """Tell the store that a client has the tokens with this ``iat`` (``issued``, milliseconds)."""
-        key = keys.undelivered(login_id, device, issued)
+        key = self._key(login_id, device, issued)
         self._unconfirmed.setdefault(key, time.monotonic())
-        self._send([key])
+        self._client.delete_soon(key, partial(self._answered, key, None))
+
+    def _key(self, login_id: str, device: str, issued: int) -> str:
+        return self._names.of(keys.undelivered(login_id, device, issued))
 
     async def release(self, lease: Lease) -> None:
         """End the lease: the tokens were not delivered, and the next request may have them at once.
@@ -64,31 +65,32 @@ class Deliveries:
         If the store is out of reach, that request has to wait until the lease ends.
         """
         with suppress(Unavailable):
-            await self._scripts.run("release", lease.login_id, lease.device, lease.issued, lease.until)
+            name = keys.undelivered(lease.login_id, lease.device, lease.issued)
+            of_lease = (lease.login_id, lease.device, lease.issued, lease.until)
+            await self._scripts.of_sessions("release", [name], *of_lease)
 
     async def close(self) -> None:
         """Send the remaining confirmations once more; none is repeated after that."""
         self._closed = True
         if self._again is not None:
             self._again.cancel()
-        if self._unconfirmed:
-            ended = asyncio.get_running_loop().create_future()
-            self._send(list(self._unconfirmed), ended)
-            await ended
+        await asyncio.gather(*self._send_all())
 
-    def _send(self, confirmed: Sequence[str], ended: asyncio.Future[None] | None = None) -> None:
-        """Send a confirmation; sets the result of ``ended`` once it was answered or has failed."""
-        text: bytes = pack_command(("DEL", *confirmed))  # type: ignore[arg-type]  # its stub forgot "..."
-        answered = partial(self._answered, confirmed, ended)
-        self._shared.send(Command(text, answered, answered, repeatable=True))
+    def _send_all(self) -> list[asyncio.Future[None]]:
+        """Send all confirmations; each future has a result once one was answered or has failed."""
+        loop = asyncio.get_running_loop()
+        ended: list[asyncio.Future[None]] = []
+        for key in list(self._unconfirmed):
+            ended.append(loop.create_future())
+            self._client.delete_soon(key, partial(self._answered, key, ended[-1]))
+        return ended
 
-    def _answered(self, confirmed: Sequence[str], ended: asyncio.Future[None] | None, reply: Any) -> None:
+    def _answered(self, key: str, ended: asyncio.Future[None] | None, reply: Any) -> None:
         if isinstance(reply, BaseException):
             self._repeat_later()
         else:
-            for key in confirmed:
-                self._unconfirmed.pop(key, None)
-        if ended is not None:
+            self._unconfirmed.pop(key, None)
+        if ended is not None and not ended.done():
             ended.set_result(None)
 
     def _repeat_later(self) -> None:
@@ -100,5 +102,4 @@ class Deliveries:
 
     def _repeat(self) -> None:
         self._again = None
-        if self._unconfirmed:
-            self._send(list(self._unconfirmed))
+        self._send_all()

@@ -1,18 +1,21 @@
 """Facts about the session store server, for the operator."""
 
+import asyncio
 import re
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import Redis
 from redis.exceptions import NoPermissionError, ResponseError
 
 from service.errors import Unavailable
 from service.kernel.metrics import Health
 from service.keyspace import keys
-from service.keyspace.connection import open_pool, primary_of, within
+from service.keyspace.cluster_client import open_servers
+from service.keyspace.connection import within
+from service.keyspace.servers import Server, Servers
 from service.settings import Redis as RedisSettings
 
 
@@ -25,7 +28,10 @@ class StoreFacts:
     is persisted. ``ahead``: seconds that its clock is ahead of this machine's; ``was_ahead``: seconds from
     now to the latest instant that it has written while it was ahead, 0 if none was found in the last hour.
     ``replicas`` are attached; ``replica_lags`` are the seconds since each was heard of, None for one that is
-    not in step.
+    not in step. A cluster has several ``shards``: then the facts are the worst of their primaries,
+    ``replicas`` those of the shard that has fewest, ``most_replicas`` of the one that has most. ``covered``
+    is the part of the slots that have a server, from 0 to 1, and ``needs_all`` whether nothing is served
+    unless all have.
     """
 
     product: str | None
@@ -40,27 +46,67 @@ class StoreFacts:
     was_ahead: float = 0.0
     replicas: int | None = None
     replica_lags: tuple[int | None, ...] = ()
+    shards: int = 1
+    covered: float = 1.0
+    needs_all: bool = False
+    most_replicas: int = 0
 
 
 async def inspect(settings: RedisSettings) -> StoreFacts:
     """Return the facts of the store of ``settings``; raises ``Unavailable``."""
-    primary = primary_of(settings.url, settings.timeout)
-    pool = open_pool(settings.url, settings.timeout, primary)
-    client = Redis(connection_pool=pool)
+    servers = open_servers(settings)
     try:
-        before = time.time()
-        async with within(settings.timeout):
-            seconds, microseconds = await client.time()
-        now = int(seconds) + int(microseconds) / 1e6
-        ahead = now - (before + time.time()) / 2
-        async with within(settings.timeout):
-            was_ahead = max(0.0, int(await client.get(keys.AHEAD) or 0) / 1000 - now)
-            return _facts(await _info(client), await _saves(client), ahead, was_ahead)
+        primaries = await servers.primaries()
+        facts = [await _ask(server, servers.names, settings.timeout) for server in primaries]
+        if servers.elsewhere is None:
+            return facts[0]
+        return await _together(facts, servers, settings.timeout)
     finally:
-        await client.aclose()
-        await pool.disconnect()
-        if primary is not None:
-            await primary.close()
+        await servers.close()
+
+
+async def _ask(server: Server, names: keys.Names, timeout: float) -> StoreFacts:  # noqa: ASYNC109 - of each question
+    client = Redis(connection_pool=server.pool)
+    before = time.time()
+    async with within(timeout):
+        seconds, microseconds = await client.time()
+    now = int(seconds) + int(microseconds) / 1e6
+    ahead = now - (before + time.time()) / 2
+    async with within(timeout):
+        instant = None if server.tag is None else await client.get(names.of(keys.AHEAD, server.tag))
+        was_ahead = max(0.0, int(instant or 0) / 1000 - now)
+        return _facts(await _info(client), await _saves(client), ahead, was_ahead)
+
+
+async def _together(facts: list[StoreFacts], servers: Servers, timeout: float) -> StoreFacts:  # noqa: ASYNC109
+    """Return the facts of a cluster: what is worst of its servers."""
+    by_policy = sorted(facts, key=lambda server: server.policy in (None, "noeviction"))
+    (first, *_) = await servers.primaries()
+    try:
+        async with within(timeout):
+            whole = await Redis(connection_pool=first.pool).config_get("cluster-require-full-coverage")
+    except Unavailable:
+        whole = {}
+    return replace(
+        min(facts, key=lambda server: server.version or ()),
+        memory=by_policy[0].memory,
+        policy=by_policy[0].policy,
+        appends=_all(server.appends for server in facts),
+        snapshots=_all(server.snapshots for server in facts),
+        ahead=max((server.ahead for server in facts), key=abs),
+        was_ahead=max(server.was_ahead for server in facts),
+        replicas=min((server.replicas or 0 for server in facts), default=0),
+        most_replicas=max((server.replicas or 0 for server in facts), default=0),
+        replica_lags=tuple(lag for server in facts for lag in server.replica_lags),
+        shards=len(facts),
+        covered=servers.covered(),
+        needs_all=whole.get("cluster-require-full-coverage", "no") == "yes",
+    )
+
+
+def _all(states: Iterable[bool | None]) -> bool | None:
+    known = list(states)
+    return False if False in known else None if None in known else True
 
 
 async def _info(client: Redis) -> dict[str, Any]:
@@ -111,19 +157,39 @@ _LIFE: Final = 10_000  # milliseconds
 class Probe:
     """Tests the store with a write."""
 
-    def __init__(self, pool: BlockingConnectionPool, timeout: float) -> None:
-        self._client = Redis(connection_pool=pool)
+    def __init__(self, servers: Servers, timeout: float) -> None:
+        self._servers = servers
         self._timeout = timeout
 
     async def health(self) -> Health:
-        """Write a key that expires after 10 seconds; raises ``Unavailable``.
+        """Write a key that expires after 10 seconds, on each primary; raises ``Unavailable``.
 
         ``read_only``: the store answers but refuses the write: it is a replica, is out of memory, failed to
-        save a snapshot, or has too few replicas.
+        save a snapshot, or has too few replicas. ``degraded``: so do some servers of a cluster, or they don't
+        answer, or slots have no server: the users of other servers are served.
         """
+        servers = await self._servers.primaries()
+        healths = await asyncio.gather(*map(self._of_server, servers), return_exceptions=True)
+        covered = self._servers.covered()
+        if len(servers) == 1 and covered == 1:
+            if isinstance(healths[0], BaseException):
+                raise healths[0]
+            return healths[0]
+        states = [health.state if isinstance(health, Health) else "down" for health in healths]
+        if "up" not in states:
+            raise Unavailable("No server of the session store takes writes")
+        bad = [server.address for server, state in zip(servers, states, strict=True) if state != "up"]
+        details = {"shards": len(servers), "covered": covered}
+        return Health("degraded", {**details, "down": bad}) if bad or covered < 1 else Health("up", details)
+
+    async def _of_server(self, server: Server) -> Health:
+        client = Redis(connection_pool=server.pool)
         try:
             async with within(self._timeout):
-                await self._client.set(keys.PROBE, b"1", px=_LIFE)
+                if server.tag is None:
+                    await client.ping()
+                else:
+                    await client.set(self._servers.names.of(keys.PROBE, server.tag), b"1", px=_LIFE)
         except Unavailable as refusal:
             cause = refusal.__cause__
             if isinstance(cause, ResponseError) and not isinstance(cause, NoPermissionError):

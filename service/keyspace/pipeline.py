@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from hiredis import Reader as ReplyReader
 from hiredis import ReplyError, pack_command
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
 from redis.exceptions import NoScriptError
 
 from service.errors import Unavailable
@@ -35,10 +35,11 @@ class Command:
     ``sent`` is in seconds of ``perf_counter``.
 
     ``answered`` gets the reply, which may be a ReplyError; it raises for one that it can't take. One of the
-    two functions is called, once. A command is ``repeatable`` if it may run twice.
+    two functions is called, once; a text of several commands has as many ``replies``, and ``answered`` gets
+    each of them. A command is ``repeatable`` if it may run twice.
     """
 
-    __slots__ = ("answered", "due", "failed", "repeatable", "sent", "text")
+    __slots__ = ("answered", "due", "failed", "repeatable", "replies", "sent", "text")
 
     def __init__(
         self,
@@ -47,7 +48,9 @@ class Command:
         failed: Callable[[BaseException], None],
         *,
         repeatable: bool,
+        replies: int = 1,
     ) -> None:
+        self.replies = replies
         self.text = text
         self.answered = answered
         self.failed = failed
@@ -143,7 +146,11 @@ class Pipeline:
         writer.transport.write(b"".join(command.text for command in self._unanswered))
 
     def _answer(self, reply: Any) -> None:
-        self._unanswered[0].answered(reply)  # if it raises, the command fails with all others
+        command = self._unanswered[0]
+        command.answered(reply)  # if it raises, the command fails with all others
+        if command.replies > 1:
+            command.replies -= 1
+            return
         self.durations.observe(perf_counter() - self._unanswered.popleft().sent)
 
     def _lost(self, replies: _Replies) -> None:
@@ -152,7 +159,7 @@ class Pipeline:
         self._disconnect()
         tried, self._unanswered = self._unanswered, deque()
         for command in tried:
-            if command.repeatable:
+            if command.repeatable and command.replies == 1:
                 command.repeatable = False
                 self._unanswered.append(command)
             else:
@@ -224,6 +231,11 @@ class _Replies(asyncio.Protocol):
         self._lost(self)
 
 
+def packed(*words: Any) -> bytes:
+    """Return a command in the form in which it is sent."""
+    return pack_command(words)  # type: ignore[no-any-return]  # its stub has no types
+
+
 _SYSTEM: Final = {"db.system.name": "redis"}
 
 
@@ -239,6 +251,42 @@ def end_with(span: Span, future: asyncio.Future[Any]) -> None:
     else:
         error = future.exception()
         span.end(None if error is None else type(error).__name__)
+
+
+_WAIT_SHARE: Final = 0.8
+"""The part of the timeout that replicas have; the rest is for the command and the way back."""
+_TOO_FEW: Final = (
+    "Too few replicas of the session store have confirmed this in time. It was done, but may be lost if the "
+    "primary fails now"
+)
+
+
+async def confirmed(
+    pool: ConnectionPool,
+    replicas: int,
+    timeout: float,  # noqa: ASYNC109 - of the replicas
+    *words: Any,
+    asking: bool = False,
+) -> Any:
+    """Send a command, and wait for the replicas over the same connection: its writes count.
+
+    WAIT in a script would return at once (https://valkey.io/commands/wait/). ``timeout`` is in seconds. With
+    ``asking`` a server of a cluster takes it for a slot that it is about to get. Raises what redis-py raises,
+    and ``Unavailable`` when too few have confirmed.
+    """
+    connection = await pool.get_connection()  # type: ignore[no-untyped-call]  # redis-py's gap
+    try:
+        if asking:
+            await connection.send_command("ASKING")
+            await connection.read_response()
+        await connection.send_command(*words)
+        answer = await connection.read_response()
+        await connection.send_command("WAIT", replicas, round(1000 * timeout * _WAIT_SHARE))
+        if await connection.read_response() < replicas:
+            raise Unavailable(_TOO_FEW)
+    finally:
+        await pool.release(connection)
+    return answer
 
 
 def traced_command(name: str) -> AbstractContextManager[Span | None]:
@@ -278,7 +326,7 @@ class PipelinedClient(Redis):
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         # Two words in one, such as "SCRIPT LOAD", as redis-py writes them.
-        text: bytes = pack_command((*words[0].split(), *words[1:]))
+        text = packed(*words[0].split(), *words[1:])
         if not self._waiting:
             loop.call_soon(self._send_waiting)
         self._waiting.append(
@@ -287,6 +335,32 @@ class PipelinedClient(Redis):
         reply = await future
         in_form = self.response_callbacks.get(words[0])
         return in_form(reply, **options) if in_form else reply
+
+    async def confirmed(self, replicas: int, timeout: float, *words: Any) -> Any:  # noqa: ASYNC109 - of replicas
+        """Send a command, and return its reply once so many replicas have its writes: see ``confirmed``."""
+        return await confirmed(self.connection_pool, replicas, timeout, *words)
+
+    async def values(self, *names: str) -> list[bytes | None]:
+        """Return the texts of keys."""
+        stored: list[bytes | None] = await self.send("MGET", *names)
+        return stored
+
+    async def remove(self, *names: str) -> int:
+        """Delete keys; return how many there were."""
+        removed: int = await self.send("DEL", *names)
+        return removed
+
+    def is_up(self, key: str) -> bool:  # noqa: ARG002 - of a cluster, servers may be away
+        """Whether the server of a key has answered last."""
+        return True
+
+    async def ready(self, key: str) -> None:  # noqa: ARG002 - a cluster needs it
+        """Return once there is a connection to the server of ``key``; ConnectionError if none opens."""
+        await self._shared.ready()
+
+    def delete_soon(self, key: str, answered: Callable[[Any], None]) -> None:
+        """Send the deletion of a key at once; ``answered`` gets the reply or the failure."""
+        self._shared.send(Command(packed("DEL", key), answered, answered, repeatable=True))
 
     def _send_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []

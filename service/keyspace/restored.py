@@ -1,32 +1,56 @@
 """Empties the session store of what belongs to a database that is no more."""
 
+import re
+from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 from redis.asyncio import BlockingConnectionPool, Redis
 
 from service.keyspace.connection import within
+from service.keyspace.servers import Servers
 
 _SESSIONS: Final = (
     "auth:device:*",
     "auth:devices:*",
+    "auth:idtoken:*",
     "auth:refresh:*",
     "auth:spent:*",
     "auth:undelivered:*",
-    "auth:online",
-    "auth:online:*",
-    "auth:rights",
-    "auth:rights:*",
+    "auth:online*",
+    "auth:rights*",
 )
-_BANS: Final = "auth:ban:"
-_AT_ONCE: Final = 1000
+_BAN: Final = re.compile(rb"auth:ban:\{?([0-9]+)\}?")
+AT_ONCE: Final = 1000
+"""Keys that one step of a walk looks at."""
+
+
+async def walk(pool: BlockingConnectionPool, pattern: str, timeout: float) -> AsyncIterator[list[bytes]]:  # noqa: ASYNC109 - of each step
+    """Yield the keys of a server that match ``pattern``, some more than once; raises ``Unavailable``."""
+    client = Redis(connection_pool=pool)
+    cursor = 0
+    while True:
+        async with within(timeout):
+            cursor, names = await client.scan(cursor, match=pattern, count=AT_ONCE)
+        yield [name for name in names if isinstance(name, bytes)]
+        if cursor == 0:
+            return
+
+
+async def unlink(pool: BlockingConnectionPool, names: Sequence[bytes], timeout: float) -> None:  # noqa: ASYNC109 - of all
+    """Remove keys of a server, which may be of several slots; raises ``Unavailable``."""
+    if names:
+        async with within(timeout), Redis(connection_pool=pool).pipeline(transaction=False) as commands:
+            for name in names:
+                commands.unlink(name)
+            await commands.execute()
 
 
 class FormerSessions:
     """Ends what the store holds of another timeline. Every method raises ``Unavailable``."""
 
-    def __init__(self, pool: BlockingConnectionPool, timeout: float) -> None:
+    def __init__(self, servers: Servers, timeout: float) -> None:
         """``timeout`` (seconds) is that of each step."""
-        self._client = Redis(connection_pool=pool)
+        self._servers = servers
         self._timeout = timeout
 
     async def end(self) -> int:
@@ -35,26 +59,18 @@ class FormerSessions:
         Deny markers stay: they refuse, and expire by themselves. Entries of the logs stay too.
         """
         ended = 0
-        for pattern in _SESSIONS:
-            names = await self._matching(pattern)
-            ended += len(names) if pattern == _SESSIONS[0] else 0
-            for first in range(0, len(names), _AT_ONCE):
-                async with within(self._timeout):
-                    await self._client.unlink(*names[first : first + _AT_ONCE])
+        for server in await self._servers.primaries():
+            for pattern in _SESSIONS:
+                names = {name async for some in walk(server.pool, pattern, self._timeout) for name in some}
+                ended += len(names) if pattern == _SESSIONS[0] else 0
+                for first in range(0, len(names), AT_ONCE):
+                    await unlink(server.pool, sorted(names)[first : first + AT_ONCE], self._timeout)
         return ended
 
     async def banned(self) -> list[int]:
         """Return the ids of the users whose ban the store has."""
-        ban_keys = await self._matching(f"{_BANS}*")
-        names = [name.decode().removeprefix(_BANS) for name in ban_keys]
-        return sorted(int(name) for name in names if name.isdecimal())
-
-    async def _matching(self, pattern: str) -> list[bytes]:
-        matches: set[bytes] = set()
-        cursor = 0
-        while True:
-            async with within(self._timeout):
-                cursor, names = await self._client.scan(cursor, match=pattern, count=_AT_ONCE)
-            matches.update(name for name in names if isinstance(name, bytes))
-            if cursor == 0:
-                return sorted(matches)
+        ids: set[int] = set()
+        for server in await self._servers.primaries():
+            async for names in walk(server.pool, "auth:ban:*", self._timeout):
+                ids.update(int(read[1]) for name in names if (read := _BAN.fullmatch(name)))
+        return sorted(ids)

@@ -1,14 +1,13 @@
 """The newest announced policy revision, and the newest that was in force, for the workers of all nodes."""
 
+import asyncio
 import secrets
-from collections.abc import Iterable
-from typing import NamedTuple
-
-from redis.asyncio import BlockingConnectionPool, Redis
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from service.keyspace import keys
-from service.keyspace.connection import within
-from service.keyspace.scripts import Scripts
+from service.keyspace.pipeline import PipelinedClient
+from service.keyspace.scripts import Plain, Scripts
 
 
 class RevisionCheckpoint(NamedTuple):
@@ -19,66 +18,97 @@ class RevisionCheckpoint(NamedTuple):
 
 
 class Announcement(NamedTuple):
-    """The announcement, for ``replace``, and the checkpoint of what was in force; None if missing."""
+    """What each copy that can be read says, by its key, and the checkpoint of what was in force.
 
-    value: bytes | None
+    None is what is missing. A single session store has one copy.
+    """
+
+    copies: Mapping[str, bytes | None]
     checkpoint: RevisionCheckpoint | None
 
     @property
+    def numbers(self) -> set[int | None]:
+        """The revisions that the copies announce; None for one that is missing or can't be read."""
+        return {*map(revision_in, self.copies.values())}
+
+    @property
     def revision(self) -> int | None:
-        """The announced revision; None if it is missing or can't be read."""
-        return revision_in(self.value)
+        """The newest announced revision; None if none can be read."""
+        return max(filter(None, self.numbers), default=None)
 
 
 class RevisionKey:
     """Reads and writes the announced revision; every method raises ``Unavailable``.
 
     The value also identifies the announcement: if a publication is rolled back, another one may announce the
-    same number, and ``replace`` must not confuse the two.
+    same number, and ``replace`` must not confuse the two. On a cluster each part has a copy of all of this:
+    what is announced has been written to all of them.
     """
 
-    def __init__(self, pool: BlockingConnectionPool, scripts: Scripts, timeout: float) -> None:
-        """``timeout`` is in seconds."""
-        self._client = Redis(connection_pool=pool)
+    def __init__(self, client: PipelinedClient, scripts: Scripts) -> None:
+        self._client = client
         self._scripts = scripts
-        self._timeout = timeout
+        self._names = scripts.names
 
     async def read(self, restore_epoch: str | None) -> Announcement:
-        """Return the announcement, and the checkpoint of ``restore_epoch``; without one None."""
-        names = [] if restore_epoch is None else [keys.checkpoint(restore_epoch)]
-        value, *checkpoints = await self._values(keys.POLICY_REVISION, *names)
-        return Announcement(value, _checkpoint_in(checkpoints[0]) if checkpoints else None)
+        """Return the announcement, and the checkpoint of ``restore_epoch``; without one None.
+
+        Of a cluster whose servers do not all answer, it is that of those which do.
+        """
+        names = [keys.POLICY_REVISION, *([] if restore_epoch is None else [keys.checkpoint(restore_epoch)])]
+        copies = await self._copies(*names)
+        recorded = [_checkpoint_in(value) for _, *rest in copies.values() for value in rest]
+        return Announcement(
+            {self._names.of(keys.POLICY_REVISION, tag): value for tag, (value, *_) in copies.items()},
+            max(filter(None, recorded), default=None),
+        )
 
     async def checkpoints(self, restore_epochs: Iterable[str]) -> dict[int, str]:
         """Return the hashes of the revisions that were in force last in ``restore_epochs``, by number."""
-        recorded = map(_checkpoint_in, await self._values(*map(keys.checkpoint, restore_epochs)))
+        names = list(map(keys.checkpoint, restore_epochs))
+        copies = await self._copies(*names) if names else {}
+        recorded = (_checkpoint_in(value) for copy in copies.values() for value in copy)
         return dict(checkpoint for checkpoint in recorded if checkpoint is not None)
 
     async def anchor(self, restore_epoch: str, checkpoint: RevisionCheckpoint) -> bool:
         """Record what is in force; return False if it, or a newer revision, was recorded already."""
-        return bool(await self._scripts.run("revision_witness", restore_epoch, *checkpoint))
+        return any(await self._everywhere("revision_witness", keys.checkpoint(restore_epoch), *checkpoint))
 
-    async def _values(self, *names: str) -> list[bytes | None]:
-        async with within(self._timeout):
-            stored = await self._client.mget(names)
-        return [
-            None if isinstance(content, str) else content for content in stored
-        ]  # the client decodes nothing
+    async def _copies(self, *names: str) -> dict[str, list[bytes | None]]:
+        """Return the values of the copies of ``names`` that can be read, by the tag of the part."""
+        tags = self._names.tags
+        reads = (self._client.send("MGET", *(self._names.of(name, tag) for name in names)) for tag in tags)
+        copies = await asyncio.gather(*reads, return_exceptions=True)
+        readable = {tag: copy for tag, copy in zip(tags, copies, strict=True) if isinstance(copy, list)}
+        if not readable:
+            raise next(copy for copy in copies if isinstance(copy, BaseException))
+        return readable
+
+    async def _everywhere(self, script: Plain, name: str, *arguments: str | bytes | int) -> list[Any]:
+        """Run a script on all copies, also if it fails on some; raises ``Unavailable`` in the end then."""
+        names = [self._names.of(name, tag) for tag in self._names.tags]
+        runs = (self._scripts.run(script, [key], *arguments) for key in names)
+        answers = await asyncio.gather(*runs, return_exceptions=True)
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+        return answers
 
     async def announce(self, revision: int) -> None:
         """Announce that ``revision`` is about to be published; never lowers the number.
 
         Whatever the number is, a ``replace`` of what was read before does nothing any more.
         """
-        await self._scripts.run("revision_raise", revision, secrets.token_hex(8))
+        await self._everywhere("revision_raise", keys.POLICY_REVISION, revision, secrets.token_hex(8))
 
-    async def restore(self, revision: int) -> None:
-        """Store a published ``revision`` again if the key is missing; never lowers the number."""
-        await self._scripts.run("revision_raise", revision, "")
-
-    async def replace(self, seen: bytes, revision: int) -> bool:
-        """Set ``revision``, even a lower one, if the value is still ``seen``; returns whether it was."""
-        return bool(await self._scripts.run("revision_replace", seen, revision))
+    async def replace(self, seen: Announcement, revision: int) -> bool:
+        """Set ``revision``, even a lower one, in each copy that is still as ``seen``; True if one was."""
+        runs = (
+            self._scripts.run("revision_replace", [key], value or b"", revision)
+            for key, value in seen.copies.items()
+            if revision_in(value) != revision
+        )
+        return any(await asyncio.gather(*runs))
 
 
 def revision_in(value: bytes | None, separator: bytes = b":") -> int | None:

@@ -1,33 +1,36 @@
-"""Runs the Lua scripts: each is one atomic step of the store."""
+"""Runs the Lua scripts: each is one atomic step of the store, and is given the keys that it touches."""
 
+import asyncio
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
 from importlib.resources import files
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, Protocol, get_args
+from weakref import WeakValueDictionary
 
+from msgspec import json
 from redis.exceptions import NoScriptError
 
 from service.errors import Unavailable
+from service.keyspace import keys
 from service.keyspace.connection import within
-from service.keyspace.pipeline import PipelinedClient, traced_script
+from service.keyspace.pipeline import PipelinedClient, packed, traced_script
 
-Name = Literal[
-    "look",
-    "open",
-    "rotate",
-    "release",
-    "close",
-    "ban",
-    "ban_of",
-    "unban",
-    "mark",
+OfSessions = Literal[
+    "look", "open", "rotate", "release", "close", "ban", "ban_of", "unban", "mark", "sessions"
+]
+"""Scripts that ask for the keys which they turn out to need: see ``scripts/common.lua``."""
+Timed = Literal["count_sessions", "online", "index", "ahead", "moment"]
+Plain = Literal[
     "challenge_set",
     "challenge_try",
-    "sessions",
-    "count_sessions",
-    "count_online",
-    "online",
+    "rights_replace",
+    "revision_raise",
+    "revision_replace",
+    "revision_witness",
+]
+OfLogs = Literal[
     "log_add",
     "log_take",
     "log_done",
@@ -36,80 +39,159 @@ Name = Literal[
     "log_counts",
     "log_queue",
     "log_leave",
-    "revision_raise",
-    "revision_replace",
-    "revision_witness",
 ]
-_NAMES: tuple[Name, ...] = get_args(Name)
-_CONFIRMED: Final[frozenset[Name]] = frozenset({"open", "rotate", "close", "ban", "mark"})
-"""What a failover must not take back: sessions that were opened or refreshed, and all that ends them."""
-_WAIT_SHARE: Final = 0.8
-"""The part of the timeout that replicas have; the rest is for the script and the way back."""
-_TOO_FEW: Final = (
-    "Too few replicas of the session store have confirmed this in time. It was done, but may be lost if the "
-    "primary fails now"
+OfRevocations = Literal["revocations", "revoke"]
+Name = OfSessions | Timed | Plain | OfLogs | OfRevocations
+_KINDS: Final = (OfSessions, Timed, Plain, OfLogs, OfRevocations)
+_CONFIRMED: Final[frozenset[Name]] = frozenset(
+    {"open", "rotate", "close", "ban", "mark", "rights_replace", "revoke"}
 )
+"""What a failover must not take back: sessions that were opened or refreshed, and all that ends them."""
+_ROUNDS: Final = 10
+"""How often a script may ask for further keys: what it reads may change meanwhile."""
 
 
 def text_of(name: Name) -> str:
-    """Return the text of a script, with what its kind has in common before it."""
+    """Return the text of a script, with what its kind has in common."""
     folder = files("service.keyspace") / "scripts"
-    before = "log_common" if _is_of_logs(name) else "common"
-    return "".join((folder / f"{part}.lua").read_text("utf-8") for part in (before, name))
+
+    def read(part: str) -> str:
+        return (folder / f"{part}.lua").read_text("utf-8")
+
+    if name in get_args(OfSessions):
+        before = read("revocation_list") + read("common")
+        return f"{before}local function main()\n{read(name)}end\n{read('common_end')}"
+    if name in get_args(OfRevocations):
+        return read("revocation_list") + read("revocations_common") + read(name)
+    common = "clock" if name in get_args(Timed) else "log_common" if name in get_args(OfLogs) else ""
+    return (read(common) if common else "") + read(name)
 
 
-def _is_of_logs(name: Name) -> bool:
-    return name.startswith("log_")
+Revoked = tuple[str, str, int]
+"""A revocation: ``marked`` and a user, or ``ended`` and a session; and until when it ends tokens (ms)."""
+
+
+class Elsewhere(Protocol):
+    """What belongs to a script on other servers of a cluster than the user's."""
+
+    async def revoke(self, key: str, revoked: Sequence[Revoked]) -> None:
+        """Tell followers what the script with that ``key`` is going to revoke; raises ``Unavailable``."""
+
+    async def tell(self, key: str, ahead: int, changes: bytes) -> None:
+        """Pass on, soon, an instant that was ahead, and changes of indexes; ``key`` was the script's."""
+
+    async def end_rights(self) -> None:
+        """Replace the epoch of all rights; raises ``Unavailable``."""
 
 
 class Scripts:
     """The scripts of this package on one client."""
 
-    def __init__(self, client: PipelinedClient, timeout: float, replicas: int = 0) -> None:
+    def __init__(
+        self,
+        client: PipelinedClient,
+        timeout: float,
+        replicas: int = 0,
+        names: keys.Names | None = None,
+    ) -> None:
         """``replicas``: how many must have what opens, refreshes or ends sessions before ``run`` returns."""
         self._client = client
         self._timeout = timeout
         self._replicas = replicas
-        self._texts = {name: text_of(name) for name in _NAMES}
+        self.names = names or keys.Names()
+        self.elsewhere: Elsewhere | None = None
+        """Set on a cluster."""
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._texts: dict[Name, str] = {name: text_of(name) for kind in _KINDS for name in get_args(kind)}
         self._hashes = {
             name: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
             for name, text in self._texts.items()
         }
 
-    async def run(self, name: Name, *arguments: str | bytes | int) -> Any:
-        """Run a script and return its answer, with texts as bytes; raises ``Unavailable``.
+    async def run(
+        self,
+        name: Timed | Plain | OfLogs | OfRevocations,
+        names: Sequence[str],
+        *arguments: str | bytes | int,
+    ) -> Any:
+        """Run a script on ``names``, which are keys; return its answer, with texts as bytes.
 
-        The script's text is sent only to a store that doesn't have it: a new or restarted one. Scripts of
-        sessions are also given this machine's time, which they take off their arguments.
+        Raises ``Unavailable``. The script's text is sent only to a server that doesn't have it: a new or
+        restarted one.
         """
-        given = arguments if _is_of_logs(name) else (round(1000 * time.time()), *arguments)
         with traced_script(name):
-            if not self._replicas or name not in _CONFIRMED:
-                return await self._run(self._client.send, name, given)
-            async with within(self._timeout):
-                return await self._run(self._send_confirmed, name, given)
+            return await self._confirmed(name, names, arguments)
+
+    async def of_sessions(
+        self, name: OfSessions, names: Iterable[str], *arguments: str | bytes | int, rights: bool = True
+    ) -> Any:
+        """Run a script of sessions, on keys with the documented ``names``; return its answer.
+
+        It is run again while it needs other keys, or revokes what has not been told: until then it has
+        written nothing. Without ``rights``, the caller sees to the end of the epoch of all rights on a
+        cluster. Raises ``Unavailable``.
+        """
+        with traced_script(name):
+            if self.elsewhere is None:
+                given = (round(1000 * time.time()), 0, *arguments)
+                reply = await self._confirmed(name, [keys.AHEAD, *names], given)
+                return reply[1] if len(reply) > 1 else None
+            return await self._declaring(name, list(dict.fromkeys(names)), arguments, rights=rights)
+
+    async def _declaring(
+        self, name: OfSessions, declared: list[str], arguments: Sequence[str | bytes | int], *, rights: bool
+    ) -> Any:
+        """Run a script on a cluster until it needs nothing further; once it does, one after another."""
+        assert self.elsewhere is not None  # noqa: S101 - it is a cluster
+        revoked: list[Revoked] = []
+        async with AsyncExitStack() as stack:
+            for number in range(_ROUNDS):
+                actual = [self.names.of(documented) for documented in declared]
+                text = json.encode(revoked) if revoked else ""
+                given = (round(1000 * time.time()), 1, text, *declared, *arguments)
+                outcome, *reply = await self._confirmed(name, actual, given)
+                if outcome == b"done":
+                    answer, ahead, ended, changes = reply
+                    await self.elsewhere.tell(actual[0], ahead, changes)
+                    if ended and rights:
+                        await self.elsewhere.end_rights()
+                    return answer
+                ahead, untold, *needed = reply
+                await self.elsewhere.tell(actual[0], ahead, b"")
+                if untold:
+                    rows = json.decode(untold, type=list[Revoked])
+                    await self.elsewhere.revoke(actual[0], rows)
+                    revoked += rows
+                declared += map(bytes.decode, needed)
+                if number == 0:
+                    turn = self._turns.setdefault(actual[0], asyncio.Lock())
+                    await stack.enter_async_context(turn)
+        raise Unavailable("The sessions of the user are being changed")
+
+    def packed(self, name: Timed, names: Sequence[str], *arguments: str | bytes | int) -> bytes:
+        """Return the command that runs a script where its text is known."""
+        return packed("EVALSHA", self._hashes[name], len(names), *names, *arguments)
+
+    async def _confirmed(
+        self, name: Name, names: Sequence[str], arguments: Sequence[str | bytes | int]
+    ) -> Any:
+        if not self._replicas or name not in _CONFIRMED:
+            return await self._run(self._client.send, name, names, arguments)
+        async with within(self._timeout):
+            return await self._run(self._send_confirmed, name, names, arguments)
 
     async def _run(
-        self, send: Callable[..., Awaitable[Any]], name: Name, arguments: Sequence[str | bytes | int]
+        self,
+        send: Callable[..., Awaitable[Any]],
+        name: Name,
+        names: Sequence[str],
+        arguments: Sequence[str | bytes | int],
     ) -> Any:
+        given = (len(names), *names, *arguments)
         try:
-            return await send("EVALSHA", self._hashes[name], 0, *arguments)
+            return await send("EVALSHA", self._hashes[name], *given)
         except NoScriptError:
-            return await send("EVAL", self._texts[name], 0, *arguments)
+            return await send("EVAL", self._texts[name], *given)
 
     async def _send_confirmed(self, *words: str | bytes | int) -> Any:
-        """Send a command, and wait for the replicas over the same connection: its writes count.
-
-        WAIT in a script would return at once (https://valkey.io/commands/wait/).
-        """
-        pool = self._client.connection_pool
-        connection = await pool.get_connection()  # type: ignore[no-untyped-call]  # redis-py's gap
-        try:
-            await connection.send_command(*words)
-            answer = await connection.read_response()
-            await connection.send_command("WAIT", self._replicas, round(1000 * self._timeout * _WAIT_SHARE))
-            if await connection.read_response() < self._replicas:
-                raise Unavailable(_TOO_FEW)
-        finally:
-            await pool.release(connection)
-        return answer
+        return await self._client.confirmed(self._replicas, self._timeout, *words)

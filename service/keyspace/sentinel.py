@@ -62,12 +62,12 @@ def group_of(url: str) -> Group | None:
         sentinels=tuple((host.name or "localhost", host.port or _PORT) for host in read.hosts),
         name=read.group,
         tls=read.scheme == "rediss",
-        of_sentinels=_arguments(query, *of_sentinels),
-        of_primary=_arguments({**query, "db": number}, *of_primary),
+        of_sentinels=arguments_of(query, *of_sentinels),
+        of_primary=arguments_of({**query, "db": number}, *of_primary),
     )
 
 
-def _arguments(query: Mapping[str, str], username: str, password: str) -> dict[str, Any]:
+def arguments_of(query: Mapping[str, str], username: str, password: str) -> dict[str, Any]:
     """Return redis-py's arguments for a connection; it reads those of the query itself."""
     arguments: dict[str, Any] = {**parse_url(f"redis://?{urlencode(query)}")}
     arguments.pop("connection_class", None)

@@ -3,26 +3,26 @@
 import asyncio
 import time
 from collections.abc import Iterable
-from functools import partial
 from itertools import islice
 from typing import Final
 
 import msgspec
 
 from service.kernel.assurance import Authentication
+from service.kernel.synchronized import SynchronizedClock
 from service.keyspace import keys, values
-from service.keyspace.checks import Answer, Checks, KeyPair, key_pair
-from service.keyspace.connection import connect, open_pool, primary_of
+from service.keyspace.checks import Answer, KeyPair
+from service.keyspace.cluster_client import EPOCH_LIFE, open_servers
 from service.keyspace.counters import Counters
 from service.keyspace.deliveries import Deliveries
+from service.keyspace.following import Followers, RevocationList
 from service.keyspace.inspection import Probe
 from service.keyspace.log_stream import LogStream
 from service.keyspace.online import Online
-from service.keyspace.pipeline import Pipeline, PipelinedClient
+from service.keyspace.pipeline import PipelinedClient
 from service.keyspace.restored import FormerSessions
 from service.keyspace.revision_key import RevisionKey
 from service.keyspace.scripts import Scripts
-from service.keyspace.synchronized import SynchronizedClock
 from service.settings import Auth
 from service.settings import Redis as RedisSettings
 
@@ -40,21 +40,24 @@ class Challenges:
         self._client = client
         self._scripts = scripts
 
+    def _key(self, name: str) -> str:
+        return self._scripts.names.of(keys.challenge(name))
+
     async def keep(self, name: str, facts: bytes, life: int) -> None:
         """Keep a challenge for ``life`` seconds."""
-        await self._scripts.run("challenge_set", keys.challenge(name), facts, 1000 * life)
+        await self._scripts.run("challenge_set", [self._key(name)], facts, 1000 * life)
 
     async def answered(self, name: str) -> bytes | None:
         """Count an answer, and return the facts of the challenge; None for one that is unknown or has ended.
 
         It ends when it is answered more than ``MOST_ANSWERS`` times, at once or one after the other.
         """
-        facts: bytes | None = await self._scripts.run("challenge_try", keys.challenge(name), MOST_ANSWERS)
+        facts: bytes | None = await self._scripts.run("challenge_try", [self._key(name)], MOST_ANSWERS)
         return facts
 
     async def spend(self, name: str) -> bool:
         """End a challenge after a right answer; False if it has ended: then another answer was first."""
-        return bool(await self._client.delete(keys.challenge(name)))
+        return bool(await self._client.remove(self._key(name)))
 
 
 MARK_BATCH = 500
@@ -62,11 +65,17 @@ SHORT_MARK = 60_000
 HAND_OUT = 1.0
 """Seconds, beyond the longest wait for the store, that a request may take to deliver leased tokens."""
 _MARGIN = 60
-_EPOCH_LIFE = 86_400  # seconds; a new one costs each worker one query
 
 _facts = msgspec.json.Encoder()
 _session = msgspec.json.Decoder(values.DeviceSession)
 _note = msgspec.json.Decoder(values.BanNote)
+
+
+class Seen(bytes):
+    """The text of a deny marker; and the time of the store, and the device of a refresh id."""
+
+    now = 0
+    device = ""
 
 
 class SessionStore:
@@ -78,43 +87,41 @@ class SessionStore:
     """
 
     def __init__(self, settings: RedisSettings, auth: Auth) -> None:
-        self._primary = primary_of(settings.url, settings.timeout)
-        pool = open_pool(settings.url, settings.timeout, self._primary)
-        self._pool = pool
-        self._shared = Pipeline(partial(connect, pool), settings.timeout)
-        demoted = None if self._primary is None else self._primary.drop
-        self._client = PipelinedClient(pool, self._shared, demoted)
+        self._servers = servers = open_servers(settings)
+        self._client, self._checks = servers.client, servers.checks
+        self._names = servers.names
         self._timeout = settings.timeout
         self._auth = auth
-        self._scripts = Scripts(self._client, settings.timeout, settings.wait_replicas)
-        checks = Pipeline(partial(connect, pool), settings.timeout)
-        self._checks = Checks(checks)
-        self.pipelines = {"check": checks, "command": self._shared}
-        """The connections, by what goes over them: the checks of requests, and every other command."""
+        self._scripts = Scripts(self._client, settings.timeout, settings.wait_replicas, servers.names)
+        servers.uses(self._scripts)
         # A marker outlives every token that it must stop, by a margin for clocks that differ.
         self._mark_life = 1000 * (max(auth.access_timeout, auth.refresh_timeout) + _MARGIN)
         self.synchronized = SynchronizedClock()
-        self._looked_at = 0
+        self._looked_at: dict[str, int] = {}
         self.found_ahead: float | None = None
         """The latest instant that scripts have found ahead of both clocks, in seconds since the epoch.
 
         None if they have found none in the last hour.
         """
-        self.deliveries = Deliveries(self._shared, self._scripts)
-        self.online = Online(self._scripts)
-        self.counters = Counters(self._client)
+        self.deliveries = Deliveries(self._client, self._scripts)
+        self.online = Online(self._client, self._scripts)
+        self.counters = Counters(servers, settings.timeout)
         self.challenges = Challenges(self._client, self._scripts)
-        self.log = LogStream(self._scripts)
-        self.probe = Probe(pool, settings.timeout)
-        self.former_sessions = FormerSessions(pool, settings.timeout)
-        self.revision_key = RevisionKey(pool, self._scripts, settings.timeout)
+        self.log = LogStream(self._scripts, self._client.is_up)
+        self.revocations = RevocationList(self._scripts, self.clock)
+        self.followers = Followers(self._client)
+        self.probe = Probe(servers, settings.timeout)
+        self.former_sessions = FormerSessions(servers, settings.timeout)
+        self.revision_key = RevisionKey(self._client, self._scripts)
+        self.calls = servers.calls
+        """Yields the connections, with labels that say what goes over them."""
 
     def check(self, login_id: str, device: str) -> asyncio.Future[Answer]:
         """Return a future of the deny marker of the user, the device session, and what all checks return.
 
         All requests of the moment share one round trip.
         """
-        return self._checks.ask(session_keys(login_id, device))
+        return self._checks.ask(self.session_keys(login_id, device))
 
     def check_keys(self, pair: KeyPair) -> asyncio.Future[Answer]:
         """Return what ``check`` does; ``pair`` are the ``session_keys`` of the user and the device."""
@@ -125,7 +132,15 @@ class SessionStore:
 
         In the same round trip as ``check``.
         """
-        return self._checks.ask(key_pair(keys.deny(login_id), keys.rights(login_id)))
+        return self._checks.ask(self._checks.pair(keys.deny(login_id), keys.rights(login_id)))
+
+    def session_keys(self, login_id: str, device: str) -> KeyPair:
+        """Return the keys that ``check`` reads; they stay the same."""
+        return self._checks.pair(keys.deny(login_id), keys.device(login_id, device))
+
+    def refresh_id(self, login_id: str, rid: str) -> str:
+        """Return the random text ``rid`` in the form that the refresh ids of a user have in this store."""
+        return self._names.refresh_id(login_id, rid)
 
     async def check_all_rights(self, login_ids: Iterable[str]) -> list[Answer]:
         """Return for each user what ``check_rights`` does, in one round trip, which others share."""
@@ -136,32 +151,64 @@ class SessionStore:
 
         Rights that are read after this call are at least as new as the epoch, as long as it stands.
         """
-        epoch = await self._client.set(keys.rights(login_id), new, nx=True, get=True, ex=_EPOCH_LIFE)
+        key = self._names.of(keys.rights(login_id))
+        epoch = await self._client.set(key, new, nx=True, get=True, ex=EPOCH_LIFE)
         return epoch if isinstance(epoch, bytes) else new.encode()
 
     async def begin_all_rights(self, new: str) -> None:
         """Make ``new``, a random text, the epoch of all rights if there is none."""
-        await self._client.set(keys.ALL_RIGHTS, new, nx=True, ex=_EPOCH_LIFE)
+        names = (self._names.of(keys.ALL_RIGHTS, tag) for tag in self._names.tags)
+        await asyncio.gather(*(self._client.set(name, new, nx=True, ex=EPOCH_LIFE) for name in names))
 
     async def clock(self) -> int:
-        """Return the store's time in milliseconds, and synchronize ``synchronized`` with it."""
-        return (await self._look(""))[0]
+        """Return the store's time in milliseconds, and synchronize ``synchronized`` with it.
 
-    async def marker_of(self, login_id: str) -> bytes:
+        Of a cluster it is the latest of those of its servers.
+        """
+        if not self._names.apart:
+            return (await self._look("")).now
+        began = self.synchronized.begin()
+        tags = [server.tag for server in await self._servers.primaries() if server.tag is not None]
+        answers = await asyncio.gather(*map(self._moment, tags), return_exceptions=True)
+        read = sorted(answer for answer in answers if isinstance(answer, tuple))
+        if not read:
+            raise next(answer for answer in answers if isinstance(answer, BaseException))
+        for now, _ in read:
+            self.synchronized.observe(now / 1000, began)
+        ahead = max(ahead for _, ahead in read)
+        self.found_ahead = ahead / 1000 if ahead else None
+        return read[-1][0]
+
+    async def _moment(self, tag: str) -> tuple[int, int]:
+        asked_at, before = round(1000 * time.time()), self._looked_at.get(tag, 0)
+        name = self._names.of(keys.AHEAD, tag)
+        now, ahead = await self._scripts.run("moment", [name], asked_at, before)
+        self._looked_at[tag] = now
+        return now, ahead
+
+    async def marker_of(self, login_id: str, rid: str = "") -> Seen:
         """Return the text of the user's deny marker, empty for none; synchronize the clock as ``clock`` does.
 
         Each mark gives another text. ``open_session`` and ``rotate_session`` compare it: what was read of the
-        user after this call is current as long as it stands.
+        user after this call is current as long as it stands. Where ``rid`` is about to be rotated, a cluster
+        needs no further round trip for it.
         """
-        return (await self._look(login_id))[1]
+        return await self._look(login_id, rid if self._names.apart else "")
 
-    async def _look(self, login_id: str) -> tuple[int, bytes]:
+    async def _look(self, login_id: str, rid: str = "") -> Seen:
         began = self.synchronized.begin()
-        now, ahead, marker = await self._scripts.run("look", login_id, self._looked_at)
+        rid = rid and self._names.refresh_id(login_id, rid)
+        names = [keys.deny(login_id)] if login_id else []
+        names += [keys.refresh(rid)] if rid else []
+        before = self._looked_at.get("", 0)
+        now, ahead, marker, owner = await self._scripts.of_sessions("look", names, login_id, before, rid)
         self.synchronized.observe(now / 1000, began)
-        self._looked_at = now
-        self.found_ahead = ahead / 1000 if ahead else None
-        return now, marker
+        if not self._names.apart:
+            self._looked_at[""] = now
+            self.found_ahead = ahead / 1000 if ahead else None
+        seen = Seen(marker)
+        seen.now, seen.device = now, owner.decode().partition(":")[2]
+        return seen
 
     def _deadline(self) -> int:
         """Return the store's time (ms) at which a command sent now has timed out here; 0 if unknown."""
@@ -180,8 +227,15 @@ class SessionStore:
         auth = self._auth
         most = auth.max_devices if auth.concurrent_login else 1
         lives = (1000 * auth.refresh_timeout, 1000 * auth.session_max_age)
-        outcome, *rest = await self._scripts.run(
-            "open", login_id, device, rid, _facts.encode(facts), *lives, most, seen
+        rid = self._names.refresh_id(login_id, rid)
+        names = [
+            keys.deny(login_id),
+            keys.devices(login_id),
+            keys.device(login_id, device),
+            keys.refresh(rid),
+        ]
+        outcome, *rest = await self._scripts.of_sessions(
+            "open", names, login_id, device, rid, _facts.encode(facts), *lives, most, seen
         )
         match outcome:
             case b"opened":
@@ -222,8 +276,18 @@ class SessionStore:
         limits = (self._mark_life, self._deadline(), round(1000 * lease))
         by = time.monotonic() + lease
         sent = _facts.encode(changes)
+        rid, next_rid = (
+            rid and self._names.refresh_id(login_id, rid),
+            self._names.refresh_id(login_id, next_rid),
+        )
         arguments = (login_id, rid, next_rid, sent, *lives, *windows, seen, *limits, *of_session)
-        outcome, *rest = await self._scripts.run("rotate", *arguments)
+        names = [keys.deny(login_id), keys.devices(login_id), keys.refresh(next_rid)]
+        names += [keys.refresh(rid), keys.spent(rid)] if rid else []
+        if step_up is not None:
+            names.append(keys.device(login_id, step_up.device))
+        elif isinstance(seen, Seen) and seen.device:
+            names += [keys.device(login_id, seen.device), keys.undelivered(login_id, seen.device, seen.now)]
+        outcome, *rest = await self._scripts.of_sessions("rotate", names, *arguments, rights=False)
         match outcome:
             case b"rotated" | b"again":
                 issued, ends, sid, device, successor, until, acr, amr, auth_time = rest
@@ -245,13 +309,16 @@ class SessionStore:
             case _:
                 return values.Rotation(outcome.decode())
 
-    async def close_session(self, login_id: str, device: str, *, opened_by: float = 0.0) -> bool:
+    async def close_session(
+        self, login_id: str, device: str, *, opened_by: float = 0.0, sign_in: str = ""
+    ) -> bool:
         """End one device session and mark the user; returns False if there is no such session.
 
-        With ``opened_by`` (seconds since the epoch) a session that was opened later is not ended.
+        With ``opened_by`` (seconds since the epoch) a session that was opened later is not ended; with
+        ``sign_in`` none that was opened otherwise than by that sign-in at a provider.
         """
         before = round(1000 * opened_by)
-        return bool(await self._scripts.run("close", login_id, self._mark_life, before, device, ""))
+        return bool(await self._close(login_id, before, device, "", sign_in))
 
     async def close_sessions(self, login_id: str, *, keep: str = "", opened_by: float = 0.0) -> int:
         """End all device sessions but the one on ``keep``, mark the user, and return how many ended.
@@ -259,11 +326,25 @@ class SessionStore:
         With ``opened_by`` (seconds since the epoch) a session opened later is ended too, even on ``keep``.
         """
         before = round(1000 * opened_by)
-        return len(await self._scripts.run("close", login_id, self._mark_life, before, "", keep))
+        return len(await self._close(login_id, before, "", keep, ""))
+
+    async def _close(self, login_id: str, before: int, device: str, keep: str, sign_in: str) -> list[bytes]:
+        # On a cluster this ends no epoch of all rights: nobody's rights change, and other servers may be
+        # away.
+        names = [keys.deny(login_id), keys.devices(login_id), keys.rights(login_id)]
+        names += [keys.device(login_id, device)] if device else []
+        arguments = (login_id, self._mark_life, before, device, keep, sign_in)
+        ended: list[bytes] = await self._scripts.of_sessions("close", names, *arguments, rights=False)
+        return ended
+
+    async def id_token_of(self, login_id: str, device: str) -> str | None:
+        """Return the ID token of the sign-in by which a live session was opened; None without one."""
+        kept = await self._client.get(self._scripts.names.of(keys.id_token(login_id, device)))
+        return kept.decode() if isinstance(kept, bytes) else kept
 
     async def sessions(self, login_id: str) -> dict[str, values.DeviceSession]:
         """Return the live sessions of a user, by device."""
-        reply = await self._scripts.run("sessions", login_id)
+        reply = await self._scripts.of_sessions("sessions", [keys.devices(login_id)], login_id)
         texts = zip(reply[::2], reply[1::2], strict=True)
         return {device.decode(): _session.decode(text) for device, text in texts}
 
@@ -272,7 +353,12 @@ class SessionStore:
         remaining = iter(login_ids)
         count = 0
         while batch := list(islice(remaining, MARK_BATCH)):
-            count += await self._scripts.run("count_sessions", *batch)
+            names = [self._names.of(keys.devices(login_id)) for login_id in batch]
+            if self._names.apart:
+                runs = (self._scripts.run("count_sessions", [name]) for name in names)
+                count += sum(await asyncio.gather(*runs))
+            else:
+                count += await self._scripts.run("count_sessions", names)
         return count
 
     async def mark(self, login_ids: Iterable[str]) -> int:
@@ -283,20 +369,32 @@ class SessionStore:
         remaining = iter(login_ids)
         online = 0
         while batch := list(islice(remaining, MARK_BATCH)):
-            online += await self._scripts.run("mark", self._mark_life, SHORT_MARK, *batch)
+            if self._servers.elsewhere is None:
+                online += await self._mark(batch)
+            else:
+                online += sum(await asyncio.gather(*(self._mark([login_id]) for login_id in batch)))
+                await self._servers.elsewhere.end_rights()
         return online
+
+    async def _mark(self, login_ids: list[str]) -> int:
+        names = [name(login_id) for login_id in login_ids for name in (keys.deny, keys.devices, keys.rights)]
+        lives = (self._mark_life, SHORT_MARK)
+        marked: int = await self._scripts.of_sessions("mark", names, *lives, *login_ids, rights=False)
+        return marked
 
     async def ban(self, login_id: str, until: int | None, reason: str) -> int:
         """Copy a ban from the database, end all sessions and return how many ended.
 
         ``until`` is its end in milliseconds since the epoch, None for a ban without end.
         """
-        ended: int = await self._scripts.run("ban", login_id, -1 if until is None else until, reason)
+        names = [*_of_ban(login_id), keys.rights(login_id), keys.devices(login_id)]
+        ends = -1 if until is None else until
+        ended: int = await self._scripts.of_sessions("ban", names, login_id, ends, reason)
         return ended
 
     async def ban_of(self, login_id: str) -> values.Ban | None:
         """Return the ban of a user, or None."""
-        reply = await self._scripts.run("ban_of", login_id)
+        reply = await self._scripts.of_sessions("ban_of", _of_ban(login_id), login_id)
         if not reply:
             return None
         ends, text = reply
@@ -304,12 +402,12 @@ class SessionStore:
 
     async def unban(self, login_id: str, *, all_bans: bool = False) -> bool:
         """Clear a ban copied from the database, or any with ``all_bans``; True if there was one."""
-        return bool(await self._scripts.run("unban", login_id, int(all_bans)))
+        names = [*_of_ban(login_id), keys.rights(login_id)]
+        return bool(await self._scripts.of_sessions("unban", names, login_id, int(all_bans)))
 
     async def follow_primary(self) -> None:
-        """Drop the connections as soon as Sentinel names another primary, until cancelled."""
-        if self._primary is not None:
-            await self._primary.follow()
+        """Follow the primaries, as Sentinel or the cluster names them, until cancelled."""
+        await self._servers.follow()
 
     async def ping(self) -> None:
         """Return if the store answers."""
@@ -319,16 +417,11 @@ class SessionStore:
         """Disconnect from the store."""
         await self._checks.close()
         await self.deliveries.close()
-        await self._shared.close()
-        await self._client.aclose()
-        await self._pool.disconnect()
-        if self._primary is not None:
-            await self._primary.close()
+        await self._servers.close()
 
 
-def session_keys(login_id: str, device: str) -> KeyPair:
-    """Return the keys that ``check`` reads.."""
-    return key_pair(keys.deny(login_id), keys.device(login_id, device))
+def _of_ban(login_id: str) -> list[str]:
+    return [keys.deny(login_id), keys.ban(login_id)]
 
 
 def _until(ends: int) -> int | None:

@@ -11,7 +11,8 @@ from service.kernel.assurance import NAMED, Acr, Authentication
 class SessionFacts(Struct, frozen=True):
     """The facts of a device session when it opens.
 
-    It rests on a proof that was given just then, or at ``auth_time`` (seconds), if that is before.
+    It rests on a proof that was given just then, or at ``auth_time`` (seconds), if that is before. Of a
+    sign-in at a provider it has the name ``sign_in``, and the ``id_token``, which is kept beside it.
     """
 
     user_name: str
@@ -23,6 +24,8 @@ class SessionFacts(Struct, frozen=True):
     acr: Acr = "pwd"
     amr: tuple[str, ...] = ("pwd",)
     auth_time: float | UnsetType = UNSET
+    sign_in: str | UnsetType = UNSET
+    id_token: str | UnsetType = UNSET
 
 
 class StepUp(Struct, frozen=True):
@@ -38,7 +41,8 @@ class DeviceSession(Struct, frozen=True):
     """A device session as it is stored; times in seconds since the epoch, with a fraction.
 
     ``sid`` is its name, which its access tokens carry; empty for one that version 0.2.0 or before has opened.
-    So is ``auth_time`` 0 there: the time of the login counts.
+    So is ``auth_time`` 0 there: the time of the login counts. ``sign_in`` is the name of the sign-in at a
+    provider by which it was opened, empty without one.
     """
 
     rid: str = ""
@@ -54,6 +58,7 @@ class DeviceSession(Struct, frozen=True):
     acr: Acr = "pwd"
     amr: tuple[str, ...] = ("pwd",)
     auth_time: float = 0.0
+    sign_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import msgspec
+from msgspec.structs import astuple
 
-from service.audit.decision_event import DecisionEvent, Outcome, decoded
+from service.audit.decision_event import DecisionEvent, Event, Outcome, answered_question, decoded
 from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.rules import PERMISSION
 from service.authz.review.asked_again import as_of, asked_again
+from service.evaluation.answers import Answers
+from service.evaluation.questions import Question, RequestsTo, RequestTo, UseOf
+from service.kernel.assurance import Satisfied
+from service.kernel.codes import HeldCodes
 from service.kernel.origin import Needed
 
 
@@ -61,21 +67,23 @@ def replay(policy: Policy, lines: Iterable[bytes]) -> Replayed:
     end are in force as they were at the time of the event; by the id of its decision, if ``policy`` made it.
     """
     events = other = unreadable = 0
+    answers = Answers()
     groups: dict[_Key, _Group] = {}
     for line in lines:
         if not line.strip():
             continue
         try:
-            event = decoded(line)
+            event = answered_question(line) or decoded(line)
             policy = policy if event is None else as_of(policy, event)
         except ValueError:
             unreadable += 1
             continue
-        if event is None:
+        again = None if event is None else _asked_again(policy, event, answers)
+        if event is None or again is None:
             other += 1
             continue
         events += 1
-        refusal = next((decision for decision in asked_again(policy, event) if not decision.allowed), None)
+        refusal = next((decision for decision in again if not decision.allowed), None)
         if (refusal is None) == (event.outcome == "allow"):
             continue
         group = groups.setdefault(_key(event, refusal), _Group(event.decision))
@@ -91,8 +99,30 @@ def replay(policy: Policy, lines: Iterable[bytes]) -> Replayed:
     )
 
 
-def _key(event: DecisionEvent, refusal: Decision | None) -> _Key:
-    by: DecisionEvent | Decision = event if refusal is None else refusal
-    request = f"{event.method} {event.route}"
-    needed: Needed = event.needed if refusal is None else "any"
-    return event.outcome, request, by.layer, by.object, by.required, needed, tuple(sorted(event.roles))
+def _asked_again(policy: Policy, event: Event, answers: Answers) -> Iterable[Decision] | None:
+    """Return the decisions of ``policy`` about an event; None for a question that can't be asked again.
+
+    So are those about what nobody has registered, whose paths are not logged, and those of older versions.
+    """
+    if isinstance(event, DecisionEvent):
+        return asked_again(policy, event)
+    question: Question
+    if event.asked is not None:
+        service, method, path, _ = astuple(event.asked)
+        question = (RequestsTo if "{" in path else RequestTo)(service, method, path)
+    elif event.layer == PERMISSION and event.object is not None:
+        question = UseOf(event.object)
+    else:
+        return None
+    held = None if event.codes is None else HeldCodes(event.codes)
+    words = None if event.asked is None else event.asked.satisfied
+    decision = answers.of(policy, question, held, None if words is None else Satisfied(*words)).decision
+    return None if decision is None else (decision,)
+
+
+def _key(event: Event, refusal: Decision | None) -> _Key:
+    by: Event | Decision = event if refusal is None else refusal
+    request = f"{event.method} {event.route}" if isinstance(event, DecisionEvent) else event.object or ""
+    needed: Needed = event.needed if refusal is None and isinstance(event, DecisionEvent) else "any"
+    of = by.layer or "", by.object or ""
+    return event.outcome, request, *of, by.required, needed, tuple(sorted(event.roles))

@@ -33,10 +33,23 @@ def indexed(model_text: str, rules: Lines) -> Decide:
 
 
 def plain(model_text: str, rules: Lines) -> Decide:
-    """Return what asks a ``casbin.Enforcer`` to which nothing but the six functions was added."""
+    """Return what asks a ``casbin.Enforcer`` to which nothing but the six functions was added.
+
+    It gets the lines that have the layer or the object of a question: enough to notice a matcher that forgets
+    one of these, in a third of the time that all lines take.
+    """
     model = Model()
     model.load_model_from_text(model_text)
-    return asked_plainly(casbin.Enforcer(model, StringAdapter(as_csv(rules))))
+    enforcer = casbin.Enforcer(model, StringAdapter(as_csv(rules)))
+    lines, ask = enforcer.get_policy(), asked_plainly(enforcer)
+
+    def decide(question: Question) -> tuple[bool, Rule | None]:
+        enforcer.model["p"]["p"].policy = [
+            line for line in lines if line[0] == question.layer or line[1] == question.object
+        ]
+        return ask(question)
+
+    return decide
 
 
 def asked_plainly(enforcer: Any) -> Decide:

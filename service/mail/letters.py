@@ -86,6 +86,10 @@ WORDS: Final[Mapping[str, Words]] = {
         "An account of a provider was linked",
         f"An account of the provider {{name}} was linked with {_ACCOUNT}: it can sign in from now on.",
     ),
+    "identity_unlinked": _notice(
+        "An account of a provider was unlinked",
+        f"An account of the provider {{name}} was unlinked from {_ACCOUNT}: it can't sign in any more.",
+    ),
     "factors_reset": _notice(
         "Your second factors were removed", f"All second factors of {_ACCOUNT} were removed."
     ),

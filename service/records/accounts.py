@@ -21,6 +21,7 @@ from service.kernel.identity import Kind, NewAccount, Target
 from service.kernel.text import name_key
 from service.records import assignments, bans, factors, role_rights
 from service.records.assignments import AT
+from service.records.database.filters import among
 from service.records.database.row_mapper import PreparedSelect, RowMapper, RowWriter, Source
 from service.records.schema.rights import permission_use, role, user, user_ban, user_login, user_role
 from service.records.user_list import Status, UserNames, UserValues
@@ -338,8 +339,17 @@ async def update(connection: AsyncConnection, target: Target, values: Mapping[st
 
 
 async def raise_versions(connection: AsyncConnection, user_ids: Collection[int]) -> None:
-    """Raise the versions of users whose roles a review has changed."""
-    await connection.execute(change(user).where(user.c.id.in_(user_ids)).values(WRITER.edited({})))
+    """Raise the versions of users whose roles have changed."""
+    if user_ids:
+        await connection.execute(change(user).where(among(user.c.id, user_ids)).values(WRITER.edited({})))
+
+
+async def names(connection: AsyncConnection, user_ids: Collection[int]) -> dict[int, str]:
+    """Return the names of users, by id; unknown ids are left out."""
+    if not user_ids:
+        return {}
+    named = select(user.c.id, user.c.user_name).where(among(user.c.id, user_ids))
+    return {row.id: row.user_name for row in await connection.execute(named)}
 
 
 async def delete(connection: AsyncConnection, target: Target) -> None:

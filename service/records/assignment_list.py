@@ -24,7 +24,8 @@ class Assignment:
 
     In force from ``valid_from`` on, None for from its making on, and no longer at ``valid_until``, None for
     no end. One that has ended has ``end_time`` and ``how``, and ``ended_by`` who ended it; its ``version`` is
-    0. ``create_time`` and ``created_by`` are None for one that a version without windows has made.
+    0. ``directory`` is the one that has given it. ``create_time`` and ``created_by`` are None for one that a
+    version without windows has made.
     """
 
     id: int
@@ -36,6 +37,7 @@ class Assignment:
     valid_until: datetime | None
     reason: str | None
     source: Source
+    directory: str | None
     version: int
     create_time: datetime | None
     created_by: str | None
@@ -75,7 +77,7 @@ SORTS: Final[dict[str, sa.ColumnElement[Any]]] = {
 }
 """The columns by which a list of assignments can be sorted."""
 
-_OF_RECORD: Final = ("id", "user_id", "role_id", "valid_from", "valid_until", "reason", "source")
+_OF_RECORD: Final = ("id", "user_id", "role_id", "valid_from", "valid_until", "reason", "source", "directory")
 
 
 def _live(moment: sa.ColumnElement[datetime]) -> sa.Select[*tuple[Any, ...]]:

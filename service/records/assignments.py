@@ -14,10 +14,12 @@ from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.identity import Target
 from service.kernel.origin import acting
+from service.records.database.filters import among, each_of
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.rights import ended_assignment, role, user_role
 
@@ -155,21 +157,37 @@ async def give(connection: AsyncConnection, target: Target, given: Collection[Gi
     """
     if not given:
         return []
-    rows = [
-        {
-            "user_id": target.user_id,
-            "role_id": each.role_id,
-            "valid_from": each.valid_from,
-            "valid_until": each.valid_until,
-            "reason": each.reason,
-            "source": each.source,
-            "directory": each.directory,
-            "created_by": acting() or (None if each.directory is None else f"@{each.directory}"),
-        }
-        for each in given
-    ]
+    rows = [{"user_id": target.user_id, **_columns_of(each)} for each in given]
     written = sa.insert(user_role).returning(user_role.c.id, sort_by_parameter_order=True)
     return list((await connection.execute(written, rows)).scalars())
+
+
+async def give_each(connection: AsyncConnection, user_ids: Collection[int], given: Given) -> None:
+    """Assign a role to users alike; who has an assignment with the same source and window keeps that."""
+    values = {name: sa.literal(value, user_role.c[name].type) for name, value in _columns_of(given).items()}
+    rows = sa.select(each_of(user_ids), *values.values())
+    written = upsert(user_role).from_select(["user_id", *values], rows, include_defaults=False)
+    await connection.execute(written.on_conflict_do_nothing())
+
+
+async def lacking(connection: AsyncConnection, user_ids: Collection[int], given: Given) -> list[int]:
+    """Return those of the users who have no assignment like ``given`` by its directory."""
+    mine = (user_role.c.role_id == given.role_id) & (user_role.c.directory == given.directory)
+    mine &= user_role.c.valid_until.is_not_distinct_from(given.valid_until)
+    has = sa.select(user_role.c.user_id).where(mine, among(user_role.c.user_id, user_ids))
+    return sorted({*user_ids}.difference((await connection.execute(has)).scalars()))
+
+
+def _columns_of(given: Given) -> dict[str, Any]:
+    return {
+        "role_id": given.role_id,
+        "valid_from": given.valid_from,
+        "valid_until": given.valid_until,
+        "reason": given.reason,
+        "source": given.source,
+        "directory": given.directory,
+        "created_by": acting() or (None if given.directory is None else f"@{given.directory}"),
+    }
 
 
 async def identical(connection: AsyncConnection, target: Target, given: Given, but: int = 0) -> int | None:
@@ -219,11 +237,12 @@ async def revoke_of_directory(
     return await _set_aside(connection, given & user_role.c.role_id.not_in(kept_role_ids), at)
 
 
-async def revoke_reviewed(
-    connection: AsyncConnection, assignment_ids: Collection[int], at: datetime, by: str | None
+async def revoke_all(
+    connection: AsyncConnection, assignment_ids: Collection[int], at: datetime, by: str | None = None
 ) -> None:
-    """End assignments that a review has revoked, of any users; ``by`` as ``ended_by``, None for who acts."""
-    await _set_aside(connection, user_role.c.id.in_(assignment_ids), at, by)
+    """End assignments of any users; ``by`` as ``ended_by``, None for who acts."""
+    if assignment_ids:
+        await _set_aside(connection, among(user_role.c.id, assignment_ids), at, by)
 
 
 async def shorten_reviewed(connection: AsyncConnection, ends: Mapping[int, datetime]) -> None:

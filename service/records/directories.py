@@ -6,16 +6,19 @@ Callers that change one, or what it has assigned, hold ``role_rights.lock``.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY, distinct_on
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.assignments import instant, not_ended
+from service.records.database.filters import among
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.directories import directory, directory_account, directory_session
 from service.records.schema.rights import role, user, user_role
+from service.records.schema.scim import scim_group, scim_member
 
 Kind: TypeAlias = Literal["oidc", "scim"]
 
@@ -38,7 +41,10 @@ class DirectoryValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory(DirectoryValues):
-    """A stored directory; ``version`` rises with each edit. ``client`` is the name of its service account."""
+    """A stored directory; ``version`` rises with each edit. ``client`` is the name of its service account.
+
+    ``waiting_after`` is the id of the user behind whom the members wait for their roles, None if nobody does.
+    """
 
     name: str
     client: str | None
@@ -46,6 +52,20 @@ class Directory(DirectoryValues):
     create_time: datetime
     update_time: datetime
     updated_by: str | None
+    waiting_after: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """Who waits for roles by the ``groups`` that a directory has told, which give them until then.
+
+    Of a sign-in they were told at ``since``. SCIM has no ends: both are None.
+    """
+
+    user_id: int
+    groups: Sequence[str]
+    since: datetime | None
+    until: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +97,10 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedIn:
-    """A device session that was opened by signing in with a provider, whose session is ``sid``, if known."""
+    """A sign-in with a provider, whose session is ``sid``, if known; ``sign_in`` is its name.
+
+    It may have opened a session on the device, which then has that name.
+    """
 
     user_id: int
     device: str
@@ -86,6 +109,7 @@ class SignedIn:
     subject: str
     sid: str | None
     opened_time: datetime
+    sign_in: str
 
 
 _DIRECTORY: Final = RowMapper(Directory, directory, client=user.c.user_name)
@@ -113,13 +137,14 @@ async def of_client(connection: AsyncConnection, user_id: int) -> Directory | No
 
 
 async def put(connection: AsyncConnection, name: str, values: DirectoryValues) -> Directory:
-    """Store a directory, in the place of another one of that name."""
+    """Store a directory, in the place of another one of that name; its members wait for their roles."""
     columns = {
         "kind": values.kind,
         "client_id": values.client_id,
         "mapping": {group: list(codes) for group, codes in values.mapping.items()},
         "ceiling": list(values.ceiling),
         "enabled": values.enabled,
+        "waiting_after": 0 if values.enabled else None,
     }
     written = upsert(directory).values(name=name, **columns)
     edited = {**columns, "version": directory.c.version + 1, "update_time": sa.func.now()}
@@ -152,10 +177,13 @@ async def origins_of(connection: AsyncConnection, user_id: int) -> list[Origin]:
     )
 
 
-async def knows(connection: AsyncConnection, source: str, user_id: int) -> bool:
-    """Tell whether a directory knows a user."""
-    known = (directory_account.c.source == source) & (directory_account.c.user_id == user_id)
-    return bool((await connection.execute(sa.select(sa.exists().where(known)))).scalar_one())
+async def known(connection: AsyncConnection, source: str, user_ids: Collection[int]) -> set[int]:
+    """Return those of the users whom a directory knows."""
+    of_source = directory_account.c.source == source
+    rows = sa.select(directory_account.c.user_id).where(
+        of_source, among(directory_account.c.user_id, user_ids)
+    )
+    return set((await connection.execute(rows)).scalars())
 
 
 async def add_origin(
@@ -177,10 +205,83 @@ async def remove_origin(connection: AsyncConnection, source: str, user_id: int) 
 
 async def touch(connection: AsyncConnection, source: str, issuer: str, subject: str) -> None:
     """Store that a user has signed in with a provider now."""
+    await _note(connection, (source, issuer, subject), last_time=sa.func.now())
+
+
+async def note_groups(
+    connection: AsyncConnection,
+    place: tuple[str, str, str],
+    groups: Collection[str],
+    since: datetime,
+    until: datetime,
+) -> None:
+    """Store the groups of a user as a provider tells them, and from when until when they give roles.
+
+    ``place`` are the source, the issuer and the subject.
+    """
+    await _note(connection, place, groups=list(groups), groups_time=since, roles_until=until)
+
+
+async def _note(connection: AsyncConnection, place: tuple[str, str, str], **values: Any) -> None:
     table = directory_account.c
-    same = (table.source == source) & (table.issuer == issuer)
-    statement = sa.update(directory_account).where(same, table.subject == subject)
-    await connection.execute(statement.values(last_time=sa.func.now()))
+    same = sa.tuple_(table.source, table.issuer, table.subject) == sa.tuple_(*place)
+    await connection.execute(sa.update(directory_account).where(same).values(**values))
+
+
+async def some_wait(connection: AsyncConnection) -> bool:
+    """Tell whether members of a directory wait for their roles."""
+    waiting = sa.select(directory.c.name).where(directory.c.waiting_after.is_not(None))
+    return (await connection.execute(waiting.limit(1))).one_or_none() is not None
+
+
+async def waiting_members(
+    connection: AsyncConnection, waiting: Directory, at: datetime, most: int
+) -> list[Member]:
+    """Return the next members of a directory who wait for their roles, by user id.
+
+    These are who has a role of the directory, and who is in a group that gives any. Of a provider nobody
+    waits whose groups are not known, or who has signed in too long ago: their roles end by themselves.
+    """
+    account, groups = directory_account.c, sa.bindparam("mapped", list(waiting.mapping), type_=ARRAY(sa.Text))
+    has_role = sa.exists().where(
+        user_role.c.user_id == account.user_id, user_role.c.directory == waiting.name
+    )
+    member_of: sa.ColumnElement[Any]
+    known: sa.ColumnElement[bool]
+    if waiting.kind == "oidc":
+        member_of = account.groups
+        in_group = sa.func.jsonb_exists_any(account.groups, groups)
+        known = account.groups.is_not(None) & (account.roles_until > at)
+    else:
+        of_user = (
+            sa.select(scim_group.c.display_name)
+            .join(scim_member, scim_member.c.group_id == scim_group.c.id)
+            .where(scim_member.c.user_id == account.user_id, scim_group.c.directory == waiting.name)
+            .correlate(directory_account)
+        )
+        member_of = sa.func.to_jsonb(sa.func.array(of_user.scalar_subquery()))
+        in_group = sa.func.jsonb_exists_any(member_of, groups)
+        known = sa.true()
+    statement = (
+        sa.select(account.user_id, member_of.label("groups"), account.groups_time, account.roles_until)
+        .where(account.source == waiting.name, account.user_id > (waiting.waiting_after or 0))
+        .where(known, has_role | in_group)
+        .order_by(account.user_id, account.groups_time.desc())
+        .ext(distinct_on(account.user_id))
+        .limit(most)
+    )
+    rows = await connection.execute(statement)
+    return [
+        Member(user_id=row.user_id, groups=row.groups, since=row.groups_time, until=row.roles_until)
+        for row in rows
+    ]
+
+
+async def wait_after(connection: AsyncConnection, name: str, user_id: int | None) -> None:
+    """Store behind which user the members of a directory wait; None: nobody does any more."""
+    statement = sa.update(directory).where(directory.c.name == name)
+    # Not an edit: who has set the mapping stays the last to have edited it.
+    await connection.execute(statement.values(waiting_after=user_id, updated_by=directory.c.updated_by))
 
 
 async def manager_of(connection: AsyncConnection, user_id: int) -> str | None:
@@ -190,20 +291,31 @@ async def manager_of(connection: AsyncConnection, user_id: int) -> str | None:
     return (await connection.execute(chosen.limit(1))).scalar_one_or_none()
 
 
-async def assigned(connection: AsyncConnection, source: str, user_id: int, at: datetime) -> list[Assigned]:
-    """Return what a directory has assigned to a user, and has not ended at that instant."""
-    chosen = sa.select(*_ASSIGNED.columns).join_from(user_role, role, role.c.id == user_role.c.role_id)
-    of_user = (user_role.c.user_id == user_id) & (user_role.c.directory == source)
-    return await _ASSIGNED.all(
-        connection, chosen.where(of_user, not_ended(instant(at))).order_by(user_role.c.id)
-    )
+async def assigned(
+    connection: AsyncConnection, source: str, user_ids: Collection[int], at: datetime
+) -> dict[int, list[Assigned]]:
+    """Return what a directory has assigned to users, and has not ended at that instant, by user."""
+    chosen = sa.select(user_role.c.user_id, *_ASSIGNED.columns)
+    chosen = chosen.join_from(user_role, role, role.c.id == user_role.c.role_id)
+    of_users = among(user_role.c.user_id, user_ids) & (user_role.c.directory == source)
+    made: dict[int, list[Assigned]] = {}
+    for row in await connection.execute(
+        chosen.where(of_users, not_ended(instant(at))).order_by(user_role.c.id)
+    ):
+        made.setdefault(row.user_id, []).append(_ASSIGNED.of(row))
+    return made
 
 
-async def role_ids_beside(connection: AsyncConnection, source: str, user_id: int) -> set[int]:
-    """Return the roles that a user has, or will have, by others than this directory."""
-    beside = user_role.c.directory.is_distinct_from(source) & (user_role.c.user_id == user_id)
-    rows = sa.select(user_role.c.role_id).where(beside, not_ended(instant(None)))
-    return set((await connection.execute(rows)).scalars())
+async def roles_beside(
+    connection: AsyncConnection, source: str, user_ids: Collection[int]
+) -> dict[int, set[int]]:
+    """Return the roles that users have, or will have, by others than this directory, by user."""
+    beside = user_role.c.directory.is_distinct_from(source) & among(user_role.c.user_id, user_ids)
+    rows = sa.select(user_role.c.user_id, user_role.c.role_id).where(beside, not_ended(instant(None)))
+    made: dict[int, set[int]] = {}
+    for user_id, role_id in await connection.execute(rows):
+        made.setdefault(user_id, set()).add(role_id)
+    return made
 
 
 async def giving(connection: AsyncConnection, user_id: int, role_ids: Collection[int]) -> str | None:
@@ -219,13 +331,18 @@ async def role_ids(connection: AsyncConnection, codes: Collection[str]) -> dict[
     return {row.role_code: row.id for row in await connection.execute(rows)}
 
 
-async def signed_in(connection: AsyncConnection, session: SignedIn) -> None:
-    """Store by which sign-in a device session was opened, in the place of an earlier one on the device."""
+async def signed_in(connection: AsyncConnection, session: SignedIn, live: str, until: datetime) -> None:
+    """Store a sign-in that may open a session.
+
+    Earlier ones on the device are forgotten that can open none any more ``until`` then, but for the one by
+    which the ``live`` session was opened.
+    """
     columns = {name: getattr(session, name) for name in SignedIn.__dataclass_fields__}
-    written = upsert(directory_session).values(**columns)
-    keys = ["user_id", "device"]
-    others = {name: value for name, value in columns.items() if name not in keys}
-    await connection.execute(written.on_conflict_do_update(index_elements=keys, set_=others))
+    await connection.execute(sa.insert(directory_session).values(**columns))
+    table = directory_session.c
+    over = (table.sign_in != live) & (table.opened_time < until)
+    of_device = (table.user_id == session.user_id) & (table.device == session.device)
+    await connection.execute(sa.delete(directory_session).where(of_device, over))
 
 
 async def sign_ins(
@@ -242,8 +359,7 @@ async def sign_ins(
     return await _SIGNED_IN.all(connection, statement.order_by(table.user_id, table.device))
 
 
-async def sign_in_of(connection: AsyncConnection, user_id: int, device: str) -> SignedIn | None:
-    """Return the sign-in that has opened the session of a user on a device, or None."""
-    table = directory_session.c
-    of_device = (table.user_id == user_id) & (table.device == device)
-    return await _SIGNED_IN.one_or_none(connection, sa.select(*_SIGNED_IN.columns).where(of_device))
+async def sign_in_named(connection: AsyncConnection, user_id: int, sign_in: str) -> SignedIn | None:
+    """Return the sign-in of a user by its name, or None."""
+    named_so = (directory_session.c.user_id == user_id) & (directory_session.c.sign_in == sign_in)
+    return await _SIGNED_IN.one_or_none(connection, sa.select(*_SIGNED_IN.columns).where(named_so))

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records.database.filters import among
 from service.records.database.paging import Page, page_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
 from service.records.schema.base import past
@@ -23,6 +24,7 @@ NoticeKind: TypeAlias = Literal[
     "factor_added",
     "factor_removed",
     "identity_linked",
+    "identity_unlinked",
     "factors_reset",
     "recovery_codes_made",
     "recovery_code_used",
@@ -101,8 +103,9 @@ async def add_each(connection: AsyncConnection, new: NewNotice, user_ids: Collec
     """Write a notice like ``new`` to each of these users; return whom it is for, without unknown users."""
     values = asdict(new)
     chosen = sa.select(user.c.id, *(sa.literal(values[name], notice.c[name].type) for name in _COLUMNS))
-    among = user.c.id == sa.any_(sa.literal(list(user_ids), sa.ARRAY(sa.BigInteger)))
-    rows = sa.insert(notice).from_select(["user_id", *_COLUMNS], chosen.where(among).order_by(user.c.id))
+    rows = sa.insert(notice).from_select(
+        ["user_id", *_COLUMNS], chosen.where(among(user.c.id, user_ids)).order_by(user.c.id)
+    )
     written = rows.returning(notice.c.user_id, notice.c.create_time).cte("written")
     owners = sa.select(user.c.id, user.c.user_name, user.c.recovery_email, written.c.create_time)
     statement = owners.join(written, written.c.user_id == user.c.id).order_by(user.c.id)

@@ -191,6 +191,12 @@ async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bo
     return bool((await connection.execute(select(_administrators(acr).exists()))).scalar_one())
 
 
+async def able_administrators(connection: AsyncConnection, acr: Acr) -> list[int]:
+    """Return the ids of those of these persons who are not banned."""
+    able = _administrators(acr).where(user.c.id.not_in(select(user_ban.c.user_id).where(bans.in_force())))
+    return list((await connection.execute(able.distinct().order_by(user.c.id))).scalars())
+
+
 async def is_administrator(connection: AsyncConnection, user_id: int) -> bool:
     """True if a user is one of those persons."""
     statement = select(_administrators().where(user.c.id == user_id).exists())

@@ -105,7 +105,10 @@ class SchemaStanding:
         """Raise SchemaError unless this version can work with the schema as it is."""
         self.require_supported()
         if not self.is_usable:
-            raise SchemaError("The database does not have this version's schema: start the service once")
+            raise SchemaError(
+                "The database does not have this version's schema: start the service once. If it has run, "
+                "this is another database: name that one by the same --data, or by DATABASE_URL"
+            )
 
 
 def schema_standing(connection: Connection) -> SchemaStanding:

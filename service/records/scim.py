@@ -1,25 +1,31 @@
-"""``sys.scim_user`` and ``sys.scim_group``: what directories provision, and how it is found by filters.
+"""``sys.scim_user`` and ``sys.scim_group``: what directories provision.
 
 Callers that change something hold ``role_rights.lock``.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from itertools import accumulate
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.kernel.scim.attributes import ScimFault
-from service.kernel.scim.filters import Both, Comparison, Filter, Not, Place, Present, Within, text_key
+from service.kernel.scim.filters import Filter, Place
 from service.kernel.text import name_key
-from service.records.database.row_mapper import RowMapper
+from service.records.database.filters import among, each_of
+from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
+from service.records.schema.directories import directory as directory_table
 from service.records.schema.rights import user
 from service.records.schema.scim import scim_group, scim_member, scim_user
+from service.records.scim_conditions import GROUP_COLUMNS, USER_COLUMNS, condition, order_of
 
-Condition = sa.ColumnElement[bool]
+R = TypeVar("R")
+
+MOST_MEMBERS: Final = 100_000
+"""The most members of a group, and of the groups of a page together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,16 +40,26 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvisionedUser(Known):
-    """A user that a directory has provisioned; ``groups`` are the ids and names of its groups."""
+    """A user that a directory has provisioned.
+
+    ``linked`` are the ids and names of its groups, such as ``7 Auditors``; empty if they were not read.
+    """
 
     id: int
     user_name: str
+    nick_name: str
     email: str | None
     status: str
     version: int
     create_time: datetime
     update_time: datetime
-    groups: tuple[tuple[int, str], ...] = ()
+    linked: tuple[str, ...] = ()
+
+    @property
+    def groups(self) -> list[tuple[int, str]]:
+        """The ids and names of its groups."""
+        pairs = (text.split(" ", 1) for text in self.linked)
+        return [(int(group_id), name) for group_id, name in pairs]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,48 +77,81 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which resources of a directory, and which of those: ``skipped`` are left out, ``most`` follow."""
+    """Which resources of a directory, and which of those: ``skipped`` are left out, ``most`` follow.
+
+    They are in the order of ``sort``, by id without.
+    """
 
     directory: str
     term: Filter | None
     skipped: int = 0
     most: int = 200
+    sort: Place | None = None
+    descending: bool = False
 
 
+_SAID: Final = {name: scim_user.c[name] for name in Known.__dataclass_fields__}
+_linked: Final = (
+    sa.select(sa.cast(scim_group.c.id, sa.Text) + " " + scim_group.c.display_name)
+    .join(scim_member, scim_member.c.group_id == scim_group.c.id)
+    .where(scim_member.c.user_id == scim_user.c.user_id)
+    .order_by(scim_group.c.id)
+    .correlate(scim_user)
+)
 _USER: Final = RowMapper(
     ProvisionedUser,
     user,
-    without=["groups"],
-    external_id=scim_user.c.external_id,
-    display_name=scim_user.c.display_name,
-    formatted_name=scim_user.c.formatted_name,
-    email_type=scim_user.c.email_type,
+    (),
+    linked=sa.func.array(_linked.scalar_subquery(), type_=sa.ARRAY(sa.Text)),
+    **_SAID,
 )
+_USER_ALONE: Final = RowMapper(ProvisionedUser, user, ["linked"], **_SAID)
 _GROUP: Final = RowMapper(Group, scim_group, without=["members"])
 _USERS: Final = scim_user.join(user, user.c.id == scim_user.c.user_id)
+_OWN_USER: Final = PreparedSelect(
+    sa.select(*_USER.columns)
+    .select_from(_USERS.join(directory_table, directory_table.c.name == scim_user.c.directory))
+    .where(
+        directory_table.c.client_id == sa.bindparam("client_id", type_=sa.BigInteger()),
+        scim_user.c.user_id == sa.bindparam("user_id", type_=sa.BigInteger()),
+        directory_table.c.enabled,
+        ~scim_user.c.gone,
+    ),
+    _USER.of_values,
+)
 
 
-async def users(connection: AsyncConnection, chosen: Chosen) -> tuple[list[ProvisionedUser], int]:
-    """Return users of a directory by id, and how many there are; ScimFault for a filter that is not kept."""
+async def users(
+    connection: AsyncConnection, chosen: Chosen, *, linked: bool = True
+) -> tuple[list[ProvisionedUser], int]:
+    """Return users of a directory, and how many there are; ScimFault for what can't be asked for.
+
+    ``linked``: with their groups.
+    """
     conditions = [scim_user.c.directory == chosen.directory, ~scim_user.c.gone]
     if chosen.term is not None:
-        conditions.append(_condition(chosen.term, _USER_COLUMNS))
-    total = await _count(connection, _USERS, conditions)
-    statement = sa.select(*_USER.columns).select_from(_USERS).where(*conditions).order_by(user.c.id)
-    listed = await _USER.all(connection, statement.offset(chosen.skipped).limit(chosen.most))
-    groups = await _pairs(connection, scim_member.c.user_id, [each.id for each in listed])
-    return [replace(each, groups=groups.get(each.id, ())) for each in listed], total
+        conditions.append(condition(chosen.term, USER_COLUMNS))
+    statement = sa.select(*_USER_ALONE.columns).select_from(_USERS).where(*conditions)
+    statement = statement.order_by(*order_of(chosen.sort, USER_COLUMNS, descending=chosen.descending))
+    listed, total = await _page(connection, _USER_ALONE, statement, chosen)
+    # By themselves: the groups of who is skipped would be read too.
+    pairs = await _pairs(connection, scim_member.c.user_id, [each.id for each in listed] if linked else [])
+    groups = {user_id: [f"{each} {name}" for each, name in listed] for user_id, listed in pairs.items()}
+    return [replace(each, linked=tuple(groups.get(each.id, ()))) for each in listed], total
 
 
-async def one_user(connection: AsyncConnection, directory: str, user_id: int) -> ProvisionedUser | None:
-    """Return a user of a directory, or None."""
+async def one_user(
+    connection: AsyncConnection, directory: str, user_id: int, *, linked: bool = True
+) -> ProvisionedUser | None:
+    """Return a user of a directory, or None; ``linked``: with its groups."""
+    mapper = _USER if linked else _USER_ALONE
     known = (scim_user.c.user_id == user_id) & (scim_user.c.directory == directory) & ~scim_user.c.gone
-    statement = sa.select(*_USER.columns).select_from(_USERS).where(known)
-    stored = await _USER.one_or_none(connection, statement)
-    if stored is None:
-        return None
-    groups = await _pairs(connection, scim_member.c.user_id, [user_id])
-    return replace(stored, groups=groups.get(user_id, ()))
+    return await mapper.one_or_none(connection, sa.select(*mapper.columns).select_from(_USERS).where(known))
+
+
+async def own_user(source: Source, client_id: int, user_id: int) -> ProvisionedUser | None:
+    """Return a user of the directory of a client, None where that is cut off; a single statement."""
+    return await _OWN_USER.one_or_none(source, client_id=client_id, user_id=user_id)
 
 
 async def put_user(connection: AsyncConnection, directory: str, user_id: int, known: Known) -> None:
@@ -129,35 +178,39 @@ async def gone_user(connection: AsyncConnection, directory: str, user_name: str)
     return (await connection.execute(statement)).scalar_one_or_none()
 
 
-async def groups_of(connection: AsyncConnection, user_id: int) -> list[str]:
-    """Return the names of the groups of a user."""
-    pairs = await _pairs(connection, scim_member.c.user_id, [user_id])
-    return [name for _, name in pairs.get(user_id, ())]
+async def groups_of(connection: AsyncConnection, user_ids: Collection[int]) -> dict[int, list[str]]:
+    """Return the names of the groups of users, by user."""
+    pairs = await _pairs(connection, scim_member.c.user_id, user_ids)
+    return {user_id: [name for _, name in pairs.get(user_id, ())] for user_id in user_ids}
 
 
 async def groups(
-    connection: AsyncConnection, chosen: Chosen, *, with_members: bool
+    connection: AsyncConnection, chosen: Chosen, *, linked: bool = True
 ) -> tuple[list[Group], int]:
-    """Return groups of a directory by id, and how many there are; ScimFault for a filter that is not kept."""
+    """Return groups of a directory, and how many there are; ScimFault for what can't be asked for.
+
+    ``linked``: with their members; then there may be fewer than was asked for, of ``MOST_MEMBERS`` together.
+    """
     conditions = [scim_group.c.directory == chosen.directory]
     if chosen.term is not None:
-        conditions.append(_condition(chosen.term, _GROUP_COLUMNS))
-    total = await _count(connection, scim_group, conditions)
-    statement = sa.select(*_GROUP.columns).where(*conditions).order_by(scim_group.c.id)
-    listed = await _GROUP.all(connection, statement.offset(chosen.skipped).limit(chosen.most))
-    if not with_members:
+        conditions.append(condition(chosen.term, GROUP_COLUMNS))
+    statement = sa.select(*_GROUP.columns).where(*conditions)
+    statement = statement.order_by(*order_of(chosen.sort, GROUP_COLUMNS, descending=chosen.descending))
+    listed, total = await _page(connection, _GROUP, statement, chosen)
+    if not linked:
         return listed, total
+    listed = await _within(connection, listed)
     members = await _pairs(connection, scim_member.c.group_id, [each.id for each in listed])
     return [replace(each, members=members.get(each.id, ())) for each in listed], total
 
 
 async def one_group(
-    connection: AsyncConnection, directory: str, group_id: int, *, with_members: bool = True
+    connection: AsyncConnection, directory: str, group_id: int, *, linked: bool = True
 ) -> Group | None:
-    """Return a group of a directory, or None."""
+    """Return a group of a directory, or None; ``linked``: with its members."""
     known = (scim_group.c.id == group_id) & (scim_group.c.directory == directory)
     stored = await _GROUP.one_or_none(connection, sa.select(*_GROUP.columns).where(known))
-    if stored is None or not with_members:
+    if stored is None or not linked:
         return stored
     members = await _pairs(connection, scim_member.c.group_id, [group_id])
     return replace(stored, members=members.get(group_id, ()))
@@ -197,9 +250,7 @@ async def delete_group(connection: AsyncConnection, group_id: int) -> None:
 async def known_users(connection: AsyncConnection, directory: str, user_ids: Collection[int]) -> set[int]:
     """Return those of the ids that are users of the directory."""
     known = (scim_user.c.directory == directory) & ~scim_user.c.gone
-    chosen = sa.select(scim_user.c.user_id).where(
-        known, scim_user.c.user_id == sa.any_(sa.literal([*user_ids], _IDS))
-    )
+    chosen = sa.select(scim_user.c.user_id).where(known, among(scim_user.c.user_id, user_ids))
     return set((await connection.execute(chosen)).scalars())
 
 
@@ -208,26 +259,44 @@ async def change_members(
 ) -> None:
     """Add users to a group, and remove others."""
     if added:
-        rows = [{"group_id": group_id, "user_id": user_id} for user_id in sorted(added)]
-        await connection.execute(sa.insert(scim_member), rows)
+        rows = sa.select(sa.literal(group_id, sa.BigInteger), each_of(added))
+        await connection.execute(sa.insert(scim_member).from_select(["group_id", "user_id"], rows))
     if removed:
-        gone = scim_member.c.user_id == sa.any_(sa.literal([*removed], _IDS))
+        gone = among(scim_member.c.user_id, removed)
         await connection.execute(sa.delete(scim_member).where(scim_member.c.group_id == group_id, gone))
-
-
-_IDS: Final = sa.ARRAY(sa.BigInteger())
 
 
 async def _raise_versions(connection: AsyncConnection, group_ids: Collection[int]) -> None:
     if group_ids:
         raised = {"version": scim_group.c.version + 1, "update_time": sa.func.now()}
-        of_groups = scim_group.c.id.in_(group_ids)
-        await connection.execute(sa.update(scim_group).where(of_groups).values(raised))
+        await connection.execute(
+            sa.update(scim_group).where(among(scim_group.c.id, group_ids)).values(raised)
+        )
 
 
-async def _count(connection: AsyncConnection, rows: sa.FromClause, conditions: list[Condition]) -> int:
-    counted = sa.select(sa.func.count()).select_from(rows).where(*conditions)
-    return int((await connection.execute(counted)).scalar_one())
+async def _within(connection: AsyncConnection, listed: list[Group]) -> list[Group]:
+    """Return the first of the groups, as many as have ``MOST_MEMBERS`` together, but at least one."""
+    counted = sa.select(scim_member.c.group_id, sa.func.count().label("members")).group_by(
+        scim_member.c.group_id
+    )
+    rows = await connection.execute(
+        counted.where(among(scim_member.c.group_id, [each.id for each in listed]))
+    )
+    sizes = {row.group_id: row.members for row in rows}
+    sums = accumulate(sizes.get(each.id, 0) for each in listed)
+    fitting = sum(1 for members in sums if members <= MOST_MEMBERS)
+    return listed[: max(fitting, 1)]
+
+
+async def _page(
+    connection: AsyncConnection, mapper: RowMapper[R], statement: sa.Select[Any], chosen: Chosen
+) -> tuple[list[R], int]:
+    """Return a page of the records of ``statement``, and how many there are: counted unless it shows that."""
+    listed = await mapper.all(connection, statement.offset(chosen.skipped).limit(chosen.most))
+    if len(listed) < chosen.most and (listed or not chosen.skipped):
+        return listed, chosen.skipped + len(listed)
+    counted = statement.with_only_columns(sa.func.count()).order_by(None)
+    return listed, int((await connection.execute(counted)).scalar_one())
 
 
 async def _pairs(
@@ -240,128 +309,8 @@ async def _pairs(
     other, table = (scim_member.c.group_id, scim_group) if of_user else (scim_member.c.user_id, user)
     name = scim_group.c.display_name if of_user else user.c.user_name
     rows = sa.select(by, other, name).select_from(scim_member.join(table, table.c.id == other))
-    chosen = rows.where(by == sa.any_(sa.literal([*ids], _IDS))).order_by(other)
+    chosen = rows.where(among(by, ids)).order_by(other)
     made: dict[int, list[tuple[int, str]]] = {}
     for key, other_id, shown in await connection.execute(chosen):
         made.setdefault(key, []).append((other_id, shown))
     return {key: tuple(pairs) for key, pairs in made.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """Where the values of an attribute are: the form in which they are compared, and ``key`` of a value."""
-
-    sql: sa.ColumnElement[Any]
-    key: Callable[[str], str] = str
-
-
-def _folded(column: sa.ColumnElement[Any]) -> _Column:
-    return _Column(sa.func.lower(column), lambda text: text_key(text, exact=False))
-
-
-def _shown_time(column: sa.ColumnElement[Any]) -> _Column:
-    return _Column(sa.func.date_trunc("milliseconds", column))
-
-
-_EMAIL: Final = _Column(user.c.email_key, lambda text: text_key(text, exact=False))
-_USER_COLUMNS: Final[Mapping[str, _Column]] = {
-    "id": _Column(sa.cast(user.c.id, sa.Text)),
-    "externalId": _Column(scim_user.c.external_id),
-    "userName": _Column(user.c.user_name_key, name_key),
-    "name.formatted": _folded(scim_user.c.formatted_name),
-    "displayName": _folded(scim_user.c.display_name),
-    "active": _Column(user.c.status == "enabled"),
-    "emails": _EMAIL,
-    "emails.value": _EMAIL,
-    "emails.type": _folded(scim_user.c.email_type),
-    "emails.primary": _Column(sa.case((user.c.email.is_not(None), sa.true()))),
-    "meta.created": _shown_time(user.c.create_time),
-    "meta.lastModified": _shown_time(user.c.update_time),
-}
-_GROUP_COLUMNS: Final[Mapping[str, _Column]] = {
-    "id": _Column(sa.cast(scim_group.c.id, sa.Text)),
-    "externalId": _Column(scim_group.c.external_id),
-    "displayName": _folded(scim_group.c.display_name),
-    "meta.created": _shown_time(scim_group.c.create_time),
-    "meta.lastModified": _shown_time(scim_group.c.update_time),
-}
-_MEMBERS: Final = "members"
-_MEMBER: Final = _Column(sa.cast(scim_member.c.user_id, sa.Text))
-
-
-def _condition(term: Filter, columns: Mapping[str, _Column], within: str = "") -> Condition:
-    """Return the SQL of a filter; ``within`` is the attribute whose sub-attributes it is about."""
-    match term:
-        case Comparison() | Present():
-            return _single(term, columns, within)
-        case Not(inner):
-            return sa.not_(_condition(inner, columns, within))
-        case Within(attribute, inner):
-            below = _condition(inner, columns, attribute.name)
-            if attribute.name == _MEMBERS:
-                return _has_member(below)
-            if attribute.name != "emails":
-                raise _refused(Place(attribute))
-            return user.c.email.is_not(None) & below
-        case _:
-            conditions = [_condition(each, columns, within) for each in term.terms]
-            return sa.and_(*conditions) if isinstance(term, Both) else sa.or_(*conditions)
-
-
-def _single(term: Comparison | Present, columns: Mapping[str, _Column], within: str) -> Condition:
-    place = term.place
-    name = f"{within}.{place.name}" if within else place.name
-    if columns is _GROUP_COLUMNS and place.attribute.name == _MEMBERS:
-        return _of_members(term)
-    column = _MEMBER if name == f"{_MEMBERS}.value" else columns.get(name)
-    if column is None:
-        raise _refused(place)
-    return _test(term, column)
-
-
-def _of_members(term: Comparison | Present) -> Condition:
-    """Return the SQL of an expression about the members of a group: any of them, or none for ``ne``."""
-    if term.place.part is not None and term.place.part.name != "value":
-        raise _refused(term.place)
-    if isinstance(term, Present):
-        return _has_member(sa.true())
-    if term.value is None:
-        has = _has_member(sa.true())
-        return sa.not_(has) if term.operator == "eq" else has
-    if term.operator == "ne":
-        return sa.not_(_has_member(_test(Comparison(term.place, "eq", term.value), _MEMBER)))
-    return _has_member(_test(term, _MEMBER))
-
-
-def _has_member(condition: Condition) -> Condition:
-    return sa.exists().where(scim_member.c.group_id == scim_group.c.id, condition)
-
-
-def _test(term: Comparison | Present, column: _Column) -> Condition:
-    """Return the SQL of one expression, which is never NULL."""
-    sql = column.sql
-    if isinstance(term, Present):
-        kept = sql.is_not(None)
-        return kept & (sql != "") if term.place.last.kind == "string" else kept
-    value = column.key(term.value) if isinstance(term.value, str) else term.value
-    if term.operator in ("eq", "ne"):
-        same = sql.is_not_distinct_from(value)
-        return same if term.operator == "eq" else sa.not_(same)
-    if value is None:
-        return sa.false()
-    return sa.func.coalesce(_OPERATORS[term.operator](sql, value), sa.false())
-
-
-def _refused(place: Place) -> ScimFault:
-    return ScimFault("invalidFilter", f"{place.name} can't be filtered by")
-
-
-_OPERATORS: Final[Mapping[str, Callable[[Any, Any], Condition]]] = {
-    "co": lambda sql, value: sql.contains(value, autoescape=True),
-    "sw": lambda sql, value: sql.startswith(value, autoescape=True),
-    "ew": lambda sql, value: sql.endswith(value, autoescape=True),
-    "gt": lambda sql, value: sql.collate("C") > value if isinstance(value, str) else sql > value,
-    "ge": lambda sql, value: sql.collate("C") >= value if isinstance(value, str) else sql >= value,
-    "lt": lambda sql, value: sql.collate("C") < value if isinstance(value, str) else sql < value,
-    "le": lambda sql, value: sql.collate("C") <= value if isinstance(value, str) else sql <= value,
-}

@@ -21,6 +21,7 @@ from service.records.database.paging import Page, order_by, page_of, sorts_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper
 from service.records.factors import has_factor
 from service.records.roles import demanding
+from service.records.schema.directories import directory_account
 from service.records.schema.rights import role, user, user_ban, user_login, user_role
 
 Status = Literal["enabled", "disabled"]
@@ -89,6 +90,7 @@ class User(UserValues):
 
     ``last_login_time`` is None for who has never logged in. ``invited``: a person without a password yet.
     ``recovery_email`` is the last address that the owner has confirmed; ``email_verified``: it is ``email``.
+    ``directory`` is the name of the one that manages the account.
     """
 
     id: int
@@ -102,10 +104,17 @@ class User(UserValues):
     invited: bool = False
     email_verified: bool = False
     recovery_email: str | None = None
+    directory: str | None = None
 
 
 _INVITED: Final = (user.c.kind == "person") & user.c.password_hash.is_(None)
 _VERIFIED: Final = func.coalesce(user.c.recovery_email == user.c.email, false())
+_MANAGER: Final = (
+    select(func.min(directory_account.c.source))
+    .where(directory_account.c.user_id == user.c.id, directory_account.c.managed)
+    .correlate(user)
+    .scalar_subquery()
+)
 _BANNED: Final = user.c.id.in_(select(user_ban.c.user_id).where(in_force()))
 _NOT_ENDED: Final = not_ended(instant(None))
 _HAS_ROLE: Final = exists().where(user_role.c.user_id == user.c.id, _NOT_ENDED)
@@ -200,6 +209,7 @@ _USER: Final = RowMapper(
     last_login_time=user_login.c.last_login_time,
     invited=_INVITED,
     email_verified=_VERIFIED,
+    directory=_MANAGER,
 )
 _BANNER: Final = user.alias("banner")
 _BAN: Final = RowMapper(BanInForce, user_ban, banned_by=_BANNER.c.user_name)

@@ -9,7 +9,7 @@ from service.kernel.text import counted
 from service.reporting.document import Block, Cell, Paragraph, Table, readable_time
 from service.reporting.gathering import Changes, Reported
 from service.reporting.wording import caller_text
-from service.web.messages.dry_run import AccessChange
+from service.web.messages.access_change import AccessChange
 from service.web.messages.schema import moment
 
 

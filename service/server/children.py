@@ -9,10 +9,13 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import tempfile
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Final
 
+import service
 from service.server.shares import Share
 from service.server.stop_order import StopOrder
 from service.settings import Settings
@@ -23,6 +26,18 @@ processes: Final = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["service.server.template"])
 
 _LONGEST: Final = 107 - len("/pymp-12345678/listener-12345678")  # sun_path of unix(7), less its closing NUL
+
+
+def import_what_the_launcher_does() -> None:
+    """Have the template import from the folders of the launcher alone. Call it before the first child.
+
+    It is started by ``python -c``, which would look into the current folder first: a package ``service``
+    there would be taken for ours. Where ours itself comes from the first folder of the path, it is named.
+    """
+    home = str(Path(service.__file__).parents[1])
+    if not sys.flags.safe_path and sys.path[0] == home:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
+    os.environ["PYTHONSAFEPATH"] = "1"
 
 
 def use_short_sockets() -> None:

@@ -1,6 +1,7 @@
 """The socket that all workers accept from."""
 
 import ctypes
+import errno
 import socket
 import struct
 from typing import Final
@@ -33,7 +34,8 @@ def listener(settings: Settings) -> socket.socket:
         bound.listen(BACKLOG)
     except OSError as error:
         bound.close()
-        raise ListenError(f"{host} port {port} can't be listened on: {error.strerror}") from error
+        advice = "; --port names another" if error.errno == errno.EADDRINUSE else ""
+        raise ListenError(f"{host} port {port} can't be listened on: {error.strerror}{advice}") from error
     bound.set_inheritable(True)
     return bound
 

@@ -16,7 +16,12 @@ from service.embedded.privilege import is_open_to_group, require_own
 from service.installation import check_installation
 from service.operator.errors import LaunchError
 from service.operator.stores import running
-from service.server.children import prepare, processes, use_short_sockets
+from service.server.children import (
+    import_what_the_launcher_does,
+    prepare,
+    processes,
+    use_short_sockets,
+)
 from service.server.hardening import MALLOC, OWNER_ONLY, close_to_others, forget_variable
 from service.server.listening import listener
 from service.server.prepared import Prepared, Refused, banner
@@ -96,6 +101,7 @@ def serve(environ: Mapping[str, str]) -> None:
     settings = with_stop_grace(table.load(environ))
     configure_logging(settings.log.format, settings.log.level)
     use_short_sockets()
+    import_what_the_launcher_does()
     # Before the first child: the process that all are forked from inherits both.
     os.environ.update({**MALLOC, **os.environ})
     raise_file_limit()

@@ -40,9 +40,10 @@ class Auth:
     refresh_race_window: int = setting(
         10,
         unit="s",
-        check=between(0, 300),
+        check=between(2, 300),
         help="A used refresh token that comes back within this time is refused as `superseded` and nothing "
-        "else happens (two tabs racing). Later it counts as theft: the device session ends.",
+        "else happens (two tabs racing). Later it counts as theft: the device session ends. It must be more "
+        "than `redis.timeout` and one second: a refresh whose worker was killed can't be repeated earlier.",
     )
     refresh_grace: int = setting(
         0,

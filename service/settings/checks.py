@@ -15,6 +15,11 @@ _SENTINEL: Final = re.compile(
     r"(?P<scheme>rediss?)\+sentinel://(?:(?P<user>[^@/?#]*)@)?(?P<hosts>[^@/?#]+)/(?P<group>[^/?#]+)"
     r"(?:\?(?P<query>[^#]*))?"
 )
+_SENTINEL_FORM: Final = "must be a URL such as redis+sentinel://host1:26379,host2:26379/name"
+_CLUSTER: Final = re.compile(
+    r"(?P<scheme>rediss?)\+cluster://(?:(?P<user>[^@/?#]*)@)?(?P<hosts>[^@/?#]+)/?(?:\?(?P<query>[^#]*))?"
+)
+_CLUSTER_FORM: Final = "must be a URL such as redis+cluster://host1:6379,host2:6379"
 
 
 class Host(NamedTuple):
@@ -25,7 +30,7 @@ class Host(NamedTuple):
 
 
 class SentinelUrl(NamedTuple):
-    """The parts of ``redis+sentinel://user:password@host1:port1,host2/group?db=0``.
+    """The parts of ``redis+sentinel://user:password@host1:port1,host2/group?db=0``, or ``redis+cluster://host1,host2``.
 
     ``scheme`` is ``redis``, or ``rediss`` with TLS; ``user`` is user and password as they stand in the URL.
     """
@@ -48,9 +53,20 @@ def sentinel_url(url: str) -> SentinelUrl | None:
         return None
     read = _SENTINEL.fullmatch(url)
     if read is None:
-        raise ValueError("must be a URL such as redis+sentinel://host1:26379,host2:26379/name")
+        raise ValueError(_SENTINEL_FORM)
     query = dict(parse_qsl(read["query"] or ""))
     return SentinelUrl(read["scheme"], read["user"] or "", hosts_of(read["hosts"]), read["group"], query)
+
+
+def cluster_url(url: str) -> SentinelUrl | None:
+    """Return the parts of the URL of a cluster, without a group; None for others. Raises ValueError."""
+    if not url.startswith(("redis+cluster:", "rediss+cluster:")):
+        return None
+    read = _CLUSTER.fullmatch(url)
+    if read is None:
+        raise ValueError(_CLUSTER_FORM)
+    query = dict(parse_qsl(read["query"] or ""))
+    return SentinelUrl(read["scheme"], read["user"] or "", hosts_of(read["hosts"]), "", query)
 
 
 def _host(text: str) -> Host:
@@ -110,12 +126,12 @@ def postgres_url(value: str) -> str | None:
 
 
 def store_url(value: str) -> str | None:
-    """Accept URLs of one session store or of a group that Sentinel watches, and an empty text."""
+    """Accept URLs of a session store, of a group that Sentinel watches or a cluster, and an empty text."""
     try:
-        behind = sentinel_url(value)
+        several = sentinel_url(value) or cluster_url(value)
     except ValueError:
-        return "must be a URL such as redis+sentinel://host1:26379,host2:26379/name"
-    return None if behind else _one_store(value)
+        return _CLUSTER_FORM if "+cluster:" in value.partition("/")[0] else _SENTINEL_FORM
+    return None if several else _one_store(value)
 
 
 _one_store = url("redis", "rediss", "unix")

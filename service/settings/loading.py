@@ -77,6 +77,9 @@ OUTSIDE_THE_TABLE = frozenset(
 )
 """Variables of this program that are not settings."""
 
+_OF_CLIENTS = frozenset({"PORTCULLIS_KEY", "PORTCULLIS_URL"})
+"""What a guarded service finds Portcullis by: a shell that has them may run commands too."""
+
 # Kubernetes sets these variables in every pod if there is a Service with the name "portcullis".
 _SERVICE_LINK = re.compile(
     r"PORTCULLIS_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)=.*"
@@ -225,10 +228,11 @@ def _unknown_in_file(tables: Mapping[str, Any], rows: Iterable[Row]) -> Iterator
 
 def _unknown_variables(environ: Mapping[str, str], rows: Iterable[Row]) -> Iterator[Fault]:
     known = OUTSIDE_THE_TABLE.union(*(row.variables + row.files for row in rows))
+    left_alone = known | _OF_CLIENTS
     for name in sorted(environ):
         if (
             name.startswith(PREFIX)
-            and name not in known
+            and name not in left_alone
             and not _SERVICE_LINK.fullmatch(f"{name}={environ[name]}")
         ):
             yield Fault(name, "is no setting's variable" + _suggestion(name, known))

@@ -43,8 +43,9 @@ class Policy:
         env="PORTCULLIS_EXTENSIONS",
         shown="none",
         help="Python packages that add endpoints of their own, with policy lines, permissions and tables: "
-        "separated by commas in the environment, a list in the file. Their code runs in the service with all "
-        "its rights: name only what you trust, and the same on all nodes.",
+        "names of installed ones or absolute paths of folders, separated by commas in the environment, a "
+        "list in the file. Their code runs in the service with all its rights: name only what you trust, and "
+        "the same on all nodes.",
     )
     own_digests: Digests = setting(
         Digests(),
@@ -59,6 +60,14 @@ class Policy:
         help="Whether other services may ask for a role in the name of a person to whom an evaluation denied "
         "something: the OpenID AuthZEN Access Request and Approval Profile, a draft. Needs "
         "`server.public_url`.",
+    )
+    await_followers: float = setting(
+        0.0,
+        unit="s",
+        check=between(0, 30),
+        help="How long the answer to a change of rights or of the policy waits, at most, until each decision "
+        "point beside a service has it or has no lease any more. 0: it does not wait; such a decision point "
+        "has it within its bound, 2 seconds by default.",
     )
     decision_log: LogOutput = setting(
         "off",

@@ -14,6 +14,8 @@ from service.settings.table import Fault
 from service.settings.tracing import file_faults
 
 _LABELS: Final = re.compile(r"[A-Za-z0-9._-]+")
+REFRESH_HAND_OUT: Final = 1.0
+"""Seconds beyond ``redis.timeout`` for which nobody else gets the successor of a refresh token."""
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")  # of IPv4, and of IPv6 without its brackets
 
@@ -225,11 +227,22 @@ def _dormant(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
         yield Fault("auth.dormant_grace", f"is longer than auth.dormant_days, which is {auth.dormant_days}")
 
 
+def _race_window(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    lease = settings.redis.timeout + REFRESH_HAND_OUT
+    if settings.auth.refresh_race_window <= lease:
+        yield Fault(
+            "auth.refresh_race_window",
+            f"must be more than {lease:g} s, which is redis.timeout and one second: else the repeat of a "
+            "refresh whose worker was killed counts as theft and ends the session",
+        )
+
+
 _RULES: dict[tuple[str, ...], Rule] = {
     ("objstore.bucket", "objstore.endpoint", "objstore.access_key", "objstore.secret_key"): _bucket,
     ("objstore.addressing", "objstore.bucket", "objstore.endpoint"): _addressing,
     ("objstore.presigned_links", "objstore.bucket", "objstore.access_key"): _presigned,
     ("auth.dormant_days", "auth.dormant_grace"): _dormant,
+    ("auth.refresh_race_window", "redis.timeout"): _race_window,
     **_not_below("upload.link_max_life", "upload.link_life"),
     ("auth.jwt_algorithm", "auth.jwt_secret"): _signing_secret,
     ("auth.jwt_algorithm", "auth.jwt_private_key", "auth.jwt_public_key"): _key_files,

@@ -29,7 +29,7 @@ class Paths(tuple[Path, ...]):
 
 
 class Packages(tuple[str, ...]):
-    """Python packages, by their dotted names."""
+    """Python packages, by their dotted names or the absolute paths of their folders."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ SHORTEST_WORD = 3
 """Characters of a word of which passwords must not be made: shorter ones are in too many by chance."""
 LONGEST_WORD = 64
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
-_PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+_PACKAGE = re.compile(r"/(?:.+/)?[A-Za-z_][A-Za-z0-9_]*|[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
 _ORIGIN = re.compile(r"(https?)://(\[[0-9a-f:.]{2,45}\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?::([0-9]{1,5}))?")
@@ -155,7 +155,7 @@ def _networks(text: str) -> Networks:
 def _packages(text: str) -> Packages:
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
     if not all(_PACKAGE.fullmatch(part) for part in parts) or len(set(parts)) != len(parts):
-        raise ValueError("must be names of Python packages, each once")
+        raise ValueError("must be names of Python packages, or absolute paths of their folders, each once")
     return Packages(parts)
 
 

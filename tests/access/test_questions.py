@@ -312,9 +312,42 @@ async def test_others_get_turns_while_a_long_list_of_questions_is_answered() -> 
     asking = Caller(2, "2", "gateway", "", "", (), HeldCodes(()), 0.0)
     evaluator = Evaluator(cast(Any, OneSubject()), SlowAnswers())
     task = asyncio.create_task(others())
-    asked = Asked(ALICE, "GET", Resource("route", "/orders/7", "orders"))
-    answers = await evaluator.evaluate(POLICY, asking, [asked] * 5)
+    asked = [Asked(ALICE, "GET", Resource("route", f"/orders/{number}", "orders")) for number in range(5)]
+    answers = await evaluator.evaluate(POLICY, asking, asked)
     task.cancel()
 
     assert [answer.reason for answer in answers] == ["not_held"] * 5
     assert turns >= 5
+
+
+def test_a_remembered_answer_is_that_of_the_policy_the_codes_and_the_proof_that_are_asked_about() -> None:
+    """Answers of one object, asked in turn, equal those of objects that remember nothing."""
+    shared = Answers(lambda: 1_000.0)
+    demanding = Policy(MODEL.read_text("utf-8"), [*LINES, *_demands("orders GET /orders/{id}")], revision=8)
+    closed = Policy(MODEL.read_text("utf-8"), undemanding(LINES[:-3]), revision=9)
+    callers = [gateway("orders"), gateway("orders", "orders:order:read"), None]
+    asked: list[Question] = [
+        RequestTo("orders", "GET", "/orders/7"),
+        RequestsTo("orders", "GET", "/orders/{id}"),
+        RequestTo("portcullis", "GET", "/api/role/7"),
+        UseOf("orders:order:read"),
+    ]
+    answers = set()
+    for policy, question, caller in [*product((POLICY, demanding, closed), asked, callers)] * 2:
+        answer = shared.about(policy, question, caller)
+        assert answer == Answers(lambda: 1_000.0).about(policy, question, caller)
+        answers.add((answer.allowed, answer.reason, answer.used))
+    assert len(answers) > 3
+
+
+def _demands(object_: str) -> list[Rule]:
+    return [Rule(ASSURANCE, f"{RESOURCE} {object_}", "@two-factors")]
+
+
+def test_long_questions_are_not_remembered() -> None:
+    answers = Answers()
+    for number in range(3):
+        answers.about(POLICY, RequestTo("orders", "GET", f"/orders/{number}" + "x" * 2_000), None)
+    assert not answers._remembered
+    answers.about(POLICY, RequestTo("orders", "GET", "/orders/7"), None)
+    assert len(answers._remembered) == 1

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import psycopg
 import pytest
 
 from service.kernel.clock import rfc3339
 from tests.access_requests.test_rules import RULE, path, role
 from tests.support.inside import Inside
-from tests.support.members import Member, member
+from tests.support.members import Member, member, query
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
@@ -55,8 +54,7 @@ async def state(house: Inside, request: Any) -> str:
 
 
 async def execute(house: Inside, statement: str, *values: object) -> None:
-    async with await psycopg.AsyncConnection.connect(house.database_url) as connection:
-        await connection.execute(statement, values)
+    await query(house, statement, *values)
 
 
 async def test_a_role_is_given_when_another_person_has_approved_and_no_longer_than_asked(
@@ -99,6 +97,7 @@ async def test_nobody_approves_their_own_request_whatever_they_hold(house: Insid
     refused = await decide(everything, request)
 
     assert (refused.status, refused.json["layer"], refused.json["required"]) == (403, "approve", [])
+    assert refused.json["detail"] == "You may not decide about this request: it is your own"
     assert await state(house, request) == "pending"
 
 

@@ -13,11 +13,12 @@ import pytest
 from service.administration.account_links import AccountLinks
 from service.administration.forgotten_passwords import answer_requests
 from service.authn.factors.sealing import FactorKeys
+from service.authn.proving import ClosedPasswords
 from service.embedded import EmbeddedStores
 from service.mail.notices import Notices
 from service.mail.outbox import Outbox, about
 from service.records.database.transactions import Database
-from service.settings import load
+from service.settings import Oidc, load
 from tests.factors.conftest import SETTINGS, Person, public
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
@@ -104,7 +105,7 @@ class Mailing:
         """Run the job that mails links, if the service has not."""
         opened = Database(self.site.database_url)
         try:
-            await answer_requests(opened, self.links, Notices())
+            await answer_requests(opened, self.links, Notices(), ClosedPasswords(Oidc()))
         finally:
             await opened.close()
 

@@ -6,7 +6,6 @@ import asyncio
 from itertools import count
 from typing import Any, Final
 
-import psycopg
 import pytest
 
 from tests.support.inside import Inside
@@ -47,9 +46,8 @@ async def log_in(house: Inside, name: str, password: str = PASSWORD) -> Answer:
 
 
 def execute(house: Inside, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-    with psycopg.connect(house.database_url) as connection:
-        cursor = connection.execute(statement.encode(), values)
-        return cursor.fetchall() if cursor.description else []
+    cursor = house.beside().execute(statement.encode(), values)
+    return cursor.fetchall() if cursor.description else []
 
 
 def shape(answer: Answer) -> tuple[int, dict[str, Any], list[str]]:

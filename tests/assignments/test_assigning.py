@@ -66,6 +66,7 @@ async def test_a_role_is_assigned_for_a_time_with_a_reason_and_read_at_its_locat
         "until": end,
         "reason": "stands in for kestrel",
         "source": "direct",
+        "directory": None,
         "createTime": item["createTime"],
         "createdBy": "admin",
         "version": 1,

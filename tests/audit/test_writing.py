@@ -14,8 +14,9 @@ from sqlalchemy import select
 from service.audit.chain.form import Chain
 from service.audit.chain.verify import Audit
 from service.audit.chain.writer import Writing
-from service.audit.collector import Counts
+from service.audit.collector import Collector, Counts
 from service.audit.entries import encode
+from service.audit.journal import Sender
 from service.audit.redaction import MOST_VALUES, kept_changes
 from service.audit.stream_consumer import Writer
 from service.errors import Unavailable
@@ -216,6 +217,31 @@ async def test_the_stream_takes_a_batch_once_and_no_more_than_it_may_hold(place:
     await consumer.drain()
     assert await add(place, number, big)
     assert len(await place.actions()) == 1  # it is always the same event
+
+
+async def test_what_is_dropped_while_the_answer_about_a_batch_is_missing_is_counted_with_the_next(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = place.store.log
+    really_add, losing = stream.add, iter([True])
+
+    async def add(*batch: Any, **counts: Any) -> bool:
+        taken = await really_add(*batch, **counts)
+        if next(losing, False):
+            raise Unavailable("its answer was lost")
+        return taken
+
+    monkeypatch.setattr(stream, "add", add)
+    collector = Collector(3 * len(GOOD[0]))
+    sender = Sender(collector, stream, "one", 2**20)
+    for number in range(3):
+        collector.operation(operation(number))
+    assert not await sender.send_all()
+    collector.operation(operation(3))
+    assert await sender.send_all()
+    collector.operation(operation(4))
+    assert await sender.send_all()
+    assert await stream.counts() == LogCounts(accepted=5, written=0, dropped=1, set_aside=0, under_way=4)
 
 
 async def test_the_age_of_what_waits_in_the_stream_is_that_of_its_oldest_batch(place: Place) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -124,6 +125,23 @@ async def test_a_token_without_claims_of_it_is_of_a_password_since_the_login(par
     for _ in range(2):
         caller = await ask(parts, hs256(HEADER, old, SECRET))
         assert caller.authentication == Authentication("pwd", ("pwd",), claims.iat)
+
+
+async def test_a_token_of_an_older_node_without_a_name_works_until_the_next_refresh(parts: Container) -> None:
+    pair = await log_in(parts)
+    claims = parts.tokens.verify_access(pair.access_token)
+    unnamed = {name: getattr(claims, name) for name in claims.__struct_fields__}
+    for name in ("sid", "initial", "nbf", "permissions"):
+        del unnamed[name]
+
+    assert await ask(parts, hs256(HEADER, unnamed, SECRET))
+    for other in (claims.iat - 0.001, claims.iat + 0.001):
+        with pytest.raises(RefreshRequired):
+            await ask(parts, hs256(HEADER, unnamed | {"iat": other}, SECRET))
+    await asyncio.sleep(0.002)  # the next one has a time of its own
+    await parts.refresh.refresh(pair.refresh_token)
+    with pytest.raises(RefreshRequired):
+        await ask(parts, hs256(HEADER, unnamed, SECRET))
 
 
 async def test_with_the_deny_check_off_a_token_works_without_the_store(parts: Container) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 import pytest
+from redis.asyncio import Redis as Client
 from sqlalchemy import text
 
 from service.audit.chain.seals import RevisionSeals
@@ -42,9 +43,15 @@ async def database(seeded_database_url: str) -> AsyncIterator[Database]:
     await opened.close()
 
 
+async def publish(database: Database) -> None:
+    async with database.transaction() as connection:
+        await policy_revisions.lock(connection)
+        await policy_revisions.add(connection, NewRevision(digest="x", line_count=0, cause="test"))
+
+
 async def keep(key: RevisionKey, database: Database, newest: int) -> None:
     announced = AnnouncedRevision(key, database, CurrentRestoreEpoch())
-    await announced.keep(newest, await announced.read())
+    await announced.keep(newest, await announced.read(), newest)
 
 
 @pytest.fixture
@@ -57,6 +64,41 @@ async def key(redis_url: str) -> AsyncIterator[RevisionKey]:
 async def test_what_an_emptied_store_has_lost_is_restored(key: RevisionKey, database: Database) -> None:
     await keep(key, database, 1)
     assert (await key.read(None)).revision == 1
+
+
+async def test_nothing_is_written_to_an_emptied_store_while_a_change_may_be_announced(
+    key: RevisionKey, database: Database
+) -> None:
+    async with database.transaction() as connection:
+        await policy_revisions.lock(connection)
+        await keep(key, database, 1)
+    assert (await key.read(None)).revision is None
+
+
+async def test_an_emptied_store_is_not_told_a_revision_that_is_older_by_then(
+    key: RevisionKey, database: Database
+) -> None:
+    await publish(database)
+
+    await keep(key, database, 1)  # read before that commit
+
+    assert (await key.read(None)).revision is None
+    await keep(key, database, 2)
+    assert (await key.read(None)).revision == 2
+
+
+async def test_a_revision_that_was_seen_to_be_lower_is_not_raised_in_a_store_that_was_emptied_meanwhile(
+    key: RevisionKey, database: Database, redis_url: str
+) -> None:
+    await key.announce(1)
+    announced = AnnouncedRevision(key, database, CurrentRestoreEpoch())
+    seen = await announced.read()
+    async with Client.from_url(redis_url) as store:
+        await store.delete("policy:revision")
+
+    await announced.keep(2, seen, 2)
+
+    assert (await key.read(None)).revision is None
 
 
 async def test_what_was_published_without_an_announcement_is_announced(
@@ -87,9 +129,7 @@ async def test_an_announcement_that_was_committed_meanwhile_stays(
     key: RevisionKey, database: Database
 ) -> None:
     await key.announce(2)
-    async with database.transaction() as connection:
-        await policy_revisions.lock(connection)
-        await policy_revisions.add(connection, NewRevision(digest="x", line_count=0, cause="test"))
+    await publish(database)
 
     await keep(key, database, 1)  # read before that commit
 
@@ -98,9 +138,7 @@ async def test_an_announcement_that_was_committed_meanwhile_stays(
 
 async def test_a_value_that_can_not_be_read_is_replaced(key: RevisionKey, database: Database) -> None:
     await key.announce(1)
-    seen = (await key.read(None)).value
-    assert seen is not None
-    await key.replace(seen, 10**18)
+    await key.replace(await key.read(None), 10**18)
 
     await keep(key, database, 1)
 

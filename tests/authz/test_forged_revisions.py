@@ -52,11 +52,12 @@ class SharedMetrics(AnnouncedRevision):
 
     async def read(self) -> Announcement:
         """Return what was announced, and the witness."""
-        return Announcement(None if self.announced is None else b"%d:" % self.announced, self.checkpoint)
+        announced = None if self.announced is None else b"%d:" % self.announced
+        return Announcement({"": announced}, self.checkpoint)
 
-    async def keep(self, newest: int, _announced: Announcement) -> None:
+    async def keep(self, known: int, _announced: Announcement, _newest: int) -> None:
         """Raise the announcement."""
-        await self.announce(newest)
+        await self.announce(known)
 
     async def anchor(self, checkpoint: RevisionCheckpoint) -> bool:
         """Raise the witness."""

@@ -73,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="dev.py bench",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="%(prog)s [name …] [--quick] [--json FILE]\n"
-        "       %(prog)s compare OLD.json NEW.json\n       %(prog)s publish FILE.json",
+        "       %(prog)s compare OLD.json NEW.json\n       %(prog)s page FILE.json",
         description="Measures the service. Without a name: everything, and docs/reference/performance.md,\n"
         "its charts and performance.json are written anew; "
         f"at most {TOTAL // 60} minutes on two quiet cores.",
@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
                     "",
                 ),
                 "compare says what became slower beyond the noise of the rounds; 1 if something did.",
-                "publish writes the page from results that --json has kept.",
+                "page writes the page from results that --json has kept.",
             ]
         ),
     )
@@ -121,9 +121,9 @@ def _compare(words: Sequence[str]) -> int:
     return 1 if worse else 0
 
 
-def _publish(words: Sequence[str]) -> int:
+def _page(words: Sequence[str]) -> int:
     """Write the page from a file of results."""
-    parser = argparse.ArgumentParser(prog="dev.py bench publish")
+    parser = argparse.ArgumentParser(prog="dev.py bench page")
     parser.add_argument("results", type=_read)
     publish(parser.parse_args(words).results)
     print(f"written: {REFERENCE / PAGE}")
@@ -137,7 +137,7 @@ def _read(name: str) -> Run:
         raise argparse.ArgumentTypeError(f"{name} holds no results: {error}") from None
 
 
-_COMMANDS = {"compare": _compare, "publish": _publish}
+_COMMANDS = {"compare": _compare, "page": _page}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

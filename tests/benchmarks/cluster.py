@@ -11,6 +11,7 @@ import os
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -25,17 +26,20 @@ from tests.support.replicated import ReplicatedPostgres
 from tests.support.running import Running
 from tests.support.seeded import ADMINISTRATOR_PASSWORD, seed_database
 from tests.support.sentinel import DOWN_AFTER, SentinelGroup
+from tests.support.valkey_cluster import ValkeyCluster
 
 _WORKING = 2.0  # seconds of load before and after each failure
 _UNNOTICED = 1.0  # seconds in which replicas receive nothing, before their primary is killed
 _USERS = 60
-_OK, _CREATED, _REFUSED = 200, 201, 401
+_MOVED = 40  # slots of each primary that a new one gets
+_OK, _CREATED, _REFUSED, _UNAVAILABLE = 200, 201, 401, 503
 
 
 def main() -> int:
     """Run all; return 1 when something that was acknowledged is lost."""
     wrong: list[str] = []
-    for failure in (database_failover, confirmed_failover, unconfirmed_failover, two_nodes, four_nodes):
+    failures = (database_failover, confirmed_failover, unconfirmed_failover, shard_failover, resharding)
+    for failure in (*failures, two_nodes, four_nodes):
         with tempfile.TemporaryDirectory(prefix="pc-") as folder, ExitStack() as stack:
             print(f"{failure.__name__.replace('_', ' ')}:", flush=True)
             wrong += failure(Path(folder), stack)
@@ -69,6 +73,91 @@ def unconfirmed_failover(place: Path, stack: ExitStack) -> list[str]:
     """Do the same without confirmation: what is lost is shown, and is no fault."""
     _session_failover(place, stack, wait_replicas=0)
     return []
+
+
+def shard_failover(place: Path, stack: ExitStack) -> list[str]:
+    """Kill a primary of a cluster whose replica has confirmed all, and heard nothing for a second."""
+    cluster, service, tokens = _sharded(place, stack, wait_replicas=1)
+    caller = Caller(service.url)
+    stack.callback(caller.close)
+    ended: list[tuple[str, str]] = []
+
+    def log_out_all() -> None:
+        for access, refresh in tokens:
+            if caller.ask("POST", "/api/auth/logout", token=access).status == _OK:
+                ended.append((access, refresh))
+            time.sleep(2 * _UNNOTICED / _USERS)
+
+    leaving = threading.Thread(target=log_out_all)
+    leaving.start()
+    time.sleep(_UNNOTICED)
+    primary = cluster.primaries[0]
+    cluster.cut_off_replicas_of(primary)
+    time.sleep(_UNNOTICED)
+    cluster.kill(primary)
+    killed = time.monotonic()
+    _until(lambda: cluster.owner_of_slot(0) != primary)
+    elected = time.monotonic()
+    _until(lambda: _UNAVAILABLE not in {_status_of(caller, access) for access, _ in tokens})
+    back = time.monotonic()
+    leaving.join()
+    # Refreshes of that shard are 503 until it has a replica again, which is no loss.
+    lost = sum(
+        _OK in (_status_of(caller, access), caller.refresh(refresh).status) for access, refresh in ended
+    )
+    print(
+        f"  {len(ended)} logouts acknowledged, {lost} lost; elected {elected - killed:.2f} s after "
+        f"the kill, the service {back - elected:.2f} s later\n"
+    )
+    return [f"{lost} acknowledged logouts are lost"] if lost else []
+
+
+def resharding(place: Path, stack: ExitStack) -> list[str]:
+    """Move slots to a new primary of a cluster, key by key, while all users go on."""
+    cluster, service, tokens = _sharded(place, stack, wait_replicas=0)
+    caller = Caller(service.url)
+    stack.callback(caller.close)
+    target = cluster.add_primary()
+    slots = [slot for port in cluster.primaries for slot in sorted(cluster.slots_of(port))[:_MOVED]]
+
+    def move_all() -> None:
+        for slot in slots:
+            cluster.move(slot, target)
+
+    moving = threading.Thread(target=move_all)
+    statuses: Counter[int] = Counter()
+    moving.start()
+    while moving.is_alive():
+        for access, _ in tokens:
+            statuses[_status_of(caller, access)] += 1
+    moving.join()
+    kept = sum(caller.refresh(refresh).status == _OK for _, refresh in tokens)
+    wrong = sum(count for status, count in statuses.items() if status not in (_OK, _UNAVAILABLE))
+    answers = f"{statuses.total()} answers, {wrong} wrong, {statuses[_UNAVAILABLE]} of 503"
+    print(f"  {len(slots)} slots moved: {answers}; {len(tokens) - kept} sessions lost\n")
+    return [f"{wrong} answers are wrong"] * bool(wrong) + ["sessions are lost"] * (kept < len(tokens))
+
+
+def _status_of(caller: Caller, access: str) -> int:
+    return caller.ask("GET", "/api/user/info", token=access).status
+
+
+def _sharded(
+    place: Path, stack: ExitStack, *, wait_replicas: int
+) -> tuple[ValkeyCluster, Running, list[tuple[str, str]]]:
+    """Return a cluster, a node that uses it, and the tokens of users who have logged in."""
+    stores = stack.enter_context(EmbeddedStores(place / "stores", with_valkey=False))
+    (place / "cluster").mkdir()
+    cluster = stack.enter_context(ValkeyCluster(place / "cluster"))
+    seed_database(stores.database_url)
+    with psycopg.connect(stores.database_url) as connection:
+        for number in range(_USERS):
+            connection.execute(USER.encode(), (f"user{number}",) * 3)
+    options = {"PORTCULLIS_REDIS__WAIT_REPLICAS": str(wait_replicas)}
+    (service,) = _nodes(place, stack, stores.database_url, cluster.url, 1, **options)
+    caller = Caller(service.url)
+    stack.callback(caller.close)
+    return cluster, service, [_pair(caller.log_in(f"user{number}")) for number in range(_USERS)]
 
 
 def two_nodes(place: Path, stack: ExitStack) -> list[str]:

@@ -24,10 +24,14 @@ SIZES = (10, 1_000, 100_000)
 STOCK_SIZES = (10, 1_000)
 ASKED = 3_000
 GOALS: dict[str, list[Goal]] = {
-    "denied": [at_most(25.0)],
+    "denied": [at_most(60.0)],
     "answered before": [at_most(1.0)],
 }
-"""Microseconds, at every size."""
+"""Microseconds, at every size.
+
+A denial asks each of three lines by all alternatives of the matcher, which Casbin evaluates as text: 15 µs a
+line on the machine of the page. 25 was the goal before a line could demand an authentication, elsewhere.
+"""
 FLAT = at_most(1.2, "ratio")
 """The most against ten resources, at the greatest size."""
 

@@ -1,18 +1,23 @@
-"""The types of the API for the console: ``service/console/types/api.d.ts``, made from the OpenAPI document.
+"""Types of the API for the console, made from the OpenAPI document, and those of the client for browsers.
 
-``python -m tests.console.declarations`` writes the file; a test keeps it equal to the document.
+``python -m tests.console.declarations`` writes the files; tests keep them equal to what they are made from.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+import dev
 from tests.contract.document import current
 
-PLACE: Final = Path(__file__).parents[2] / "service" / "console" / "types" / "api.d.ts"
+CONSOLE: Final = Path(__file__).parents[2] / "service" / "console"
+PLACE: Final = CONSOLE / "types" / "api.d.ts"
+CLIENT: Final = CONSOLE / "client" / "portcullis.d.ts"
 
 Schema = dict[str, Any]
 
@@ -168,5 +173,21 @@ def _used(text: str, schemas: dict[str, Schema]) -> set[str]:
     return used
 
 
+def of_client() -> str | None:
+    """Return the types of the client, made by the TypeScript compiler; None where Node is missing."""
+    modules = dev.node_packages(dev.CONSOLE_TOOLS)
+    if modules is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--allowJs", "--declaration", "--emitDeclarationOnly", "--strict", "--outDir", folder]
+        target = ["--target", "es2024", "--lib", "es2024,dom,dom.iterable", "--module", "esnext"]
+        script = str(CLIENT.with_name("portcullis.js"))
+        program = [str(modules / ".bin" / "tsc"), *options, *target, "--moduleResolution", "bundler"]
+        subprocess.run([*program, script], check=True)
+        return Path(folder, CLIENT.name).read_text("utf-8")
+
+
 if __name__ == "__main__":
     PLACE.write_text(declarations(current()), encoding="utf-8")
+    if (text := of_client()) is not None:
+        CLIENT.write_text(text, encoding="utf-8")

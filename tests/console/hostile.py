@@ -93,6 +93,8 @@ _RULE: Final[dict[str, Any]] = {
     "reasonRequired": False,
 }
 """How each of the roles is asked for."""
+_ASKED: Final = 20
+"""How many requests there are: nobody asks more often within an hour, and their texts are joined."""
 _REVIEW: Final[dict[str, Any]] = {
     "reviewers": {},
     "deadline": "2090-01-01T00:00:00Z",
@@ -116,18 +118,22 @@ def store(client: httpx.Client, *, everywhere: bool) -> dict[str, list[int]]:
             body = {name: value.format(n=number) if value else next(texts) for name, value in form.items()}
             ids[kind].append(_store(client, kind, body, number))
         client.put(f"/api/role/{ids['role'][-1]}/request-rule", json=_RULE).raise_for_status()
-        asked = {
-            "roleId": ids["role"][-1],
-            "duration": 600,
-            "reason": TEXTS[number],
-            "ticket": TEXTS[-number],
-        }
-        ids["access-request"].append(_store(client, "access-request", asked, number))
+        if number < _ASKED:
+            asked = {
+                "roleId": ids["role"][-1],
+                "duration": 600,
+                "reason": TEXTS[number] + TEXTS[number + _ASKED],
+                "ticket": TEXTS[-number],
+            }
+            ids["access-request"].append(_store(client, "access-request", asked, number))
         user = ids["user"][-1]
         _store(client, f"user/{user}/roles", {"roleId": ids["role"][-1], "reason": TEXTS[number]}, number)
         review = _REVIEW | {"title": TEXTS[-number], "scope": {"userIds": [user]}}
         ids["review"].append(_store(client, "review", review, number))
         _fail_to_sign_in(client, TEXTS[number])
+    mapping = [{"group": text, "roles": ["hostile-0"]} for text in TEXTS]
+    body = {"kind": "oidc", "mapping": mapping, "ceiling": ["system:file:list"]}
+    client.put("/api/directory/hostile", json=body).raise_for_status()
     for user, text in zip(ids["user"][:5], TEXTS[5:10], strict=True):
         client.post(f"/api/online/{user}/ban", json={"reason": text}).raise_for_status()
     return ids

@@ -94,7 +94,7 @@ class Hostile:
 
 def paths(ids: dict[str, list[int]]) -> list[str]:
     """Return the paths of all views, those of a record with the id of one of ``ids``, by kind."""
-    known = {f"{kind}s": str(numbers[6]) for kind, numbers in ids.items()}
+    known = {f"{kind}s": str(numbers[6]) for kind, numbers in ids.items()} | {"directories": "hostile"}
     return [
         re.sub(r"\{\w+\}", known.get(pattern.split("/")[1], "1"), pattern) + ASKED.get(pattern, "")
         for pattern in PATTERNS

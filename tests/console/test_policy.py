@@ -293,6 +293,43 @@ def test_the_lines_in_force_are_searched(visit: Visit) -> None:
     narrow(page)
 
 
+def test_who_follows_the_policy_is_shown_with_how_far_it_is_behind(visit: Visit, house: House) -> None:
+    def made(path: str, body: dict[str, Any]) -> Any:
+        answer = house.api.post(path, json=body)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["data"]
+
+    made("/api/service", {"name": "parcels"})
+    follow = house.api.get("/api/menu/list", params={"authMark": "system:policy:follow"}).json()["data"]
+    role = made("/api/role", {"roleName": "follower", "roleCode": "follower"})["id"]
+    house.api.put(f"/api/role/{role}/permissions", json={"menuIds": [follow["items"][0]["id"]]})
+    names = {"userName": "parcels-pdp", "nickName": "parcels-pdp"}
+    account = made("/api/user", names | {"kind": "service", "service": "parcels", "roleIds": [role]})
+    key = made(f"/api/user/{account['id']}/keys", {"name": "k"})["key"]
+    renewal = {"services": ["parcels"], "nonce": "n", "names": "A" * 22}
+    for name, lease in (("parcels-1", 60), ("parcels-2", 0.1)):
+        body: dict[str, Any] = renewal | {"follower": name, "lease": lease}
+        for _ in range(2):
+            answer = house.api.post(
+                "/access/v1/follow", json=body, headers={"Authorization": f"Bearer {key}"}
+            )
+            assert answer.status_code == 200, answer.text
+            body["position"] = answer.json()["position"]
+    before = revision(house)
+    code = {"resourceName": "Parcels", "resourceCode": "parcels", "service": "parcels"}
+    made("/api/resource", code | {"method": "GET", "path": "/parcels"})
+    assert revision(house) == before + 1
+
+    visit.sign_in(address="/policy")
+    table = visit.page.get_by_role("region", name="Followers").get_by_role("table")
+    first = table.get_by_role("row").filter(has=visit.page.get_by_role("rowheader", name="parcels-1"))
+    expect(first).to_contain_text(re.compile(rf"Decides.*parcels-pdp.*parcels.*{before}.*1 revision.*60 s"))
+    expect(table.get_by_role("row", name="parcels-2")).to_contain_text(re.compile(r"No lease.*0\.1 s"))
+    expect(table.get_by_role("link", name="parcels-pdp").first).to_be_visible()
+    visit.axe()
+    narrow(visit.page)
+
+
 def test_a_question_in_an_address_is_text_and_never_markup(visit: Visit) -> None:
     visit.sign_in(address=f"/policy/explain?userName={quote(UNSAFE)}&method=GET&path={quote('/api/<b>')}")
     page = visit.page

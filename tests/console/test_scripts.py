@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.console.declarations import PLACE, declarations
+from service.web.requests.problems import refusals
+from tests.console.declarations import CLIENT, PLACE, declarations, of_client
 from tests.contract.document import current
 from tests.service.test_structure import tied
 
@@ -136,3 +137,21 @@ def test_the_types_are_those_of_the_document() -> None:
     assert PLACE.read_text(encoding="utf-8") == declarations(current()), (
         "run: .venv/bin/python -m tests.console.declarations"
     )
+
+
+def test_the_types_of_the_client_are_those_of_its_comments() -> None:
+    made = of_client()
+    if made is None:
+        pytest.skip("Node or npm is missing: the types of the client are not made")
+    assert CLIENT.read_text(encoding="utf-8") == made, "run: .venv/bin/python -m tests.console.declarations"
+
+
+def test_the_client_knows_the_code_of_every_refusal() -> None:
+    text = CLIENT.with_name("types.d.ts").read_text(encoding="utf-8")
+    union = text.partition("export type Code =")[2].partition(";")[0]
+    own = {"unreachable", "elsewhere"}
+    assert set(re.findall(r'"(\w+)"', union)) - own == {refusal.code for refusal in refusals()}
+
+
+def test_the_client_is_one_module_that_imports_nothing() -> None:
+    assert _IMPORT.findall(code_of(CLIENT.with_name("portcullis.js"))) == []

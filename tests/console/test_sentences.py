@@ -235,7 +235,7 @@ def test_what_happened_to_sessions_reads_as_sentences() -> None:
     ]
 
 
-WRITTEN_BY = ("OperationEvent", "operator_event")
+WRITTEN_BY = ("OperationEvent", "operator_event", "enter_changes")
 
 
 def by_commands() -> set[str]:
@@ -243,7 +243,7 @@ def by_commands() -> set[str]:
     acts = set()
     for script in (ROOT / "service").rglob("*.py"):
         text = script.read_text(encoding="utf-8")
-        if "OperationEvent(" not in text and "operator_event(" not in text:
+        if not any(f"{name}(" in text for name in WRITTEN_BY):
             continue
         for call in ast.walk(ast.parse(text)):
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") in WRITTEN_BY:

@@ -171,7 +171,7 @@ class Visit:
         self.go(address)
         self.page.get_by_label("User name").fill(name)
         self.page.locator("input[type=password]").fill(ADMINISTRATOR_PASSWORD)
-        self.page.get_by_role("button", name="Sign in").click()
+        self.page.get_by_role("button", name="Sign in", exact=True).click()
         self._shown()
 
     def sign_in(self, name: str = ADMINISTRATOR, address: str = "/") -> None:

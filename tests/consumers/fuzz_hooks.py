@@ -59,6 +59,12 @@ _ACCOUNTS = [Account(roles) for roles in json.loads(os.environ["FUZZ_ROLES"])]
 _TURNS = itertools.cycle(_ACCOUNTS)
 
 
+@schemathesis.serializer("application/jsonl")
+def lines(_context: Any, value: Any) -> bytes:
+    """Return what is sent for a value of JSON Lines, whose schema is a text."""
+    return value.encode() if isinstance(value, str) else json.dumps(value).encode()
+
+
 @schemathesis.auth(refresh_interval=None)
 class Bearer:
     """Sends the token of the account whose turn it is."""

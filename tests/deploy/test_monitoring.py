@@ -25,7 +25,7 @@ from promql_parser import (
 )
 
 from service.app.worker_samples import worker_samples
-from service.web.observability.families import FAMILIES, OF_WORKERS
+from service.web.observability.families import FAMILIES, OF_FOLLOWERS, OF_WORKERS
 from tests.docs.pages import anchors, pages
 from tests.support.unstarted import unstarted
 
@@ -35,6 +35,7 @@ ALERTS: Final = {rule["alert"]: rule for group in RULES["groups"] for rule in gr
 DASHBOARD: Final = json.loads((ROOT / "deploy/grafana/portcullis.json").read_text(encoding="utf-8"))
 PAGE: Final = (ROOT / "docs/guides/alerts.md").read_text(encoding="utf-8")
 RUNBOOKS: Final = '{{ or $externalLabels.portcullis_runbooks "docs/guides/alerts.md" }}'
+SHOWN: Final = {**OF_FOLLOWERS, **FAMILIES}
 OF_TARGETS: Final = {"instance", "job"}
 PARTS: Final = re.compile("_(bucket|sum|count)$")
 TESTS: Final = "".join(
@@ -47,7 +48,7 @@ HEADING: Final = re.compile(r"^### (\w+)$", re.MULTILINE)
 
 def family_of(series: str) -> str:
     """Return the metric that a series belongs to."""
-    return series if series in FAMILIES or series == "up" else PARTS.sub("", series)
+    return series if series in SHOWN or series == "up" else PARTS.sub("", series)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +99,7 @@ def read_by(query: str) -> dict[str, Mapping[str, str]]:
 
 def labels_of(series: str) -> set[str]:
     family = family_of(series)
-    own = set() if family == "up" else set(FAMILIES[family].labels)
+    own = set() if family == "up" else set(SHOWN[family].labels)
     of_worker = {"worker"} if family in OF_WORKERS else set()
     return own | OF_TARGETS | of_worker | ({"le"} if series.endswith("_bucket") else set())
 
@@ -109,8 +110,8 @@ def test_queries_read_what_is_shown(values: Mapping[tuple[str, str], set[str]]) 
         assert read, place
         for series, labels in read:
             family = family_of(series)
-            assert family in ("up", *FAMILIES), f"{place}: {series}"
-            assert series not in FAMILIES or FAMILIES[series].kind != "histogram", f"{place}: {series}"
+            assert family in ("up", *SHOWN), f"{place}: {series}"
+            assert series not in SHOWN or SHOWN[series].kind != "histogram", f"{place}: {series}"
             assert labels.keys() <= labels_of(series), f"{place}: {series} has no such label"
             for label, value in labels.items():
                 if shown := values.get((family, label)):
@@ -157,10 +158,10 @@ def test_every_alert_is_seen_to_fire_by_a_unit_test() -> None:
 
 def test_every_metric_is_on_the_dashboard() -> None:
     shown = {family_of(series) for _, query in QUERIES for series in read_by(query)}
-    assert shown >= FAMILIES.keys()
+    assert shown >= SHOWN.keys()
 
 
 def test_pages_name_only_metrics_that_are_shown() -> None:
     for page in pages():
         named = NAMED.findall(page.read_text(encoding="utf-8"))
-        assert {family_of(name) for name in named} <= FAMILIES.keys(), page
+        assert {family_of(name) for name in named} <= SHOWN.keys(), page

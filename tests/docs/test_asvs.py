@@ -1,4 +1,4 @@
-"""docs/explanation/asvs.md has every requirement of ASVS 5.0.0 at level 2, and names only what is there."""
+"""docs/explanation/asvs.md has every requirement of ASVS 5.0.0, and names only what is there."""
 
 from __future__ import annotations
 
@@ -22,6 +22,17 @@ SECTIONS = """
 17.2:0+4 17.3:0+2
 """
 
+# The requirements that level 3 adds to each section: their ids go on from those above.
+LEVEL_3 = """
+1.2:1 1.3:1 1.5:1 2.3:1 2.4:1 3.1:1 3.2:1 3.3:1 3.4:2 3.5:3 3.6:1 3.7:3 4.1:2 4.2:4 5.2:3 5.3:1 6.3:4
+6.4:2 6.5:3 6.6:1 6.7:2 7.5:1 8.1:2 8.2:1 8.3:2 8.4:1 10.2:1 10.3:1 10.4:5 11.1:2 11.2:2 11.3:2 11.5:1
+11.6:1 11.7:2 12.1:2 12.3:1 13.1:3 13.2:1 13.3:2 13.4:2 14.2:4 15.1:2 15.2:2 15.4:4 16.5:1 17.1:1 17.2:4
+"""
+COUNTED: list[tuple[str, str, str]] = re.findall(r"([\d.]+):(\d+)\+(\d+)", SECTIONS)
+READ_ONLY = {"11.5.2"}
+"""What is met by what was only read: which generator is called."""
+STATES = {"met", "partly", "not met", "left to the operator", "not applicable"}
+
 # By requirement: level, paraphrase, status, met by, shown by.
 ITEMS = [
     (match[1], [cell.strip() for cell in match[2].split("|")])
@@ -32,7 +43,7 @@ ITEMS = [
 def expected() -> list[tuple[str, str]]:
     """Return the requirements and their levels."""
     requirements = []
-    for section, first, second in re.findall(r"([\d.]+):(\d+)\+(\d+)", SECTIONS):
+    for section, first, second in COUNTED:
         levels = ["1"] * int(first) + ["2"] * int(second)
         requirements += [(f"{section}.{number}", level) for number, level in enumerate(levels, 1)]
     return requirements
@@ -41,6 +52,37 @@ def expected() -> list[tuple[str, str]]:
 def test_every_requirement_of_level_2_is_listed_once_and_no_other() -> None:
     assert [(number, cells[0]) for number, cells in ITEMS] == expected()
     assert len(ITEMS) == 253
+
+
+def level_3() -> list[list[str]]:
+    """Return the cells of the requirements of level 3: id, paraphrase, status, met by, shown by."""
+    part = PAGE.partition("\n## Level 3\n")[2].partition("\n## ")[0]
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in part.splitlines()
+        if re.match(r"\| \d", line)
+    ]
+
+
+def test_every_requirement_of_level_3_is_assessed_once_and_no_other() -> None:
+    numbers = dict(re.findall(r"([\d.]+):(\d+)", LEVEL_3))
+    before = {section: int(first) + int(second) for section, first, second in COUNTED}
+    listed = [
+        f"{section}.{before.get(section, 0) + number}"
+        for section, count in numbers.items()
+        for number in range(1, int(count) + 1)
+    ]
+    assert [cells[0] for cells in level_3()] == listed
+    assert len(listed) == 92
+
+
+def test_each_item_of_level_3_says_why_and_what_is_met_has_a_test_or_a_page() -> None:
+    for cells in level_3():
+        assert len(cells) == 5, cells
+        assert all(cells), cells
+        assert cells[2] in STATES, cells
+        shown = "tests/" in cells[4] or "](" in cells[3]
+        assert shown or cells[2] != "met" or cells[0] in READ_ONLY, cells
 
 
 def test_the_table_of_the_states_counts_them() -> None:
@@ -55,7 +97,7 @@ def test_each_item_says_why_and_what_is_met_has_what_meets_it() -> None:
 
 
 def test_every_gap_is_named_at_the_top() -> None:
-    top = PAGE.partition("\n## 1. ")[0]
+    top = PAGE.partition("\n## What is lacking")[2].partition("\n## 1. ")[0]
     named = set(re.findall(r"\b\d+\.\d+\.\d+\b", top)) - {"5.0.0"}
     gaps = {number for number, cells in ITEMS if cells[2] in ("partly", "not met", "left to the operator")}
     assert named == gaps

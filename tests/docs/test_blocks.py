@@ -20,7 +20,7 @@ SHOWING = [*pages(), ROOT / "policies" / "README.md"]
 PAGES = [page for page in SHOWING if blocks(page)]
 UNRUN = [block for page in PAGES for block in blocks(page) if block.mark.startswith("not run: ")]
 SETTINGS = [block.text for page in PAGES for block in blocks(page) if block.kind == "toml"]
-DEV_COMMANDS = {*dev.PROGRAMS, "check", "docs"}
+DEV_COMMANDS = {*dev.PROGRAMS, "check", "docs", "sbom"}
 _FILE = re.compile(r"\btests(?:/\w+)+(?:\.py)?")
 
 

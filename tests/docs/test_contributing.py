@@ -70,6 +70,9 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]
         shutil.copytree(ROOT / name, root / name)
     for name in ("model.conf", "pyproject.toml", "uv.lock", "dev.py", "CHANGELOG.md", ".editorconfig"):
         shutil.copy2(ROOT / name, root / name)
+    (root / ".tools").mkdir()  # npm installs nothing below a link
+    for tool in (ROOT / ".tools").glob("*"):
+        (root / ".tools" / tool.name).symlink_to(tool)
     paths = [apply(root, name, change) for name, change in CHANGES]
     run(root, "-m", "tests.console.declarations")
     return root, paths
@@ -186,9 +189,6 @@ def test_no_recipe_breaks_clients_of_the_last_release(trial: dict[str, Any]) -> 
 def test_the_copy_passes_all_checks(changed: tuple[Path, list[Path]]) -> None:
     root, _ = changed
     (root / ".venv").symlink_to(ROOT / ".venv")
-    (root / ".tools").mkdir()  # npm installs nothing below a link
-    for tool in (ROOT / ".tools").iterdir():
-        (root / ".tools" / tool.name).symlink_to(tool)
     shutil.copytree(ROOT / "deploy", root / "deploy")
     run(root, "dev.py", "check")
 

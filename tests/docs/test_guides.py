@@ -28,7 +28,10 @@ from tests.web.served import served
 pytestmark = pytest.mark.anyio
 
 OURS = "run by tests/docs/test_guides.py"
-GUIDES = [page for page in pages() if any(block.mark == OURS for block in blocks(page))]
+GUIDES = sorted(
+    (page for page in pages() if any(block.mark == OURS for block in blocks(page))),
+    key=lambda page: page.stem == "first-hour",  # the last, since it leaves roles that others would count
+)
 FILE = re.compile(r"(?:#|//) ([\w.-]+\.(?:py|mjs|toml))\n")
 
 

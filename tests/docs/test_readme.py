@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -93,15 +94,22 @@ def test_the_tour_runs_and_answers_as_it_is_shown(checkout: Path) -> None:
     assert list((checkout.parent / "tmp").iterdir()) == []
 
 
+def test_the_first_screen_shows_the_console_and_a_decision_explained_before_the_two_commands() -> None:
+    before = TEXT.partition("```sh")[0]
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", before)
+    assert len(pictures) == 2
+    assert all((ROOT / picture).is_file() for picture in pictures)
+    assert "docs/guides/console/explain.webp" in pictures
+
+
 def test_the_two_commands_come_first() -> None:
     assert commands(TEXT)[:2] == [["python3", "dev.py", "run"], ["python3", "dev.py", "test"]]
 
 
 def test_every_command_of_dev_py_that_is_named_exists() -> None:
     named = {words[2] for words in commands(TEXT) if words[:2] == ["python3", "dev.py"]}
-    assert (
-        {"run", "test", "bench", "check", "docs", "portcullis"} == named == {*dev.PROGRAMS, "check", "docs"}
-    )
+    expected = {"run", "test", "bench", "check", "docs", "portcullis", "release"}
+    assert expected == named == {*dev.PROGRAMS, "check", "docs"}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -190,10 +191,15 @@ def test_embedded_stores_that_do_not_start_are_a_fault(data: Path) -> None:
 
 
 def looked_at(
-    check: str, store: StoreFacts = GOOD, server: ServerFacts = SERVER, *, wait_replicas: int = 0
+    check: str,
+    store: StoreFacts = GOOD,
+    server: ServerFacts = SERVER,
+    *,
+    wait_replicas: int = 0,
+    url: str = "redis://x",
 ) -> Finding:
     """Return what a check finds in stores that no machine here can run."""
-    given = Redis(url="redis://x", wait_replicas=wait_replicas)
+    given = Redis(url=url, wait_replicas=wait_replicas)
     settings = Settings(server=Server(workers=4), database=Database(url="postgresql:///x"), redis=given)
     finding: Finding = getattr(store_checks, check)(
         Installation({}, settings, no_routes, server=server, store=store)
@@ -213,6 +219,26 @@ def looked_at(
 def test_a_session_store_that_can_not_work_is_a_fault(store: StoreFacts) -> None:
     assert looked_at("session_store").state == "ok"
     assert looked_at("session_store", store).state == "fault"
+
+
+@pytest.mark.parametrize(
+    ("changes", "wait_replicas", "state", "message"),
+    [
+        ({}, 1, "ok", "3 shards"),
+        ({"covered": 0.67}, 0, "fault", "67.0% of the slots"),
+        ({"needs_all": True}, 0, "warning", "when one shard fails, all are refused"),
+        ({"most_replicas": 2}, 1, "warning", "2 replicas of a shard, of which 1 must confirm"),
+        ({"replicas": 0}, 1, "fault", "0 replicas"),
+    ],
+)
+def test_a_cluster_that_can_not_lose_a_shard_or_a_replica_is_told(
+    changes: dict[str, Any], wait_replicas: int, state: str, message: str
+) -> None:
+    facts = replace(GOOD, mode="cluster", shards=3, replicas=1, most_replicas=1)
+    url = "redis+cluster://a,b"
+    finding = looked_at("session_store", replace(facts, **changes), wait_replicas=wait_replicas, url=url)
+    assert finding.state == state
+    assert message in finding.message
 
 
 @pytest.mark.parametrize(("replicas", "state"), [(0, "fault"), (1, "fault"), (2, "ok"), (None, "ok")])

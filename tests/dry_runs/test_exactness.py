@@ -49,10 +49,8 @@ class Moment:
     known: dict[tuple[str, ...], bool] = field(default_factory=dict)
     """What has been decided, by the request and the roles."""
 
-    def allows(self, request: str, roles: list[str] | None) -> bool:
-        """Decide one real request for a user with these roles; None is a user who does not exist."""
-        if roles is None:
-            return False
+    def allows(self, request: str, roles: list[str]) -> bool:
+        """Decide one real request for a user with these roles."""
         question = (request, *roles)
         if question not in self.known:
             self.known[question] = self._decided(request, roles)
@@ -229,12 +227,13 @@ def expected_of(
         if can != could:
             (gains if can else loses)[role] += 0
     for user in before.users.keys() | after.users.keys():
-        had, has = before.users.get(user), after.users.get(user)
+        # What needs no role is neither gained by who is enabled nor lost by who is disabled.
+        had, has = before.users.get(user, []), after.users.get(user, [])
         could, can = before.allows(request, had), after.allows(request, has)
         if can and not could:
-            gains.update(after.credited(request, has or []))
+            gains.update(after.credited(request, has))
         if could and not can:
-            loses.update(before.credited(request, had or []))
+            loses.update(before.credited(request, had))
     return gains, loses
 
 

@@ -29,7 +29,7 @@ class Extended:
     running: Running
 
     def command(self, *arguments: str) -> Ended:
-        """Run a command in a process that finds the package."""
+        """Run a command with the settings of the service."""
         return portcullis(self.folder, *arguments, **self.variables)
 
 
@@ -40,7 +40,7 @@ def extended(
     folder = tmp_path_factory.mktemp("extended")
     with database(stores, seeded_template) as url, session_store(stores) as redis_url:
         variables = variables_for(url, redis_url)
-        variables |= {"PORTCULLIS_EXTENSIONS": "orders_admin", "PYTHONPATH": f"{ROOT}:{EXAMPLE}"}
+        variables |= {"PORTCULLIS_EXTENSIONS": str(EXAMPLE / "orders_admin")}
         with running(folder, "--workers", "1", **variables) as service:
             yield Extended(folder, variables, service)
 

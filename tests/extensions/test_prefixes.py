@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import types
 from collections.abc import Iterator
@@ -27,7 +28,9 @@ from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import login, named
 from service.web.requests.routes import RoutesError
 from tests.policies.stock import POLICIES
+from tests.support.running import ROOT
 
+EXAMPLE = ROOT / "docs" / "examples" / "orders-admin" / "orders_admin"
 BEGINNING = 'from alembic import op\nrevision = "a1"\ndown_revision = None\ndef upgrade():\n'
 
 
@@ -165,6 +168,44 @@ def test_no_extension_has_a_name_that_begins_paths_of_the_service(shop: Extensio
 def test_a_package_without_an_extension_is_refused(package: str) -> None:
     with pytest.raises(ExtensionError, match=package):
         load_extensions([package])
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that is not on the path of Python; what is imported from it is forgotten."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = {*sys.modules}
+    yield tmp_path
+    for name in {*sys.modules} - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+def test_a_package_is_loaded_by_the_path_of_its_folder(packages: Path) -> None:
+    shutil.copytree(EXAMPLE, packages / "orders_admin")
+    (packages / "service").mkdir()
+    (packages / "service" / "__init__.py").write_text("raise AssertionError('imported')")
+    (loaded,) = load_extensions([str(packages / "orders_admin")])
+    assert (loaded.name, loaded.policies) == ("orders", packages / "orders_admin" / "policies")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("nowhere", None, "there is no such folder"),
+        ("json", "", "json is .*, another package of its name"),
+        ("service", "", "service is .*, another package of its name"),
+        ("orders_of_shop", "import service.orders", "give one of your own another name"),
+    ],
+)
+def test_a_folder_that_is_not_the_package_that_python_imports_is_refused(
+    packages: Path, name: str, text: str | None, complaint: str
+) -> None:
+    if text is not None:
+        (packages / name).mkdir()
+        (packages / name / "__init__.py").write_text(text)
+    with pytest.raises(ExtensionError, match=complaint):
+        load_extensions([str(packages / name)])
 
 
 @pytest.fixture

@@ -128,6 +128,25 @@ async def test_one_challenge_opens_one_session_whatever_the_methods(person: Pers
     assert sorted(answer.status for answer in answers) == [200, 401]
 
 
+async def test_a_page_that_knows_the_challenge_alone_reads_how_to_answer_it(person: Person) -> None:
+    await person.enrol_passkey()
+    refusal = await person.challenged()
+    target, body = "/api/auth/login/second-factor/options", {"challenge": refusal["challenge"]}
+    options = (await public(person.site, target, body)).json["data"]
+    assert options == {name: refusal[name] for name in ("methods", "publicKey")}
+    assert (await by_passkey(person, refusal | options)).status == 200
+    assert is_login_failed(await public(person.site, target, body))  # spent
+
+
+async def test_asking_how_to_answer_counts_as_an_answer(person: Person) -> None:
+    await person.enrol_app()
+    body = {"challenge": (await person.challenged())["challenge"]}
+    for _ in range(5):
+        asked = await public(person.site, "/api/auth/login/second-factor/options", body)
+        assert asked.json["data"] == {"methods": ["totp", "recovery_code"], "publicKey": None}
+    assert is_login_failed(await person.second_step(body["challenge"], "totp", code=person.code()))
+
+
 async def test_five_wrong_codes_end_a_challenge(person: Person) -> None:
     await person.enrol_app()
     challenge = (await person.challenged())["challenge"]

@@ -21,13 +21,13 @@ from service.authz.publishing.shipped import read_shipped
 from service.endpoints.access_forward import ForwardCaddy, ForwardEnvoy, ForwardNginx, ForwardTraefik
 from service.errors import TokenInvalid, Unavailable
 from service.evaluation.answers import Answers
+from service.evaluation.events import evaluation_event
 from service.kernel.assurance import NAMED
 from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller, Kind
 from service.settings import Auth
 from service.web.messages.cookies import Cookies
 from service.web.messages.original import PROXY_KEY as HEADER
-from service.web.observability.decision_events import evaluation_event
 from service.web.requests.application import Application
 from service.web.requests.credentials import CookieToken
 from service.web.requests.guard import AuthorizationGuard
@@ -158,7 +158,9 @@ class DecisionPoint:
         self.live.offer(Policy(self._shipped.model_text, rules, {}, self.live.current.revision + 1))
 
     def _note(self, *details: Any) -> None:
-        self.events.append(evaluation_event(*details))
+        context, *rest = details
+        by = context.user.user_id, context.request_id, context.trace_id
+        self.events.append(evaluation_event(context.policy, *rest, time="", by=by))
 
     async def _newest(self) -> int:
         return self.live.current.revision

@@ -92,6 +92,7 @@ def test_every_change_needs_a_code_except_the_listed_ones() -> None:
     own = [
         "DELETE /api/auth/sessions/{device}",
         "DELETE /api/user/profile/factors/{id}",
+        "DELETE /api/user/profile/origins/{source}",
         "DELETE /api/access-request/{id}",
     ]
     invariants = stated(f"code_needed_for: [DELETE], except_requests: {own}")

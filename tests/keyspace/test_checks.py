@@ -50,6 +50,7 @@ async def test_a_check_returns_the_policy_revision_announced_before_it(store: Se
         assert [revision_in(answer.revision) for answer in answers] == [revision] * 3
 
 
+@pytest.mark.usefixtures("one_server")
 async def test_checks_of_one_loop_tick_leave_as_one_command(
     open_session: OpenSession, store: SessionStore, raw: Raw
 ) -> None:
@@ -94,6 +95,7 @@ async def test_a_cancelled_check_leaves_the_others_their_answers(
     assert (await second)[1] is not None
 
 
+@pytest.mark.usefixtures("one_server")
 async def test_a_check_survives_the_loss_of_its_connection(store: SessionStore, raw: Raw) -> None:
     await store.check("1", "web")
     await raw.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
@@ -218,7 +220,8 @@ def test_a_reply_that_nobody_asked_for_answers_no_later_check(tmp_path: Path) ->
     async def use(store: SessionStore, server: Server) -> None:
         await store.check("1", "web")
         server.writers[0].write(b"*4\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n")
-        assert await eventually_here(lambda: not store.pipelines["check"].connected)
+        (check,) = (pipeline for labels, pipeline in store.calls() if labels["call"] == "check")
+        assert await eventually_here(lambda: not check.connected)
         assert await store.check("1", "web") == (b"m", b"s", b"7", b"e")
         assert server.connections == 2
 

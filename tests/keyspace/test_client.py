@@ -14,7 +14,7 @@ from service.settings import Auth, Redis
 from tests.keyspace.test_checks import Server, run, with_server
 
 EPOCH = b"$5\r\nepoch\r\n"
-NONE = b"*0\r\n"
+NONE = b"*2\r\n$4\r\ndone\r\n*0\r\n"
 
 
 def test_commands_of_the_moment_go_over_one_connection_and_each_has_its_own_reply(tmp_path: Path) -> None:

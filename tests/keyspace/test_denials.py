@@ -9,7 +9,7 @@ import pytest
 
 from service.keyspace import SessionStore
 from service.settings import Auth
-from tests.keyspace.conftest import OpenSession, Raw
+from tests.keyspace.conftest import OpenSession, Raw, plain
 
 pytestmark = pytest.mark.anyio
 
@@ -68,7 +68,7 @@ async def test_a_late_logout_leaves_the_session_of_a_newer_login(
     await open_session(rid="b")
 
     assert not await store.close_session("1", "web", opened_by=first.issued / 1000)
-    assert (await store.sessions("1"))["web"].rid == "b"
+    assert plain((await store.sessions("1"))["web"].rid) == "b"
 
 
 async def test_kicking_login_id_1_leaves_10_alone(open_session: OpenSession, store: SessionStore) -> None:
@@ -228,7 +228,7 @@ async def test_unbanning_clears_a_ban_and_nothing_else(store: SessionStore, raw:
 
     assert await store.unban("1")
     assert await store.ban_of("1") is None
-    assert await raw.keys("auth:*") == ["auth:rights"]
+    assert {*await raw.keys("auth:*")} - {"auth:revocations"} == {"auth:rights"}
     await store.mark(["1"])
     assert not await store.unban("1")
     assert await marked_at(raw) > 0
@@ -258,14 +258,15 @@ async def test_a_ban_set_by_other_hands_counts(
 
 
 async def test_whatever_ends_the_epoch_of_a_user_replaces_that_of_all_rights(
-    store: SessionStore, raw: Raw
+    store: SessionStore, raw: Raw, kind: str
 ) -> None:
+    """On a cluster not the end of sessions: nobody's rights change by it, and other servers may be away."""
     steps: list[Callable[[], Awaitable[object]]] = [
         lambda: store.mark(["1", "2"]),
         lambda: store.ban("1", None, ""),
         lambda: store.unban("1"),
         lambda: store.unban("1"),
-        lambda: store.close_sessions("1"),
+        *((lambda: store.close_sessions("1"),) if kind != "cluster" else ()),
     ]
     seen = set()
     for step in steps:

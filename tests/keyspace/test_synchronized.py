@@ -7,8 +7,8 @@ import time
 import pytest
 from structlog.testing import capture_logs
 
+from service.kernel.synchronized import MOST_AHEAD, MOST_BEHIND, SynchronizedClock
 from service.keyspace import ClockWatch, SessionStore
-from service.keyspace.synchronized import MOST_AHEAD, MOST_BEHIND, SynchronizedClock
 
 pytestmark = pytest.mark.anyio
 

@@ -264,14 +264,14 @@ async def test_a_menu_in_use_is_not_deleted_and_who_uses_it_is_named(shared: Ins
     assert below.json["children"] == [
         "Read and explain the policy",
         "Ask for decisions for other services",
+        "Follow the policy beside a service",
         "Reload the policy",
         "Restore past revisions",
-        "Sign revisions off",
     ]
-    assert (below.json["childCount"], below.json["roleCount"]) == (5, 3)
+    assert (below.json["childCount"], below.json["roleCount"]) == (6, 3)
     assert (used.json["roles"], used.json["roleCount"]) == (["auditor"], 1)
     assert (used.json["resources"], used.json["resourceCount"]) == (["policy.read"], 1)
-    assert (await shared.ask("GET", "/api/menu/list?title=policy")).json["data"]["total"] == 3
+    assert (await shared.ask("GET", "/api/menu/list?title=policy")).json["data"]["total"] == 4
 
 
 async def test_what_nothing_uses_is_deleted(shared: Inside) -> None:

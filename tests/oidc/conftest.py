@@ -22,8 +22,14 @@ PUBLIC: Final = "https://portcullis.example"
 
 
 def provider_settings(provider: HostileProvider, name: str, **changes: Any) -> dict[str, Any]:
-    members = {"name": name, "issuer": provider.url, "client_id": CLIENT, "client_secret": SECRET}
-    return members | {"create": "any", "acr": {"strong": "mfa", "passkey": "phr"}} | changes
+    members: dict[str, Any] = {
+        "name": name,
+        "issuer": provider.url,
+        "client_id": CLIENT,
+        "client_secret": SECRET,
+    }
+    members |= {"create": "any", "acr": {"strong": "mfa", "passkey": "phr"}} | changes
+    return {member: value for member, value in members.items() if value is not None}
 
 
 def variables(*providers: dict[str, Any]) -> dict[str, str]:
@@ -31,8 +37,12 @@ def variables(*providers: dict[str, Any]) -> dict[str, str]:
         "PORTCULLIS_SERVER__PUBLIC_URL": PUBLIC,
         "PORTCULLIS_OIDC__PROVIDERS": json.dumps(providers),
         "PORTCULLIS_OIDC__NEXT_ORIGINS": "https://app.example",
-        "PORTCULLIS_OIDC__TIMEOUT": "1",
+        "PORTCULLIS_OIDC__TIMEOUT": "20",
     }
+
+
+SHORT: Final = {"PORTCULLIS_OIDC__TIMEOUT": "2"}
+"""A limit for a provider that is too slow."""
 
 
 @dataclass
@@ -44,6 +54,7 @@ class Browser:
     name: str = "good"
     next: str = "/front"
     cookie: str = ""
+    accept: str = "application/json"
 
     def __post_init__(self) -> None:
         self.verifier = secrets.token_urlsafe(48)
@@ -55,7 +66,8 @@ class Browser:
     async def start(self, **query: str | None) -> Answer:
         sent = {"next": self.next, "challenge": self.challenge} | query
         text = urlencode({name: value for name, value in sent.items() if value is not None})
-        answer = await self.service.as_anonymous("GET", f"/api/auth/oidc/{self.name}/start?{text}")
+        target = f"/api/auth/oidc/{self.name}/start?{text}"
+        answer = await self.service.as_anonymous("GET", target, ("Accept", self.accept))
         self._keep(answer)
         return answer
 
@@ -65,7 +77,7 @@ class Browser:
         return answer.header("location") or ""
 
     async def back(self, parameters: dict[str, str], name: str | None = None) -> Answer:
-        headers = [("Cookie", self.cookie)] if self.cookie else []
+        headers = [("Accept", self.accept)] + ([("Cookie", self.cookie)] if self.cookie else [])
         target = f"/api/auth/oidc/{name or self.name}/callback?{urlencode(parameters)}"
         return await self.service.as_anonymous("GET", target, *headers)
 

@@ -360,7 +360,8 @@ async def test_a_logout_here_leads_to_the_logout_of_the_provider(browser: Browse
 
 
 async def test_an_unknown_provider_is_not_there(front: Inside) -> None:
-    answer = await front.as_anonymous("GET", "/api/auth/oidc/nobody/start?next=/a&challenge=" + "a" * 43)
+    browser = Browser(front, HostileProvider(), name="nobody")
+    answer = await browser.start()
     assert (answer.status, answer.code) == (404, "not_found")
 
 

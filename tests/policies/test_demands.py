@@ -32,6 +32,8 @@ OWN_DATA = [
     "POST /api/user/profile/notices/read",
     "POST /api/user/profile/email/verification",
     "DELETE /api/user/profile/factors/{id}",
+    "GET /api/user/profile/origins",
+    "DELETE /api/user/profile/origins/{source}",
     "POST /api/user/profile/factors/recovery-codes",
     "GET /api/menu/mine",
     "POST /api/auth/oidc/{provider}/link",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import psycopg
 import pytest
 from structlog.testing import capture_logs
 
 from tests.support.inside import Inside, inside
+from tests.support.members import query
 
 pytestmark = pytest.mark.anyio
 
@@ -23,8 +23,7 @@ REPORT = {
 
 
 async def execute(service: Inside, statement: str) -> None:
-    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
-        await connection.execute(statement.encode())
+    await query(service, statement)
 
 
 async def button(service: Inside, code: str) -> int:

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import psycopg
 import pytest
 
 from service.laboratory import tested
 from tests.log_reading.entries import person
 from tests.support.inside import Inside
-from tests.support.members import ids_of
+from tests.support.members import ids_of, query
 
 pytestmark = pytest.mark.anyio
 
@@ -41,9 +40,8 @@ def text(moment: datetime) -> str:
 
 async def execute(service: Inside, statement: str, *values: Any) -> Any:
     """Run a statement; return its first row, None for a statement without rows."""
-    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
-        cursor = await connection.execute(statement.encode(), values)
-        return await cursor.fetchone() if cursor.description else None
+    rows = await query(service, statement, *values)
+    return rows[0] if rows else None
 
 
 async def now(service: Inside) -> datetime:

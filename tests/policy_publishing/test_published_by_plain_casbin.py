@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from service.laboratory.published import PlainCasbin
+from service.laboratory.table_run import plain
 from service.reporting.published import published_test
 from service.settings import load
 from tests.support.databases import NewDatabase
@@ -41,18 +42,23 @@ def test_a_plain_casbin_answers_the_published_policy_as_the_service_does(
 def test_a_service_that_decides_by_anything_else_is_found(
     variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if the service's index had lost the lines of one object."""
+    """As if the service's index had lost the lines of one object.
+
+    Each object is asked about, so the plain Casbin evaluates no more than the lines that can decide.
+    """
     lost = "DELETE /api/user/{id}"
     real = PlainCasbin.compared
 
-    def compared(plain: PlainCasbin, codes: dict[str, tuple[str, ...]]) -> object:
-        judge = plain._policy.judge
+    def compared(casbin: PlainCasbin, codes: dict[str, tuple[str, ...]]) -> object:
+        policy = casbin._policy
+        judge = policy.judge
+        monkeypatch.setattr(casbin, "_decide", plain(policy.model_text, policy.rules))
         monkeypatch.setattr(
-            plain._policy,
+            policy,
             "judge",
             lambda layer, name, held: judge(layer, "@nothing" if name == lost else name, held),
         )
-        return real(plain, codes)
+        return real(casbin, codes)
 
     monkeypatch.setattr(PlainCasbin, "compared", compared)
     monkeypatch.setattr("service.laboratory.published.MOST_EVALUATED", 100_000_000)  # ask about all

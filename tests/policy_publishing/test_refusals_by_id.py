@@ -233,6 +233,7 @@ async def test_what_no_log_has_is_told_so(shared: Inside) -> None:
     status, problem = await asked(f"r{newest}-{own}-000000000000")
     assert (status, problem["code"]) == (404, "not_found")
     assert "can't be found by their id alone" in problem["detail"]
+    assert "policy explain USER METHOD PATH" in problem["detail"]
     assert (await asked(f"r{newest}-00000000-000000000000"))[0] == 409
     assert (await asked(f"r{newest + 9}-{own}-000000000000"))[0] == 422
     assert (await asked(f"r{newest}-{own}-000000000000", revision=newest + 1))[0] == 422

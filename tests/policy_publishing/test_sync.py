@@ -125,7 +125,7 @@ def test_codes_of_new_resources_make_way_for_those_that_are_taken(synced: Synced
 
 
 def test_a_database_without_the_schema_is_refused_in_words(empty_database_url: str) -> None:
-    with pytest.raises(SchemaError, match="start the service once"):
+    with pytest.raises(SchemaError, match=r"start the service once. If it has run, .* the same --data"):
         sync(settings_for(empty_database_url), dry_run=True)
 
 

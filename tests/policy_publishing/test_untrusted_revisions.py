@@ -17,6 +17,7 @@ from service.settings import load
 from tests.service.conftest import variables_for
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published
+from tests.support.members import query
 from tests.support.running import Ended, portcullis
 
 pytestmark = pytest.mark.anyio
@@ -38,11 +39,6 @@ class Kept:
     first: int
     second: int
     third: int
-
-
-async def execute(service: Inside, statement: str) -> None:
-    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
-        await connection.execute(statement.encode())
 
 
 async def until_revision(service: Inside, revision: int) -> None:
@@ -87,7 +83,7 @@ async def test_a_past_revision_that_was_changed_is_not_explained_compared_or_res
     explained = QUESTION | {"revision": changed}
     restore = f"/api/policy/revisions/{changed}/restore"
     assert (await service.ask("POST", "/api/policy/explain", explained)).status == 200
-    await execute(service, statement)
+    await query(service, statement)
 
     answers = [
         await service.ask("POST", "/api/policy/explain", explained),
@@ -111,7 +107,7 @@ async def test_a_past_revision_that_was_changed_is_not_explained_compared_or_res
 
 
 async def test_the_list_of_revisions_says_which_are_as_they_were_published(kept: Kept) -> None:
-    await execute(kept.service, "UPDATE sys.policy_revision SET cause = 'start' WHERE revision = 3")
+    await query(kept.service, "UPDATE sys.policy_revision SET cause = 'start' WHERE revision = 3")
 
     page = await kept.service.data("GET", "/api/policy/revisions")
 
@@ -124,7 +120,7 @@ async def test_the_list_of_revisions_says_which_are_as_they_were_published(kept:
 
 
 async def test_commands_believe_no_past_revision_that_was_changed_either(kept: Kept, tmp_path: Path) -> None:
-    await execute(
+    await query(
         kept.service,
         "UPDATE sys.policy_line SET code = '@anyone' WHERE object = 'GET /api/report/{id}'",
     )
@@ -175,7 +171,7 @@ def verified(folder: Path, variables: dict[str, str], *arguments: str) -> Ended:
 async def test_the_audit_names_each_revision_that_is_not_as_it_was_published(
     kept: Kept, tmp_path: Path, statement: str, fault: str | None
 ) -> None:
-    await execute(kept.service, statement)
+    await query(kept.service, statement)
 
     ended = await asyncio.to_thread(verified, tmp_path, kept.variables)
 
@@ -203,7 +199,7 @@ async def test_a_forged_revision_is_replaced_counted_and_seen_in_metrics_and_aud
     kept: Kept, tmp_path: Path
 ) -> None:
     service = kept.service
-    await execute(
+    await query(
         service,
         "INSERT INTO sys.policy_revision (revision, digest, line_count, cause)"
         " SELECT 9999, digest, line_count, 'start' FROM sys.policy_revision WHERE revision = 4",
@@ -222,7 +218,7 @@ async def test_a_forged_revision_is_replaced_counted_and_seen_in_metrics_and_aud
     assert any(line.startswith("portcullis_policy_untrusted{") and line.endswith(" 0") for line in metrics)
     assert "  revision 9999: it has no seal, and each revision since 2 has one" in ended.output.splitlines()
     # The row is evidence; once it is deleted, the chain is whole, and the trace stays.
-    await execute(service, "DELETE FROM sys.policy_revision WHERE revision = 9999")
+    await query(service, "DELETE FROM sys.policy_revision WHERE revision = 9999")
     assert (await asyncio.to_thread(verified, tmp_path, kept.variables)).status == 0
     assert (await service.data("GET", "/api/policy/revisions/10000"))["tampered"] == 1
 

@@ -9,6 +9,7 @@ import pytest
 from alembic.script import Script, ScriptDirectory
 
 from service import __version__
+from service.authz.engine.rules import LAYERS
 from service.records.migrations.running import declared_kind, declared_least, least_version_of
 from service.records.pending_steps import MIGRATIONS, locks_of, pending_migration, statements_of
 from service.records.schema_revision import is_older
@@ -131,3 +132,16 @@ def test_pending_steps_name_tables_that_exist_with_their_locks_and_sizes(seeded_
     assert resources.rows > 0
     assert resources.size.endswith(" kB")
     assert rest[-1].kind == "expand"
+
+
+COUNTED: list[str] = [
+    *("resource", "endpoint", "grant", "permission", "service"),
+    *("account", "assurance", "request", "approve", "review"),
+]
+"""The layers before the rule about their order."""
+
+
+def test_a_new_layer_stands_where_nodes_of_the_version_before_look_for_it() -> None:
+    assert list(LAYERS[: len(COUNTED)]) == COUNTED
+    # They put the layers that they do not know behind the others, by name; the digest depends on the order.
+    assert list(LAYERS[len(COUNTED) :]) == sorted(LAYERS[len(COUNTED) :])

@@ -22,7 +22,7 @@ ACTIONS = {
     "menu": "list create update delete",
     "resource": "list create update delete bind open",
     "service": "list create update delete resources",
-    "policy": "read evaluate reload restore sign-off",
+    "policy": "read evaluate follow reload restore sign-off",
     "operation-log": "list detail export",
     "login-log": "list export",
     "file": "upload list download delete share",

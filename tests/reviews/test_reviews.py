@@ -11,7 +11,7 @@ import pytest
 
 from service.kernel.clock import rfc3339
 from tests.support.inside import Inside
-from tests.support.members import Member, member
+from tests.support.members import Member, member, query
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
@@ -62,8 +62,7 @@ async def close(house: Inside | Member, review: Any) -> Answer:
 
 
 async def execute(house: Inside, statement: str, *values: object) -> None:
-    async with await psycopg.AsyncConnection.connect(house.database_url) as connection:
-        await connection.execute(statement, values)
+    await query(house, statement, *values)
 
 
 async def test_items_are_the_assignments_as_they_are_when_the_review_begins(house: Inside) -> None:

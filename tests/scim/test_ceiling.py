@@ -80,6 +80,36 @@ async def test_the_last_administrator_is_never_disabled(house: Inside, entra: Sc
     assert (await entra.data("PATCH", f"/Users/{user_id}", patch))["active"] is False
 
 
+async def test_the_last_administrator_keeps_the_role_that_a_group_gives(
+    house: Inside, entra: ScimClient
+) -> None:
+    body = {
+        "kind": "scim",
+        "client": "feed",
+        "mapping": [{"group": "Chiefs", "roles": [ADMINISTRATOR_ROLE]}],
+        "ceiling": ["*"],
+    }
+    await house.data("PUT", "/api/directory/entra", body)
+    chief = await entra.user("chief")
+    group = await entra.group("Chiefs", chief)
+    assert await roles_of(house, chief) == {ADMINISTRATOR_ROLE}
+    same = "SET password_hash = (SELECT password_hash FROM sys.user WHERE id = 1)"
+    await query(house, f"UPDATE sys.user {same} WHERE id = %s", int(chief))
+    await query(house, "UPDATE sys.user SET status = 'disabled' WHERE id = 1")
+    try:
+        removed = {"op": "remove", "path": f'members[value eq "{chief}"]'}
+        renamed = {"op": "replace", "path": "displayName", "value": "Former chiefs"}
+        for operation in (removed, renamed):
+            patch = {"schemas": [PATCH], "Operations": [operation]}
+            assert await entra.refused("PATCH", f"/Groups/{group}", patch) == (409, None)
+        assert await entra.refused("DELETE", f"/Groups/{group}") == (409, None)
+        assert await entra.refused("DELETE", f"/Users/{chief}") == (409, None)
+    finally:
+        await query(house, "UPDATE sys.user SET status = 'enabled' WHERE id = 1")
+    await entra.data("DELETE", f"/Groups/{group}")
+    assert await roles_of(house, chief) == set()
+
+
 async def test_500_tries_of_a_client_raise_nobody_above_its_ceiling(house: Inside, entra: ScimClient) -> None:
     raised, plain = await entra.user("raised"), await entra.user("plain")
     await _raised(house, raised)

@@ -16,7 +16,6 @@ from tests.web.served import served
 pytestmark = [pytest.mark.anyio, pytest.mark.extended]
 
 ACCEPTED: Final[dict[str, str]] = {
-    "search_with_attributes: There is nothing here": "a query is a GET: there is no .search",
     "did not remove attribute 'active'": "an account is always enabled or disabled",
     "unexpected value for 'emails'": "of several addresses only the primary one is kept",
     "unexpected value for 'members'": "the address of a member, $ref, is said here and not by the client",

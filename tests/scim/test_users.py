@@ -116,24 +116,6 @@ async def test_who_is_disabled_has_no_session_and_keeps_the_rows(house: Inside, 
     assert (await house.data("GET", f"/api/user/{user_id}"))["status"] == "enabled"
 
 
-REQUEST = (
-    "INSERT INTO sys.access_request (user_id, user_name, role_id, role_code, duration, asked_decision_id,"
-    " stage_codes, stage_approvals, grant_needed, create_time, deadline)"
-    " SELECT %s, 'heron', id, role_code, 3600, 'r1-x', '{}', '{}', false, now(), now() + interval '1 day'"
-    " FROM sys.role WHERE role_code = 'reader'"
-)
-
-
-async def test_the_pending_requests_of_who_is_disabled_end(house: Inside, entra: ScimClient) -> None:
-    user_id = await entra.user("heron")
-    await query(house, REQUEST, int(user_id))
-    await entra.patch(f"/Users/{user_id}", {"op": "replace", "path": "active", "value": False})
-    ended = await query(
-        house, "SELECT state, ended_by FROM sys.access_request WHERE user_id = %s", int(user_id)
-    )
-    assert ended == [("failed", "entra-feed")]
-
-
 async def test_a_deleted_user_is_hidden_and_comes_back_under_the_same_id(
     house: Inside, entra: ScimClient
 ) -> None:

@@ -63,6 +63,7 @@ ORDER = (
 """Each as the one before has left the service; what a POST has made is what the next ones name."""
 PROOFS = {
     "POST /api/auth/login/second-factor",
+    "POST /api/auth/login/second-factor/options",
     "POST /api/auth/login/passkey",
     "POST /api/auth/step-up",
     "POST /api/user/profile/factors/totp",
@@ -86,6 +87,7 @@ OF_DIRECTORIES = {
 }
 """Of a provider, which no installation has at first, or of the service account of a directory."""
 OTHERWISE = {
+    "POST /access/v1/follow",
     "POST /api/auth/refresh",
     "POST /api/user/{id}/keys",
     "PUT /api/user/profile/password",

@@ -205,7 +205,10 @@ def test_a_taken_port_is_refused_before_anything_is_started(tmp_path: Path) -> N
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         message = refusal(tmp_path, "--port", port)
-    assert message == f"127.0.0.1 port {port} can't be listened on: Address already in use\n"
+    assert (
+        message
+        == f"127.0.0.1 port {port} can't be listened on: Address already in use; --port names another\n"
+    )
     assert not (tmp_path / "data").exists()
 
 

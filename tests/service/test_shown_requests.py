@@ -29,6 +29,9 @@ OWN = {"updateOwnProfile", "patchOwnProfile"}
 NOTHING_TO_UNDO = {"unbanUser"}
 """They succeed where there is nothing to undo."""
 OF_CLIENTS = {
+    "findScimResources",
+    "findScimUsers",
+    "findScimGroups",
     "listScimUsers",
     "createScimUser",
     "getScimUser",
@@ -66,6 +69,9 @@ LACKING = {
     "requestPasswordReset": 409,  # no mail
     "startUserPasswordReset": 409,  # one's own is in the profile
     "inviteUser": 409,  # the caller has a password
+    "getSecondFactorOptions": 401,
+    "deleteOwnOrigin": 404,
+    "deleteUserOrigin": 409,  # nobody unlinks themselves there
     "logInWithPasskey": 401,
     "logInWithSecondFactor": 401,
     "stepUp": 401,
@@ -79,6 +85,8 @@ LACKING = {
     **dict.fromkeys(("logOutByProvider", "getDirectory", "deleteDirectory"), 404),
     **dict.fromkeys(OF_CLIENTS, 409),
     "issueSignInTokens": 401,
+    "assignAccountToProvider": 404,  # there is no provider
+    "followPolicy": 403,  # no person may
     "setDirectory": 422,  # it names a role that there is not
     "getPolicyChanges": 422,  # nothing was signed off
     "getAuthzenConfiguration": 404,  # nothing says how clients reach the service

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from service.keyspace.store import HAND_OUT
 from service.settings import SettingsError, check_secret, load, local_secret
 
 DATABASE = {"DATABASE_URL": "postgresql://db/portcullis"}
@@ -50,6 +51,18 @@ def test_a_bucket_stands_only_before_a_name_of_a_host(bucket: str, endpoint: str
     given = {"OBJSTORE_BUCKET": bucket, "OBJSTORE_ENDPOINT": endpoint}
     assert list(faults({**given, "PORTCULLIS_OBJSTORE__ADDRESSING": "virtual"})) == faulty
     assert faults(given) == {}
+
+
+@pytest.mark.parametrize(
+    ("window", "timeout", "good"), [(10, 1, True), (2, 1, False), (2, 0.5, True), (10, 9, False)]
+)
+def test_a_refresh_whose_worker_was_killed_can_be_repeated_within_the_window(
+    window: int, timeout: float, good: bool
+) -> None:
+    given = {"AUTH__REFRESH_RACE_WINDOW": str(window), "REDIS__TIMEOUT": str(timeout)}
+    complaints = faults({f"PORTCULLIS_{name}": text for name, text in given.items()})
+    assert list(complaints) == ([] if good else ["auth.refresh_race_window"])
+    assert all(f"more than {timeout + HAND_OUT:g} s" in complaint for complaint in complaints.values())
 
 
 def test_a_second_factor_never_asks_for_a_longer_password() -> None:

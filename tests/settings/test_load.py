@@ -80,13 +80,13 @@ def test_the_fixed_names_give_their_settings() -> None:
         "REDIS_URL": "redis://store:6379/0",
         "OBJSTORE_ENDPOINT": "https://s3.example",
         "JWT_SECRET": SECRET,
-        "PORTCULLIS_EXTENSIONS": "shop, tools.desk",
+        "PORTCULLIS_EXTENSIONS": "shop, tools.desk, /srv/a b/desk",
     }
     settings = load({name: value for name, value in given.items() if name})
     assert settings.database.url == given["DATABASE_URL"]
     assert settings.redis.url == given["REDIS_URL"]
     assert settings.auth.jwt_secret == SECRET
-    assert settings.policy.extensions == ("shop", "tools.desk")
+    assert settings.policy.extensions == ("shop", "tools.desk", "/srv/a b/desk")
     assert dataclasses.astuple(settings.objstore)[:5] == (
         "https://s3.example",
         "given-bucket",
@@ -353,6 +353,12 @@ def test_the_message_of_the_error_has_one_line_for_each_fault() -> None:
         "  PORTCULLIS_WHAT: is no setting's variable",
         "  server.port: must be a whole number, not 'x' (from PORTCULLIS_SERVER__PORT)",
     ]
+
+
+def test_the_variables_of_a_guarded_service_are_left_alone_and_their_misspellings_are_not() -> None:
+    assert load({"PORTCULLIS_KEY": "pck_1_x", "PORTCULLIS_URL": "http://127.0.0.1:8080"}) == load({})
+    with pytest.raises(SettingsError, match="PORTCULLIS_KEYS: is no setting's variable"):
+        load({"PORTCULLIS_KEYS": "pck_1_x"})
 
 
 @pytest.mark.parametrize("row", [row for row in table() if row.secret], ids=lambda row: row.title)

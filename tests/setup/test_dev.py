@@ -135,6 +135,12 @@ def test_run_and_test_in_turn_install_nothing_back_and_forth(checkout: Checkout)
     assert checkout.calls() == []
 
 
+def test_a_release_is_built_by_programs_in_an_environment_of_their_own(checkout: Checkout) -> None:
+    _, output, _ = checkout.dev("release")
+    assert output.endswith(":-P -m tests.release\n")
+    assert checkout.calls() == ["sync --locked --only-group release --no-install-project --quiet", PLAIN]
+
+
 def test_extended_tests_install_more_and_nothing_takes_it_away(checkout: Checkout) -> None:
     checkout.dev("test")
     checkout.dev("test", "--extended")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -14,7 +15,14 @@ import service
 from service.kernel.about import DISTRIBUTION
 from tests.support.running import ROOT
 
-_PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+def project_of(folder: Path) -> dict[str, Any]:
+    project: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    return project
+
+
+_PROJECT: Final = project_of(ROOT)
+_CLIENT: Final = ROOT / "service" / "client"
 _LOCKED: Final = tomllib.loads((ROOT / "uv.lock").read_text("utf-8"))["package"]
 # What comes behind these words, up to the end of the command: options, and what is installed.
 _INSTALLS: Final = re.compile(
@@ -47,9 +55,29 @@ def test_the_name_and_the_version_are_the_same_wherever_they_stand() -> None:
     assert {_PROJECT["version"], locked["version"]} == {service.__version__}
 
 
+def test_the_client_is_of_the_same_version_licence_and_python() -> None:
+    client = project_of(_CLIENT)
+    assert client["name"] == f"{DISTRIBUTION}-client"
+    for same in ("version", "license", "requires-python", "authors"):
+        assert client[same] == _PROJECT[same], same
+    assert (_CLIENT / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_client_for_browsers_is_of_the_same_version_and_licence() -> None:
+    package = json.loads((ROOT / "service" / "console" / "client" / "package.json").read_text("utf-8"))
+    assert package["name"] == f"{DISTRIBUTION}-browser"
+    assert package["license"] == _PROJECT["license"]
+    assert re.sub(r"-dev\.", ".dev", package["version"]) == _PROJECT["version"]  # npm has no .dev0
+    assert "dependencies" not in package
+
+
 def test_nothing_is_installed_by_a_name_that_is_not_ours() -> None:
     known = _OTHERS | {package["name"] for package in _LOCKED}
-    ours = {f"{DISTRIBUTION}[{extra}]" for extra in _PROJECT["optional-dependencies"]}
+    ours = {
+        f"{project['name']}[{extra}]"
+        for project in (_PROJECT, project_of(_CLIENT))
+        for extra in project["optional-dependencies"]
+    }
     strangers, named = [], set()
     for path in pages():
         text = path.read_text("utf-8", errors="replace")

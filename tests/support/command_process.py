@@ -72,6 +72,7 @@ def _run(
         os.setsid()
     for ignored in (signal.SIGTERM, signal.SIGHUP):  # a template of workers among its parents ignores them
         signal.signal(ignored, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background of a shell ignore it
     for number, (file, mode) in enumerate(zip(files, ("r", "w", "w"), strict=True)):
         with file.open(mode) as opened:
             os.dup2(opened.fileno(), number)

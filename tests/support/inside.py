@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, Final
 from urllib.parse import urlencode
 
+import psycopg
 from sqlalchemy import text
 
 from service import settings
@@ -32,6 +33,9 @@ USUAL: Final = {"PORTCULLIS_PASSWORD__INITIAL": "false"}
 """Most tests log in with the password that the seed or an administrator has set."""
 CHEAPER: Final = text("UPDATE sys.user SET password_hash = :new WHERE password_hash = :old")
 
+Connection = psycopg.Connection[tuple[Any, ...]]
+AsyncConnection = psycopg.AsyncConnection[tuple[Any, ...]]
+
 
 class Inside:
     """A service that runs; requests are sent with ``token`` unless another is given."""
@@ -41,6 +45,32 @@ class Inside:
         self.database_url = database_url
         self.redis_url = redis_url
         self.token: str | None = None
+        self._beside: Connection | None = None
+        self._beside_async: AsyncConnection | None = None
+
+    def beside(self) -> Connection:
+        """Return a connection past the service, in autocommit, which ends with it.
+
+        A new one for each statement would cost more than most requests: PostgreSQL starts a process for each.
+        """
+        if self._beside is None or self._beside.closed:
+            self._beside = psycopg.connect(self.database_url, autocommit=True, prepare_threshold=None)
+        return self._beside
+
+    async def beside_async(self) -> AsyncConnection:
+        """Return such a connection for the event loop of the service."""
+        if self._beside_async is None or self._beside_async.closed:
+            self._beside_async = await psycopg.AsyncConnection.connect(
+                self.database_url, autocommit=True, prepare_threshold=None
+            )
+        return self._beside_async
+
+    async def leave(self) -> None:
+        """End these connections."""
+        if self._beside is not None:
+            self._beside.close()
+        if self._beside_async is not None:
+            await self._beside_async.close()
 
     async def ask(
         self, method: str, target: str, body: Any = None, *headers: tuple[str, str], token: str | None = None
@@ -174,8 +204,11 @@ async def _running(chosen: settings.Settings) -> AsyncIterator[Inside]:
     app = create_app(chosen, _shipped(chosen.policy))
     async with _lifespan(app):
         service = Inside(app, chosen.database.url, chosen.redis.url)
-        service.token = await service.log_in()
-        yield service
+        try:
+            service.token = await service.log_in()
+            yield service
+        finally:
+            await service.leave()
 
 
 @asynccontextmanager

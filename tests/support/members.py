@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import Any
-
-import psycopg
+from typing import Any, Final
 
 from tests.support.inside import Inside
 from tests.web.driver import Answer
@@ -17,6 +14,13 @@ USER = (
     "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
     " SELECT %s, %s, %s, password_hash FROM sys.user WHERE id = 1 RETURNING id"
 )
+
+_MEMBER: Final = f"""
+WITH made_role AS ({ROLE}), made_user AS ({USER}),
+given AS (INSERT INTO sys.user_role (user_id, role_id) SELECT u.id, r.id FROM made_user u, made_role r),
+opened AS (INSERT INTO sys.role_menu SELECT r.id, unnest(%s::bigint[]) FROM made_role r)
+SELECT u.id, r.id FROM made_user u, made_role r
+"""
 
 
 @dataclass
@@ -47,12 +51,7 @@ class Member:
 async def member(service: Inside, name: str, *codes: str) -> Member:
     """Write a user in a role of the same name that gives ``codes``, past the service, and log in."""
     ids = await ids_of(service, *codes)
-    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
-        role_id = await _id(connection, ROLE, (name, name, name))
-        user_id = await _id(connection, USER, (name, name, name))
-        await connection.execute("INSERT INTO sys.user_role VALUES (%s, %s)", (user_id, role_id))
-        for menu_id in ids:
-            await connection.execute("INSERT INTO sys.role_menu VALUES (%s, %s)", (role_id, menu_id))
+    ((user_id, role_id),) = await query(service, _MEMBER, *[name] * 6, ids)
     return await Member(service, user_id, role_id, name).log_in()
 
 
@@ -65,13 +64,5 @@ async def ids_of(service: Inside, *codes: str) -> list[int]:
 
 async def query(service: Inside, statement: str, *values: Any) -> list[Any]:
     """Run a statement on the service's database, and return its rows if it gives any."""
-    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
-        done = await connection.execute(statement.encode(), values)
-        return await done.fetchall() if done.description else []
-
-
-async def _id(connection: psycopg.AsyncConnection, statement: str, values: tuple[Any, ...]) -> int:
-    row = await (await connection.execute(statement.encode(), values)).fetchone()
-    assert row is not None, json.dumps(values)
-    number: int = row[0]
-    return number
+    done = await (await service.beside_async()).execute(statement.encode(), values)
+    return await done.fetchall() if done.description else []

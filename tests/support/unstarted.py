@@ -43,9 +43,9 @@ class Unannounced(AnnouncedRevision):
 
     async def read(self) -> Announcement:
         """Know nothing."""
-        return Announcement(None, None)
+        return Announcement({"": None}, None)
 
-    async def keep(self, newest: int, announced: Announcement) -> None:
+    async def keep(self, known: int, announced: Announcement, newest: int) -> None:
         """Do nothing."""
 
     async def anchor(self, _witness: RevisionCheckpoint) -> bool:

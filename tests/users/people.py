@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import psycopg
-
 from tests.support.inside import Inside
 
 PASSWORD = "four wary herons"
@@ -16,9 +14,8 @@ Row = tuple[Any, ...]
 
 def execute(service: Inside, statement: str, *values: object) -> list[Row]:
     """Run a statement behind the service's back; return the rows, if it gives any."""
-    with psycopg.connect(service.database_url) as connection:
-        done = connection.execute(statement, values or None)
-        return done.fetchall() if done.description else []
+    done = service.beside().execute(statement.encode(), values or None)
+    return done.fetchall() if done.description else []
 
 
 def new_role(service: Inside, code: str, *codes: str) -> int:

@@ -82,6 +82,22 @@ async def test_a_password_is_initial_until_its_owner_has_changed_it_and_again_af
     assert is_initial(await service.log_in("heron", "five wary herons"))
 
 
+async def test_what_a_session_with_an_initial_password_may_not_do_is_refused_with_the_way_out(
+    service: Inside,
+) -> None:
+    await made(service)
+    token = (await logged_in(service, PASSWORD)).json["data"]["accessToken"]
+
+    refused = await service.ask("GET", "/api/menu/mine", token=token)
+
+    assert refused.json["code"] == "insufficient_user_authentication"
+    assert "PUT /api/user/profile/password" in refused.json["detail"]
+    await changed(service, token, PASSWORD, OWN)
+    assert (
+        await service.ask("GET", "/api/menu/mine", token=await service.log_in("heron", OWN))
+    ).status == 200
+
+
 async def test_an_imported_password_is_initial(service: Inside) -> None:
     await service.data("POST", "/api/user/import", {"users": [HERON]})
 

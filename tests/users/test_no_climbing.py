@@ -16,7 +16,16 @@ from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, member
 from tests.support.rules_oracle import covers
 from tests.support.running import ROOT
-from tests.users.writes import LEVELS, WALKED_EXTERNAL, WITHOUT_TARGET, WRITES, Request, World, Write
+from tests.users.writes import (
+    LEVELS,
+    PROVIDER,
+    WALKED_EXTERNAL,
+    WITHOUT_TARGET,
+    WRITES,
+    Request,
+    World,
+    Write,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -73,7 +82,7 @@ async def stage(
 ) -> AsyncIterator[Stage]:
     """Of each level all callers, or the strongest one who is refused and the weakest one who is allowed."""
     with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **MAILING) as service:
+        async with inside_published(url, redis_url, **MAILING | PROVIDER) as service:
             with psycopg.connect(url, autocommit=True) as connection:
                 world = World(connection)
                 with connection.transaction():

@@ -71,6 +71,7 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
         "oneself": {
             "administration/own_factors",
             "administration/provider_sign_in",  # what is demanded of who links an account
+            "administration/sign_in_origins",
             "authn/password_change",
         },
         "owner": {
@@ -166,6 +167,10 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "evaluation/requestable_denials",  # whether it may
         "endpoints/access_evaluation",  # whether a service account may ask as a proxy
         "endpoints/access_forward",
+        "evaluation/following",  # whether a service account may follow
+        "evaluation/follow_protocol",  # names the lines that are sent
+        "pdp/proxied",  # whether the account that follows may ask as a proxy
+        "pdp/server",  # what it is told
         "endpoints/reviews",  # which reviews somebody sees
         "endpoints/oauth",
         "evaluation/answers",
@@ -200,7 +205,8 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
         "administration/reviews",  # about assignments of others, and closing
         "administration/delegation",
         "errors",  # of the layer assurance, where no step-up helps
-        "endpoints/access_forward",  # tells a proxy what the enforcer decided about somebody else's request
+        "evaluation/following",  # about the account that follows
+        "web/messages/forwarding",  # tells a proxy what the enforcer decided about somebody else's request
         "endpoints/oauth",
         "endpoints/policy_explain",  # asks for the right to what the id of a refusal finds
         "endpoints/record_endpoints",
@@ -211,9 +217,9 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
 def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() -> None:
     stores = {f"{owner}.{act}" for owner in ("_store", "store") for act in ACTS}
     writes = {
-        "accounts.update": {"directory", "user_edits", "assignment_edits", "access_requests/requests"},
+        "accounts.update": {"user_edits", "assignment_edits", "access_requests/requests"},
         "accounts.delete": {"user_edits"},
-        "assignments.give": {"directory", "user_edits", "assignment_edits", "access_requests/requests"},
+        "assignments.give": {"user_edits", "assignment_edits", "access_requests/requests"},
         "assignments.change": {"directory", "assignment_edits"},
         "assignments.revoke": {"directory", "assignment_edits"},
         "assignments.revoke_roles": {"user_edits"},

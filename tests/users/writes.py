@@ -14,6 +14,12 @@ from tests.users.people import Row
 LEVELS: Final = {"low": "system:role:", "middle": "system:online:", "high": "finance:"}
 """What the codes of targets begin with: some hold only the low ones, some the middle ones too, few all."""
 
+PROVIDER: Final = {
+    "PORTCULLIS_SERVER__PUBLIC_URL": "https://id.example.com",
+    "PORTCULLIS_OIDC__PROVIDERS": '[{"name": "entra", "issuer": "https://login.example.com",'
+    ' "client_id": "portcullis", "client_secret": "a secret"}]',
+}
+"""A provider to which accounts are handed over; nothing asks it."""
 _numbers = count(1)
 
 Request = tuple[str, str, Any]
@@ -75,6 +81,11 @@ class World:
         changed = "UPDATE sys.user SET email = 'target@example.org', recovery_email = %s WHERE id = %s"
         self._rows(changed, recovery, user)
 
+    def link(self, user: int) -> None:
+        """Let a directory know a user."""
+        known = "INSERT INTO sys.directory_account (source, issuer, subject, user_id, managed)"
+        self._rows(f"{known} VALUES ('entra', 'https://login.example.com', %s, %s, false)", str(user), user)
+
     def assignment_of(self, user: int) -> int:
         """Return the assignment of the only role of a user."""
         return self._id("SELECT id FROM sys.user_role WHERE user_id = %s", user)
@@ -113,7 +124,7 @@ class World:
     def stored(self) -> list[Row]:
         """Return something that is different when anything about rights is."""
         tables = ['"user"', "role", "menu", "resource", "user_role", "role_menu", "action_resource"]
-        tables.append("account_token")
+        tables += ["account_token", "directory_account"]
         digest = "(SELECT md5(string_agg(one::text, '|' ORDER BY one::text)) FROM sys.{} one)"
         return self._rows(f"SELECT {', '.join(map(digest.format, tables))}")
 
@@ -174,6 +185,18 @@ def _forgetful(world: World, level: str) -> Request:
     user = world.user(world.role(world.button(level)))
     world.confirm_address(user)
     return "POST", f"/api/user/{user}/password-reset", None
+
+
+def _handed_over(world: World, level: str) -> Request:
+    user = world.user(world.role(world.button(level)))
+    body = {"userName": world.name_of(user), "subject": f"subject-{user}"}
+    return "POST", "/api/auth/oidc/entra/accounts", body
+
+
+def _linked(world: World, level: str) -> Request:
+    user = world.user(world.role(world.button(level)))
+    world.link(user)
+    return "DELETE", f"/api/user/{user}/origins/entra", None
 
 
 def _addressed(world: World, level: str) -> Request:
@@ -382,6 +405,7 @@ WRITES: Final = (
         "reset the second factors",
         _user("DELETE", "/factors", None),
     ),
+    Write("DELETE /api/user/{id}/origins/{source}", "unlink", _linked),
     Write(
         "PUT /api/user/{id}/password",
         "set the password",
@@ -389,6 +413,7 @@ WRITES: Final = (
     ),
     Write("POST /api/user/{id}/invitation", "invite", _invite),
     Write("POST /api/user/{id}/password-reset", "send a link", _forgetful),
+    Write("POST /api/auth/oidc/{provider}/accounts", "hand over to a provider", _handed_over),
     Write("POST /api/user/{id}/email/verification", "declare the address confirmed", _addressed),
     Write("DELETE /api/user/{id}", "delete", _user("DELETE", "", None)),
     Write("POST /api/user/import", "rename", _reimport_user),
@@ -435,6 +460,7 @@ WITHOUT_TARGET: Final = {
     "POST /api/auth/login": "the caller's own, by password",
     "POST /api/auth/refresh": "the caller's own, by refresh token",
     "POST /api/auth/login/second-factor": "the caller's own, by password and second factor",
+    "POST /api/auth/login/second-factor/options": "changes nothing",
     "POST /api/auth/login/passkey/options": "changes nothing",
     "POST /api/auth/login/passkey": "the caller's own, by passkey",
     "POST /api/auth/sessions/end": "the owner's own, by the token of a link",
@@ -458,6 +484,7 @@ WITHOUT_TARGET: Final = {
         ),
         "the caller's own second factors",
     ),
+    "DELETE /api/user/profile/origins/{source}": "the caller's own link with a provider",
     "POST /api/auth/logout": "the caller's own session",
     "POST /api/auth/logout/all": "the caller's own sessions",
     "DELETE /api/auth/sessions/{device}": "the caller's own session",
@@ -479,11 +506,15 @@ WITHOUT_TARGET: Final = {
     "PUT /api/jobs/{name}/paused": "the codes alone decide about jobs",
     "POST /access/v1/evaluation": "changes nothing",
     "POST /access/v1/evaluations": "changes nothing",
+    "POST /access/v1/follow": "changes nothing",
     "POST /access/v1/search/action": "changes nothing",
     "POST /access/v1/search/resource": "changes nothing",
     "POST /access/v1/search/subject": "changes nothing",
     "POST /oauth/introspect": "changes nothing",
     "POST /oauth/token": "the caller's own, by API key",
+    "POST /scim/v2/.search": "changes nothing",
+    "POST /scim/v2/Groups/.search": "changes nothing",
+    "POST /scim/v2/Users/.search": "changes nothing",
     "DELETE /scim/v2/Groups/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
     "PATCH /scim/v2/Groups/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
     "POST /scim/v2/Groups": "the ceiling of the directory decides: tests/scim/test_ceiling.py",

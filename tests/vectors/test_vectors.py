@@ -9,7 +9,8 @@ import pytest
 from joserfc.errors import JoseError
 from joserfc.jwk import import_key
 
-from service.authn.tokens import _algorithm, _decoded, _parts, _signed_payload
+from service.authn.token_verifying import _decoded, _parts, _signed_payload
+from service.authn.token_verifying import algorithm_of as service_algorithm
 from service.kernel.strict_json import strict_object
 from tests.support.inside import Inside
 from tests.vectors.vectors import SignedToken, json_texts, signed_tokens
@@ -41,10 +42,10 @@ def verifies(token: SignedToken, algorithm: str) -> bool:
     """Verify the signature alone, as ``Tokens`` does before it looks at any claim."""
     try:
         parts, key = _parts(token.text), import_key(token.key)
-        _algorithm(algorithm).check_key(key)
+        service_algorithm(algorithm).check_key(key)
         if strict_object(_decoded(parts.header)).get("alg") != algorithm:
             return False
-        _signed_payload(parts, _algorithm(algorithm), key)
+        _signed_payload(parts, service_algorithm(algorithm), key)
     except (ValueError, JoseError):
         return False
     return True

@@ -23,7 +23,7 @@ from tests.docs.pages import ROOT, between, rows
 Document = dict[str, Any]
 
 VERBS = (
-    "accept|assign|ban|cancel|change|check|close|compare|confirm|create|decide|delete|download|end|explain|export|find|get|import|introspect|invite|issue|kick|list|log|mark|"
+    "accept|assign|ban|cancel|change|check|close|compare|confirm|create|decide|delete|download|end|explain|export|find|follow|get|import|introspect|invite|issue|kick|list|log|mark|"
     "patch|pause|preview|refresh|reload|request|reset|restore|revoke|run|set|sign|start|step|unban|update|upload|verify"
 )
 OK = ("200", "201")
@@ -380,7 +380,7 @@ def test_every_filter_by_an_enumeration_takes_several_values_and_every_sort_is_o
     document: Document,
 ) -> None:
     schemas = document["components"]["schemas"]
-    once = {"format", "sort", "method", "layer"}  # the last two name what is asked about
+    once = {"format", "sort", "sortOrder", "method", "layer"}  # the last two name what is asked about
     sorts = 0
     for name, operation in operations(document):
         for parameter in operation.get("parameters", ()):

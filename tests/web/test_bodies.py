@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.web.messages.bodies import MAX_BODY
+from service.evaluation.questions import Subject
+from service.web.messages.authzen import Evaluation
+from service.web.messages.bodies import MAX_BODY, ProtocolBody
 from service.web.messages.faults import faults_of
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import example
@@ -287,3 +289,16 @@ async def test_random_json_never_fails_the_service(value: object) -> None:
     body = json.dumps({"userName": value, "anything": value}).encode()
     for answer in (await post(body), await put(json.dumps({"anything": value}).encode())):
         assert answer.status < 500
+
+
+def test_a_body_is_kept_unless_a_token_names_its_subject_or_it_is_long() -> None:
+    reader = ProtocolBody(Evaluation)
+    for subject, id_, kept in (("token", "t", 0), ("user", "a" * 2_000, 0), ("user", "alice", 1)):
+        question = {
+            "subject": {"type": subject, "id": id_},
+            "action": {"name": "GET"},
+            "resource": {"type": "route", "id": "/x"},
+        }
+        bodies = [reader._parse(json.dumps(question).encode()) for _ in range(2)]
+        assert [body.asked.subject for body in bodies] == [Subject(subject, id_)] * 2
+        assert len(reader._kept) == kept

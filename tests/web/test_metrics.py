@@ -11,11 +11,17 @@ from time import monotonic
 
 import pytest
 
-from service.app.installation_samples import InDatabase, samples_of_database, samples_of_store
+from service.app.installation_samples import (
+    InDatabase,
+    samples_of_database,
+    samples_of_followers,
+    samples_of_store,
+)
 from service.app.worker_samples import worker_samples
 from service.authz.engine.rules import DENYING
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
+from service.evaluation.following import FollowerFacts
 from service.kernel.metrics import Durations, Sample
 from service.keyspace import LogQueue
 from service.records.backups import Standing
@@ -233,6 +239,10 @@ FOUND = InDatabase(
     backup=Standing(None, 60.0),
     mails=MailStanding(2, 1, 90.0),
 )
+FOLLOWERS = [
+    FollowerFacts(str(number), 7, "pdp", ("orders",), revision, "", 0, seen, 2.0)
+    for number, (revision, seen) in enumerate([(12, 99.5), (11, 98.5), (0, 99.0), (9, 98.0)])
+]
 BY_ROUTE = {"portcullis_http_requests_total", "portcullis_http_request_duration_seconds"}
 RESERVED = {"worker", "instance", "job"}  # ours for all metrics, and what Prometheus adds to each series
 PARTS = re.compile("_(bucket|sum|count)$")
@@ -246,7 +256,8 @@ def samples() -> dict[str, list[Sample]]:
         for sample in worker_samples(container):
             name = sample.name if sample.name in FAMILIES else PARTS.sub("", sample.name)
             by_name[name].append(sample)
-    for sample in (*samples_of_database(FOUND), *samples_of_store(4, LogQueue(2, 300, 1.5), 1_000)):
+    of_store = (*samples_of_store(4, LogQueue(2, 300, 1.5), 1_000), *samples_of_followers(FOLLOWERS, 100.0))
+    for sample in (*samples_of_database(FOUND), *of_store):
         by_name[sample.name].append(sample)
     return by_name
 
@@ -264,6 +275,10 @@ def test_every_metric_of_the_installation_is_told(samples: dict[str, list[Sample
     assert values[prefix + "backup_overdue_seconds",] == 60
     # The third worker is of a version that reports none, and no settings.
     assert values[prefix + "node_variants", "version"] == values[prefix + "node_variants", "settings"] == 2
+    # The last one has no lease any more, and the one before it has only begun.
+    assert values[prefix + "followers",] == 3
+    assert values[prefix + "followers_lapsed",] == 1
+    assert values[prefix + "followers_lowest_revision",] == 11
     # A paused job is neither late nor failing: somebody has decided so.
     assert values[prefix + "job_overdue_seconds", "late"] == 30
     assert values[prefix + "job_overdue_seconds", "held"] == 0

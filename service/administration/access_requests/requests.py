@@ -256,7 +256,12 @@ class AccessRequests:
         }
         passed = {number: answer for number, answer in answers.items() if answer.allowed}
         if not passed:
-            raise PermissionDenied("You may not decide about this request", answers[1])
+            why = ""
+            if caller.user_id == request.user_id:
+                why = ": it is your own"
+            elif whose == "self":
+                why = ": your account does not count as somebody else than its author"
+            raise PermissionDenied(f"You may not decide about this request{why}", answers[1])
         if not unit.check.ask(APPROVE, without_grant(request.role_code)).allowed:
             await unit.check.require_roles(unit.connection, [request.role_id])
         require_reason(given["reason"])

@@ -1,6 +1,6 @@
 """What becomes of requests with time: a job. No right depends on it but that of a later beginning."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import Final
@@ -9,8 +9,7 @@ from service.administration.access_requests.requests import AccessRequests
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.unit_of_work import RightsUnits
 from service.audit.chain.seals import seals_of
-from service.audit.journal import enter
-from service.audit.redaction import kept_changes
+from service.audit.journal import enter_changes
 from service.authn.revocations import Revocations
 from service.authz.publishing.changes import Change
 from service.authz.publishing.live import LivePolicy
@@ -18,14 +17,13 @@ from service.authz.publishing.shipped import configured
 from service.errors import Conflict, ValidationFailed
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import OPERATOR_ID, Caller
-from service.kernel.origin import OPERATOR, FieldChange
+from service.kernel.origin import OPERATOR
 from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.mail.notices import Notices
 from service.records import access_requests, role_rights
 from service.records.access_requests import ENDED
 from service.records.database.transactions import Connection, Database
-from service.records.logs.events import OperationEvent
 from service.settings import Settings
 
 _AT_ONCE: Final = 500  # authors in one transaction
@@ -77,29 +75,14 @@ async def _begin(settings: Settings, requests: AccessRequests, request_id: int) 
     except (Conflict, ValidationFailed) as refusal:
         request, changes = await requests.begin(write, request_id, failed=_why(refusal))
     if changes:
-        await enter(settings, _event(request_id, changes, begun))
+        url = f"access-requests {request_id}"
+        await enter_changes(settings, changes, module="access-request", action="begin", url=url, begun=begun)
     return request.state == "approved"
 
 
 def _why(refusal: Conflict | ValidationFailed) -> str:
     faults = [f"{fault['field']} {fault['message']}" for fault in refusal.extra.get("errors", ())]
     return "; ".join(faults) or str(refusal)
-
-
-def _event(request_id: int, changes: Sequence[FieldChange], begun: float) -> OperationEvent:
-    return OperationEvent(
-        module="access-request",
-        action="begin",
-        kind="UPDATE",
-        method="JOB",
-        url=f"access-requests {request_id}",
-        status=200,
-        elapsed_ms=round((perf_counter() - begun) * 1000, 3),
-        user_name=OPERATOR,
-        targets=tuple(dict.fromkeys(change.target for change in changes)),
-        changes=kept_changes(changes),
-        change_count=len(changes),
-    )
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from msgspec import Struct, json
 
 from service.authn.factors.passkeys import CHALLENGE_BYTES
+from service.authn.proving import NO_PROVIDER, ProviderOrigin
 from service.keyspace import SessionStore
 
 LIFE: Final = 300
@@ -22,9 +23,9 @@ for a forgotten password."""
 class Challenge(Struct, frozen=True):
     """What a challenge is about.
 
-    ``user_id`` is whose answer it waits for, 0 for anybody's. Of a login: the ``device`` of the session, and
-    a digest of the password hash that was proved, which no other password has. Of a new passkey: the handle
-    of its user. Of a step-up: the device.
+    ``user_id`` is whose answer it waits for, 0 for anybody's. Of a login: the ``device`` of the session, a
+    digest of the password hash at the first step, which no other password has, and the ``origin`` of who has
+    signed in with a provider. Of a new passkey: the handle of its user. Of a step-up: the device.
     """
 
     purpose: Purpose
@@ -33,6 +34,7 @@ class Challenge(Struct, frozen=True):
     device: str = ""
     proved: str = ""
     user_handle: bytes = b""
+    origin: ProviderOrigin = NO_PROVIDER
 
 
 _facts = json.Decoder(Challenge)

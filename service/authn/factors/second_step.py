@@ -8,6 +8,7 @@ from service.authn.factors import ACR, Answer, amr_of
 from service.authn.factors.challenges import LIFE, Challenge, Challenges, bytes_of, text_of
 from service.authn.factors.checking import FactorCheck
 from service.authn.factors.passkeys import RelyingParty, party_of
+from service.authn.proving import ProviderOrigin
 from service.errors import LoginFailed, SecondFactorRequired
 from service.kernel.assurance import Acr
 from service.records import accounts
@@ -16,14 +17,17 @@ from service.records.database.transactions import Database
 
 
 class FactorProof:
-    """A right answer, beside the password that was proved with the first step, or alone."""
+    """A right answer, beside the password or the sign-in that was the first step, or alone."""
 
     auth_time: float | None = None
 
     def __init__(self, known: Challenge, answer: Answer) -> None:
         self._known = known
         self.acr: Acr = ACR[answer.method]
-        self.amr: tuple[str, ...] = amr_of(answer.method, password=bool(known.proved))
+        self.origin = known.origin
+        first = known.origin.amr
+        amr = amr_of(answer.method, password=bool(known.proved) and not known.origin.sign_in)
+        self.amr: tuple[str, ...] = tuple(dict.fromkeys((*first, *amr)))
 
     @property
     def user_name(self) -> str:
@@ -55,16 +59,29 @@ class SecondStep:
         self._check = check
         self._party = party
 
-    async def required(self, known: Credentials, device: str) -> SecondFactorRequired:
-        """Return the refusal of a login whose password is right, with a challenge; raises ``Unavailable``."""
-        proved = digest_of(known)
-        challenge = Challenge("login", known.user_id, known.user_name, device, proved)
+    async def required(self, known: Credentials, device: str, origin: ProviderOrigin) -> SecondFactorRequired:
+        """Return the refusal of a login whose first step is right, with a challenge; raises ``Unavailable``.
+
+        ``origin`` is that of who has signed in with a provider.
+        """
+        challenge = Challenge(
+            "login", known.user_id, known.user_name, device, digest_of(known), origin=origin
+        )
         issued = await self._challenges.issue(challenge)
         members: dict[str, Any] = {"challenge": text_of(issued), "expiresIn": LIFE}
         members["methods"] = await self._check.methods(known.user_id)
         if (options := await self._check.options(issued, known.user_id)) is not None:
             members["publicKey"] = options
         return SecondFactorRequired(None, **members)
+
+    async def options(self, challenge: str) -> dict[str, Any]:
+        """Return how the challenge of a first step can be answered; it counts as an answer."""
+        known, issued = await self.begun(challenge), bytes_of(challenge)
+        assert issued is not None  # noqa: S101 - it is that of a challenge
+        return {
+            "methods": await self._check.methods(known.user_id),
+            "public_key": await self._check.options(issued, known.user_id),
+        }
 
     async def begun(self, challenge: str) -> Challenge:
         """Count an answer to the challenge of a first step, and return what that was."""

@@ -9,6 +9,7 @@ from service.authn.factors.checking import FactorCheck
 from service.authn.factors.passkeys import challenge_of
 from service.authn.login_log import LoginLog, reason_of
 from service.authn.passwords import Passwords
+from service.authn.proving import ClosedPasswords
 from service.authn.refresh import Refresh
 from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenPair
@@ -39,6 +40,7 @@ class StepUp:
         throttle: Throttle,
         refresh: Refresh,
         log: LoginLog,
+        closed: ClosedPasswords,
     ) -> None:
         self._database = database
         self._passwords = passwords
@@ -47,12 +49,14 @@ class StepUp:
         self._throttle = throttle
         self._refresh = refresh
         self._entries = log
+        self._closed = closed
 
     async def options(self, caller: Caller) -> dict[str, Any]:
         """Return ``methods``, ``expires_in``, and ``public_key``: options for a passkey, None without."""
         stored = await self._known(caller)
         if not stored.second_factor:
-            return {"methods": ["password"], "expires_in": LIFE, "public_key": None}
+            closed = await self._closed.includes(self._database, caller.user_id)
+            return {"methods": [] if closed else ["password"], "expires_in": LIFE, "public_key": None}
         methods = await self._check.methods(caller.user_id, _rests_on(caller))
         public_key = None
         if "passkey" in methods:
@@ -63,8 +67,8 @@ class StepUp:
     async def by_password(self, caller: Caller, password: str, address: str, user_agent: str) -> TokenPair:
         """Return the new tokens of a session by the password of a user without a second factor.
 
-        Raises ``SecondFactorRequired`` for one with a factor, ``LoginFailed``, ``RateLimited``, and what
-        ``Refresh.stepped_up`` raises.
+        That of somebody who has to sign in with a provider proves nothing. Raises ``SecondFactorRequired``
+        for one with a factor, ``LoginFailed``, ``RateLimited``, and what ``Refresh.stepped_up`` raises.
         """
 
         async def prove() -> None:
@@ -73,7 +77,8 @@ class StepUp:
                 methods = await self._check.methods(caller.user_id, _rests_on(caller))
                 raise SecondFactorRequired("Prove your second factor", methods=methods)
             attempt = await self._throttle.login(caller.user_name, address, user_agent)
-            if not await self._passwords.verify(stored.password_hash, password, favoured=attempt.favoured):
+            right = await self._passwords.verify(stored.password_hash, password, favoured=attempt.favoured)
+            if not right or await self._closed.includes(self._database, caller.user_id):
                 raise LoginFailed
             await attempt.succeeded()
 

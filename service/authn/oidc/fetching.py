@@ -41,9 +41,9 @@ class Fetcher:
         self._ca_file = ca_file
         self._client: Any = None
 
-    async def get(self, url: str) -> dict[str, object]:
+    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> dict[str, object]:
         """Return the JSON object at ``url``; ``Unavailable``, and ``ProviderRefused`` for another status."""
-        return await self._ask("GET", url)
+        return await self._ask("GET", url, headers=dict(headers or {}))
 
     async def post(
         self, url: str, form: Mapping[str, str], headers: Mapping[str, str] | None = None
@@ -58,6 +58,8 @@ class Fetcher:
 
     async def _ask(self, method: str, url: str, **options: Any) -> dict[str, object]:
         try:
+            if self._client is None:
+                self._client = self._made()  # takes part of a second, which is not the provider's
             async with asyncio.timeout(self._timeout):
                 status, content = await self._answer(method, url, options)
             document = strict_object(content) if status == _OK else {}
@@ -70,8 +72,6 @@ class Fetcher:
         return document
 
     async def _answer(self, method: str, url: str, options: Mapping[str, Any]) -> tuple[int, bytes]:
-        if self._client is None:
-            self._client = self._made()
         async with self._client.stream(method, url, **options) as response:
             if response.status_code != _OK:
                 return response.status_code, b""

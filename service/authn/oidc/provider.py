@@ -3,18 +3,15 @@
 import asyncio
 import base64
 import hmac
-import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Final, cast
+from typing import Final, cast
 from urllib.parse import quote, urlencode, urlsplit
 
-import msgspec
 import structlog
-from joserfc.jwk import ECKey, RSAKey
-from joserfc.jws import JWSRegistry
 
+from service.authn.oidc.exchanging import Tokens, exchange
 from service.authn.oidc.fetching import Fetcher, ProviderRefused
 from service.authn.oidc.signatures import (
     ALGORITHMS,
@@ -29,7 +26,6 @@ from service.errors import Unavailable
 from service.kernel.assurance import Acr
 from service.settings import Provider as Settings
 from service.settings.providers import is_secure_place
-from service.settings.secrecy import mounted_text
 
 METADATA_LIFE: Final = 3600.0
 KEYS_LIFE: Final = 300.0
@@ -45,21 +41,27 @@ _LATEST: Final = 2**53
 _MOST_GROUPS: Final = 5000
 _MOST_METHODS: Final = 10
 _EVENT: Final = "http://schemas.openid.net/event/backchannel-logout"
-_ASSERTION: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+_PLACES: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+_OPTIONAL_PLACES: Final = ("end_session_endpoint", "userinfo_endpoint")
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a provider says of itself; ``issues`` tells that it names itself in its answers (RFC 9207)."""
+    """What a provider says of itself; ``issues`` tells that it names itself in its answers (RFC 9207).
+
+    ``secret_by_form``: it takes the secret of a client in the form alone, and not by HTTP Basic.
+    """
 
     authorization: str
     token: str
     keys: str
     end_session: str | None
+    userinfo: str | None
     algorithms: frozenset[str]
     issues: bool
+    secret_by_form: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,7 @@ class Identity:
     nick_name: str | None
     email: str | None
     groups: tuple[str, ...] | None
+    id_token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +170,8 @@ class Provider:
         if iss != self.settings.issuer:
             raise Untrusted("the answer of another provider")
 
-    async def exchange(self, code: str, verifier: str) -> str:
-        """Return the ID token for an authorization code; ``Untrusted`` for a code that is refused."""
+    async def exchange(self, code: str, verifier: str) -> Tokens:
+        """Return the tokens for an authorization code; ``Untrusted`` for a code that is refused."""
         if not code:
             raise Untrusted("no code")
         form = {
@@ -177,29 +180,17 @@ class Provider:
             "redirect_uri": self.redirect_uri,
             "code_verifier": verifier,
         }
-        place = (await self.metadata()).token
-        headers = {}
-        if self.settings.client_key_file is not None:
-            form |= {
-                "client_id": self.settings.client_id,
-                "client_assertion_type": _ASSERTION,
-                "client_assertion": self._assertion(place),
-            }
-        else:
-            pair = f"{quote(self.settings.client_id, safe='')}:{quote(self._secret(), safe='')}"
-            headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
-        try:
-            answer = await self._fetcher.post(place, form, headers)
-        except ProviderRefused as refusal:
-            raise Untrusted(f"the code was refused with status {refusal.status}") from None
-        token = answer.get("id_token")
-        if not isinstance(token, str):
-            raise Untrusted("no ID token")
-        return token
+        known = await self.metadata()
+        return await exchange(
+            self.settings, self._fetcher, known.token, form, self._now(), by_form=known.secret_by_form
+        )
 
-    async def identity(self, token: str, nonce: str, max_age: int | None = None) -> Identity:
-        """Return who has signed in; ``max_age`` is what was asked for, in seconds."""
-        claims = await self._claims(token, ("jwt",))
+    async def identity(self, tokens: Tokens, nonce: str, max_age: int | None = None) -> Identity:
+        """Return who has signed in; ``max_age`` is what was asked for, in seconds.
+
+        What the ID token does not say of the name, the address and the groups is asked of the provider.
+        """
+        claims = await self._claims(tokens.id_token, ("jwt",))
         if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
             raise Untrusted("another nonce")
         now = self._now()
@@ -208,18 +199,44 @@ class Provider:
             raise Untrusted("a login that is yet to come")
         if max_age is not None and (auth_time is None or auth_time < now - max_age - LEEWAY):
             raise Untrusted("an older login than was asked for")
-        acr, email = claims.get("acr"), _text(claims.get(self.settings.address_claim))
+        acr, subject = claims.get("acr"), _subject(claims)
+        known = await self._with_userinfo(claims, subject, tokens.access_token)
+        email = _text(known.get(self.settings.address_claim))
         return Identity(
-            subject=_subject(claims),
+            subject=subject,
             acr=self.settings.acr.get(acr, "pwd") if isinstance(acr, str) else "pwd",
             amr=_methods(claims.get("amr")),
             auth_time=0.0 if auth_time is None else min(auth_time, now),
             sid=_text(claims.get("sid")),
-            user_name=_text(claims.get(self.settings.name_claim)),
-            nick_name=_text(claims.get(self.settings.nick_name_claim)),
-            email=email if claims.get("email_verified") is True else None,
-            groups=_groups(claims.get(self.settings.groups_claim)),
+            user_name=_text(known.get(self.settings.name_claim)),
+            nick_name=_text(known.get(self.settings.nick_name_claim)),
+            email=email if known.get("email_verified") is True else None,
+            groups=_groups(known.get(self.settings.groups_claim)),
+            id_token=tokens.id_token,
         )
+
+    async def _with_userinfo(
+        self, claims: Mapping[str, object], subject: str, access_token: str | None
+    ) -> Mapping[str, object]:
+        """Return the claims with those that only the userinfo endpoint tells (OpenID Connect Core §5.3).
+
+        ``Untrusted`` for an answer about another subject (§5.3.2), or a refusal. An answer that is signed is
+        not read.
+        """
+        settings, place = self.settings, (await self.metadata()).userinfo
+        wanted_claims = {settings.name_claim, settings.address_claim, settings.groups_claim}
+        missing = (wanted_claims | {settings.nick_name_claim}) - claims.keys()
+        if place is None or access_token is None or not missing & wanted_claims:
+            return claims
+        try:
+            answer = await self._fetcher.get(place, {"Authorization": f"Bearer {access_token}"})
+        except ProviderRefused as refusal:
+            raise Untrusted(f"what it knows was refused with status {refusal.status}") from None
+        if answer.get("sub") != subject:
+            raise Untrusted("what it knows of another subject")
+        if settings.address_claim in missing:
+            missing.add("email_verified")  # of the same answer as the address
+        return {**claims, **{name: answer.get(name) for name in missing}}
 
     async def logout_order(self, token: str) -> LogoutOrder:
         """Return what a logout token orders (OpenID Connect Back-Channel Logout 1.0 §2.6)."""
@@ -235,12 +252,16 @@ class Provider:
             raise Untrusted("nobody to log out")
         return LogoutOrder(subject, sid, jti)
 
-    async def end_session_url(self, back: str) -> str | None:
-        """Return where a browser logs out at the provider, and comes back from; None if there is none."""
+    async def end_session_url(self, back: str, id_token: str | None) -> str | None:
+        """Return where a browser logs out at the provider, and comes back from; None if there is none.
+
+        The ID token of the session tells whose it is (OpenID Connect RP-Initiated Logout 1.0 §2).
+        """
         place = (await self.metadata()).end_session
         if place is None:
             return None
-        query = urlencode({"client_id": self.settings.client_id, "post_logout_redirect_uri": back})
+        parameters = {"client_id": self.settings.client_id, "post_logout_redirect_uri": back}
+        query = urlencode(parameters | ({"id_token_hint": id_token} if id_token else {}))
         return f"{place}{'&' if '?' in place else '?'}{query}"
 
     async def _claims(self, token: str, types: tuple[str, ...]) -> dict[str, object]:
@@ -299,9 +320,9 @@ class Provider:
         if document.get("issuer") != self.settings.issuer:
             raise self._faulty("issuer")
         places: dict[str, str | None] = {}
-        for name in ("authorization_endpoint", "token_endpoint", "jwks_uri", "end_session_endpoint"):
+        for name in (*_PLACES, *_OPTIONAL_PLACES):
             place = document.get(name)
-            if place is None and name == "end_session_endpoint":
+            if place is None and name in _OPTIONAL_PLACES:
                 places[name] = None
                 continue
             if not isinstance(place, str) or not is_secure_place(place) or not self._as_secure(place):
@@ -312,13 +333,17 @@ class Provider:
         algorithms = ALGORITHMS & {each for each in listed if isinstance(each, str)}
         if not algorithms:
             raise self._faulty("id_token_signing_alg_values_supported")
+        methods = document.get("token_endpoint_auth_methods_supported")
+        methods = methods if isinstance(methods, list) else []
         return Metadata(
             cast("str", places["authorization_endpoint"]),
             cast("str", places["token_endpoint"]),
             cast("str", places["jwks_uri"]),
             places["end_session_endpoint"],
+            places["userinfo_endpoint"],
             algorithms,
             document.get("authorization_response_iss_parameter_supported") is True,
+            "client_secret_post" in methods and "client_secret_basic" not in methods,
         )
 
     def _as_secure(self, place: str) -> bool:
@@ -329,34 +354,6 @@ class Provider:
         _log.error("the metadata of a provider are not to be trusted", provider=self.name, member=member)
         self._failed = self._monotonic()
         return Unavailable("The provider does not answer as it should")
-
-    def _secret(self) -> str:
-        if self.settings.client_secret_file is None:
-            return self.settings.client_secret
-        return self._mounted(self.settings.client_secret_file)
-
-    def _mounted(self, path: Any) -> str:
-        text, complaint = mounted_text(path)
-        if complaint:
-            _log.error("a file of a provider can't be read", provider=self.name, complaint=complaint)
-            raise Unavailable("The provider is not configured completely")
-        return text
-
-    def _assertion(self, audience: str) -> str:
-        """Return what proves this client to the provider by its private key (RFC 7523 §2.2)."""
-        text = self._mounted(self.settings.client_key_file)
-        try:
-            key: Any = ECKey.import_key(text)
-            algorithm = "ES256"
-        except ValueError:
-            key, algorithm = RSAKey.import_key(text), "RS256"
-        now, client = int(self._now()), self.settings.client_id
-        claims = {"iss": client, "sub": client, "aud": audience, "iat": now, "exp": now + 60}
-        claims["jti"] = secrets.token_urlsafe(16)
-        parts = [{"alg": algorithm, "typ": "JWT"}, claims]
-        signed = ".".join(_encoded(msgspec.json.encode(part)) for part in parts)
-        signature = JWSRegistry.algorithms[algorithm].sign(signed.encode("ascii"), key)
-        return f"{signed}.{_encoded(signature)}"
 
 
 def s256(verifier: str) -> str:

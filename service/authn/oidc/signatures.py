@@ -65,13 +65,15 @@ def keys_of(document: Mapping[str, object]) -> tuple[PublicKey, ...]:
 
 
 def _public(jwk: object) -> PublicKey | None:
-    if not isinstance(jwk, dict) or jwk.get("kty") not in _IMPORTS or jwk.get("use", "sig") != "sig":
+    if not isinstance(jwk, dict) or jwk.get("use", "sig") != "sig":
         return None
     kid = jwk.get("kid")
     algorithm, curve = jwk.get("alg"), jwk.get("crv")
-    if "d" in jwk or not all(part is None or isinstance(part, str) for part in (kid, algorithm, curve)):
+    kind = jwk.get("kty")
+    if "d" in jwk or not isinstance(kind, str) or kind not in _IMPORTS:
         return None
-    kind = str(jwk["kty"])
+    if not all(part is None or isinstance(part, str) for part in (kid, algorithm, curve)):
+        return None
     wanted_members = {"kty", "n", "e", "crv", "x", "y"}
     try:
         key = _IMPORTS[kind]({name: value for name, value in jwk.items() if name in wanted_members})
@@ -101,7 +103,7 @@ def parsed(token: str, types: Iterable[str]) -> Signed:
         signature = _decoded(form[3])
     except ValueError:
         raise Untrusted("malformed") from None
-    if header.get("alg") not in ALGORITHMS:
+    if not isinstance(header.get("alg"), str) or header["alg"] not in ALGORITHMS:
         raise Untrusted("an algorithm that is not accepted")
     if "crit" in header or str(header.get("typ", "")).lower() not in ("", *types):
         raise Untrusted("another type of token")

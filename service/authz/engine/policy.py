@@ -204,6 +204,11 @@ class Policy:
         return self._resources.find(method, path)
 
     @property
+    def written(self) -> Lines:
+        """All lines as they are published and written, with the ends that some of them have."""
+        return self._written
+
+    @property
     def other_services(self) -> Mapping[str, Service]:
         """The other services, by name, with how their routers read requests."""
         return self._external.services
@@ -336,7 +341,7 @@ class Policy:
     def _ask(self, layer: str, object_: str, held: HeldCodes | Satisfied | None) -> Decision:
         if held is not None and isinstance(held, Satisfied) is not (layer == ASSURANCE):
             raise TypeError(f"{held} can't be asked about in the layer {layer}")
-        allowed, line = self._enforcer.enforce_ex(layer, object_, ANONYMOUS if held is None else held)
+        allowed, line = self._enforced(layer, object_, held)
         return Decision(
             allowed=allowed,
             layer=layer,
@@ -348,6 +353,11 @@ class Policy:
             codes=None if held is None else held.codes,
             passed=self.passed,
         )
+
+    def _enforced(
+        self, layer: str, object_: str, held: HeldCodes | Satisfied | None
+    ) -> tuple[bool, Rule | None]:
+        return self._enforcer.enforce_ex(layer, object_, ANONYMOUS if held is None else held)
 
 
 DECISION_ID = "portcullis.decision.id"

@@ -66,7 +66,8 @@ LayerName: TypeAlias = Literal[
     "review",
 ]
 LAYERS: Final[tuple[LayerName, ...]] = get_args(LayerName)
-"""All layers. New ones are added at the end: older nodes leave published lines of theirs out."""
+"""All layers. New ones are added at the end, those of the same release by name: older nodes leave published
+lines of theirs out, and put layers that they do not know in that order when they check the digest."""
 
 DENYING: Final = tuple(layer for layer in LAYERS if layer != PERMISSION)
 """The layers by which this service refuses what callers ask of it."""

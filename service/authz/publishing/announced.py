@@ -29,20 +29,18 @@ class AnnouncedRevision:
         """
         return await self._key.read(self._restore_epoch.name)
 
-    async def keep(self, newest: int, announced: Announcement) -> None:
-        """Mend what is ``announced`` if it does not say ``newest``, the newest revision that there is.
+    async def keep(self, known: int, announced: Announcement, newest: int) -> None:
+        """Mend what is ``announced`` if it does not say ``known``, the newest revision to decide by.
 
-        Lower or missing it is raised: the store was emptied, or the revision was published by a command or a
-        start. Higher, it is withdrawn when its change was rolled back. Raises ``Unavailable``.
+        ``newest`` is the newest number of the database, read after ``announced``. A lower announcement is
+        raised, since the revision was published by a command or a start. A higher one is withdrawn when its
+        change was rolled back, and a missing one is written anew. Raises ``Unavailable``.
         """
-        seen = announced.value
-        number = announced.revision
-        if number is None and seen is not None:
-            await self._key.replace(seen, newest)
-        elif number is None or number < newest:
-            await self._key.restore(newest)
-        elif number > newest and seen is not None:
-            await self._withdraw(seen, number)
+        numbers = announced.numbers
+        if None in numbers or (announced.revision or 0) > known:
+            await self._settle(announced, known, newest)
+        elif numbers != {known}:
+            await self._key.replace(announced, known)
 
     async def anchor(self, checkpoint: RevisionCheckpoint) -> bool:
         """Record the revision that is in force; return whether it was not recorded before.
@@ -51,15 +49,15 @@ class AnnouncedRevision:
         """
         return await self._key.anchor(self._restore_epoch.name or FIRST, checkpoint)
 
-    async def _withdraw(self, seen: bytes, number: int) -> None:
+    async def _settle(self, seen: Announcement, known: int, newest: int) -> None:
         async with self._database.transaction() as connection:
-            # Who announces holds this lock until the commit or the end of it: with the lock in hand, what the
-            # announcement of ``seen`` was about is either published or never will be.
+            # Who announces holds this lock until the commit or the end of it: with the lock in hand, what was
+            # announced, or lost by the store after it was announced, is either published or never will be.
             if not await policy_revisions.try_lock(connection):
                 return
             latest = await policy_revisions.latest(connection)
-            if latest is not None and latest.revision < number:
-                await self._key.replace(seen, latest.revision)
+            if latest is not None and latest.revision == newest:
+                await self._key.replace(seen, known)
 
 
 async def leave_to_workers(_revision: int) -> None:

@@ -77,14 +77,15 @@ async def publish_if_changed(
         await policy_history.forget_from(connection, newest + 1)
         await policy_row_history.forget_from(connection, newest + 1)
         origin = ORIGIN.get()
+        line_count, lines_digest = await asyncio.to_thread(lambda: (len(shared), lines_digest_of(shared)))
         new = NewRevision(
             digest=digest,
-            line_count=len(shared),
+            line_count=line_count,
             cause=cause,
             user_name=user_name,
             request_id=None if origin is None else origin.request_id,
             tampered=tampered + base.passed_over,
-            lines_digest=await asyncio.to_thread(lines_digest_of, shared),
+            lines_digest=lines_digest,
             prior_revision=None if prior is None else prior.revision,
             prior_hash=None if prior is None else hash_of(prior),
             sealed_from=await _sealed_from(connection, seals, revision),

@@ -40,7 +40,7 @@ Announced = Callable[[], AsyncGenerator[str, None]]
 Mend = Callable[[str, int], Awaitable[None]]
 """Publishes what is stored anew; see ``PolicyChanges.mend``."""
 
-_NOTHING: Final = Announcement(None, None)
+_NOTHING: Final = Announcement({}, None)
 _LOST: Final = "the database has lost policy revisions that were in force"
 _UNUSABLE: Final = "no worker can use the newest policy revision"
 
@@ -129,8 +129,8 @@ class PolicyWatch:
         except Unavailable as refusal:
             self._say(refusal.detail)
         else:
-            if newest:
-                await self._keep_announced(newest, announced)
+            if latest is not None and newest:
+                await self._keep_announced(newest, announced, latest.revision)
 
     async def _newest_of_database(self, announced: Announcement) -> Newest | None:
         async with self._database.transaction(even_if_emptied=True) as connection:
@@ -315,7 +315,7 @@ class PolicyWatch:
             self._seen = None
             self._say(refusal.detail)
             return True
-        await self._keep_announced(seen.revision, announced)
+        await self._keep_announced(seen.revision, announced, seen.revision)
         return True
 
     async def _read_announced(self) -> Announcement:
@@ -324,9 +324,11 @@ class PolicyWatch:
             return await self._keep.read()
         return _NOTHING
 
-    async def _keep_announced(self, newest: int, announced: Announcement) -> None:
+    async def _keep_announced(self, known: int, announced: Announcement, newest: int) -> None:
+        if announced is _NOTHING:  # it could not be read
+            return
         with suppress(Unavailable):  # as above
-            await self._keep.keep(newest, announced)
+            await self._keep.keep(known, announced, newest)
             seen = self._seen
             if seen is None or seen.checkpoint == announced.checkpoint:
                 return

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache
 
-from service.audit.decision_event import DecisionEvent
+from service.audit.decision_event import DecisionEvent, Event
 from service.authz.engine.policy import Decision, Policy, decided_by
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, NO_SESSION, RESOURCE, UNREGISTERED
 from service.kernel.assurance import WORDS, Satisfied
@@ -12,7 +12,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.origin import EditRequest
 
 
-def as_of(policy: Policy, event: DecisionEvent) -> Policy:
+def as_of(policy: Policy, event: Event) -> Policy:
     """Return ``policy`` as it decided at the time of an event; by the id of its decision, if it made that."""
     if not policy.ends:
         return policy
@@ -38,6 +38,8 @@ def asked_again(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
     satisfied = None if event.satisfied is None else _satisfied(event.satisfied)
     yield from _of_request(policy, request, held, satisfied)
     both: list[HeldCodes | None] = [held] if event.stored_codes is None else [held, _held(event.stored_codes)]
+    if event.codes is None and event.stored_codes is not None:
+        both = both[1:]  # who signs in has sent nothing, and somebody who may grant nothing makes the account
     for edit in event.edits:
         for codes in both:
             yield from _of_request(policy, edit, codes, satisfied)

@@ -133,8 +133,8 @@ async def refusal_of(connection: Connection | None, decision_id: str, event: Eve
     if connection is None or entry is None:
         raise NotFound(
             "No refusal with this id is in the operation log, nor in the decision log of this node. Other "
-            "decisions can't be found by their id alone: ask who and what, and the answer says whether that "
-            "was the question"
+            "decisions can't be found by their id alone. Name who asked for what: POST /api/policy/explain, "
+            "or portcullis policy explain USER METHOD PATH, for another service with its name (--service)"
         )
     return await _logged_operation(connection, decision_id, entry)
 

@@ -9,7 +9,7 @@ import * as health from "./health.js";
 import * as notices from "./notices.js";
 import * as queue from "./queue.js";
 import { match, page, reconsider, start, stop, useViews } from "./router.js";
-import * as session from "./session.js";
+import { session } from "./session.js";
 
 /** @type {HTMLElement} */ let list;
 /** @type {HTMLElement} */ let account;
@@ -123,7 +123,7 @@ function wait(beside, count) {
 /** Count the items of reviews that wait; what counts them is loaded for those who decide in reviews alone. */
 async function countReviewed() {
   const { DECIDES, hooks, read } = await import("./reviews.js");
-  if (!session.may(DECIDES)) return wait(reviewed, 0);
+  if (!session.mayCall(DECIDES)) return wait(reviewed, 0);
   hooks.counted = (count) => wait(reviewed, count);
   await read();
 }
@@ -154,10 +154,10 @@ async function refreshed() {
   const { me, operations } = session;
   if (!me) return;
   if (before && before.id !== me.id) await session.restart(); // another tab has signed in as somebody else
-  if (session.may("GET /api/system/findings")) health.read().catch(() => {}); // the views of them say what is wrong
+  if (session.mayCall("GET /api/system/findings")) health.read().catch(() => {}); // the views of them say what is wrong
   notices.read().catch(() => {}); // the view of them says what is wrong
-  if (session.may("GET /api/access-request/list")) queue.read().catch(() => {}); // as do those of requests
-  if (session.may("GET /api/review/list")) countReviewed().catch(() => {}); // and of reviews
+  if (session.mayCall("GET /api/access-request/list")) queue.read().catch(() => {}); // as do those of requests
+  if (session.mayCall("GET /api/review/list")) countReviewed().catch(() => {}); // and of reviews
   const rights = JSON.stringify([me.roles, me.permissions, [...operations]]);
   const changed = held !== "" && rights !== held;
   held = rights;
@@ -218,7 +218,7 @@ function returned() {
 /** Return the groups of the navigation, with the entries whose views the caller may see. */
 function groups() {
   return NAVIGATION.flatMap(([title, entries]) => {
-    const offered = entries.filter(([path]) => session.may(match(path)?.view.operation));
+    const offered = entries.filter(([path]) => session.mayCall(match(path)?.view.operation));
     if (offered.length === 0) return [];
     return h(
       "li",

@@ -1,6 +1,6 @@
 // @ts-check
 /** The checks of the installation, read once for all that show them at the same time. */
-import * as session from "./session.js";
+import { session } from "./session.js";
 
 /** @typedef {import("../types/api").SystemFindings} Findings */
 

@@ -1,6 +1,6 @@
 // @ts-check
 /** How many notices about the own account the caller has not read. */
-import * as session from "./session.js";
+import { session } from "./session.js";
 
 /** Is told the number, whenever it is read. */
 export const hooks = { counted: /** @type {(count: number) => void} */ (() => {}) };

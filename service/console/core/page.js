@@ -2,7 +2,7 @@
 /** The page that a view gets: what it was asked for, and what it may do. */
 import { ACTION } from "../strings/common.js";
 import { h, link } from "./dom.js";
-import * as session from "./session.js";
+import { session } from "./session.js";
 
 /**
  * One is offered when the caller may call its operation.
@@ -58,7 +58,7 @@ export class Page {
 
   /** @param {string} operation Such as `POST /api/user`. */
   may(operation) {
-    return session.may(operation);
+    return session.mayCall(operation);
   }
 
   /**

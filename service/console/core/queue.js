@@ -1,7 +1,7 @@
 // @ts-check
 /** Which requests for roles wait for the caller's decision, and how many. */
 import { covers } from "../parts/codes.js";
-import * as session from "./session.js";
+import { session } from "./session.js";
 
 /** @typedef {import("../types/api").AccessRequest} AccessRequest */
 

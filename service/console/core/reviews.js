@@ -1,7 +1,7 @@
 // @ts-check
 /** Which items of reviews wait for the caller's decision, and how many. */
 import { covers } from "../parts/codes.js";
-import * as session from "./session.js";
+import { session } from "./session.js";
 
 /** @typedef {import("../types/api").Review} Review */
 /** @typedef {import("../types/api").ReviewItem} ReviewItem */
@@ -20,7 +20,7 @@ export const hooks = { counted: /** @type {(count: number) => void} */ (() => {}
  */
 export function reviews({ state, reviewerIds, reviewerCode }) {
   const { me } = session;
-  if (!me || state !== "open" || !session.may(DECIDES)) return false;
+  if (!me || state !== "open" || !session.mayCall(DECIDES)) return false;
   if (reviewerIds !== null && !reviewerIds.includes(me.id)) return false;
   return reviewerCode === null || me.permissions.some((held) => covers(held, reviewerCode));
 }

@@ -5,11 +5,11 @@
  */
 import { FRAME, PRODUCT } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
-import { Problem } from "./api.js";
+import { Problem } from "../client/portcullis.js";
 import { button, h, link, unsaved } from "./dom.js";
 import { focusIn, focusOn, forgetFocus } from "./focus.js";
 import { Page } from "./page.js";
-import * as session from "./session.js";
+import { session } from "./session.js";
 
 /** @typedef {import("./page.js").View} View */
 /** @typedef {{view: View, params: Record<string, string>}} Match */
@@ -265,13 +265,13 @@ async function comeBack(made, { focus, top }) {
  * @param {string | undefined} operation
  */
 async function may(operation) {
-  if (!session.may(operation)) await identified();
-  return session.may(operation);
+  if (!session.mayCall(operation)) await identified();
+  return session.mayCall(operation);
 }
 
 /** Show the view that is kept from the caller, if they may see it now. */
 export async function reconsider() {
-  if (shown?.refused && session.may(match(shown.path)?.view.operation)) await shown.reload();
+  if (shown?.refused && session.mayCall(match(shown.path)?.view.operation)) await shown.reload();
 }
 
 /**

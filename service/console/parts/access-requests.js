@@ -2,7 +2,7 @@
 /** Requests for roles: their state, for how long, and what is done about them. */
 import { badge, badges, button, definition, h, link } from "../core/dom.js";
 import * as queue from "../core/queue.js";
-import * as session from "../core/session.js";
+import { session } from "../core/session.js";
 import { REQUESTS as T } from "../strings/access-requests.js";
 import { ask, tell } from "./dialog.js";
 import { agreed, attempt } from "./preview.js";

@@ -3,6 +3,7 @@
 import { badge, button, empty, h } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
 import { ASSIGNMENTS as T } from "../strings/assignments.js";
+import { ORIGINS } from "../strings/providers.js";
 import { ask, dialog, tell } from "./dialog.js";
 import { merging } from "./form.js";
 import { agreed, attempt, previewed, undoing } from "./preview.js";
@@ -56,13 +57,23 @@ export function assignments(page, user) {
               changes &&
                 button(T.change, () => change(page, user, item), {
                   "aria-label": T.changeOne(item.roleCode),
+                  ...given(item),
                 }),
-              ends && button(T.end, () => end(page, user, item), { "aria-label": T.endOne(item.roleCode) }),
+              ends &&
+                button(T.end, () => end(page, user, item), {
+                  "aria-label": T.endOne(item.roleCode),
+                  ...given(item),
+                }),
             )
         : undefined,
     load: async (query) => (await page.call("GET", ALL, { path: { id: user.id }, query })).data,
     empty: empty(T.none),
   });
+}
+
+/** Return what a button has for a role that a directory has given, and takes away. @param {Shown} assignment */
+function given({ directory }) {
+  return directory === null ? {} : { disabled: true, title: ORIGINS.given(directory) };
 }
 
 /** Return from when on a role is assigned. @param {Shown} assignment */
@@ -88,9 +99,10 @@ export function ending({ from, until, how, endTime, endedBy }) {
  * @param {Shown} assignment
  * @param {boolean} [known] Whether it is known already when that was.
  */
-export function decided({ source, createTime, createdBy }, known = false) {
+export function decided({ source, directory, createTime, createdBy }, known = false) {
   return [
     source !== "direct" && `${T.sources[source]} `,
+    directory && [h("strong", null, directory), " "],
     createdBy && T.by(createdBy),
     " ",
     !known && time(createTime),

@@ -1,6 +1,6 @@
 // @ts-check
 /** Forms: fields with labels, help and faults; what the service refuses is shown at the field it names. */
-import { Problem, newKey } from "../core/api.js";
+import { Problem, newKey } from "../client/portcullis.js";
 import { button, h, unsaved } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
 import { FORM } from "../strings/form.js";

@@ -1,6 +1,6 @@
 // @ts-check
 /** Follows a log as it grows: the list is read again whenever something was written. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { button } from "../core/dom.js";
 import { LIVE } from "../strings/common.js";
 import { tell } from "./dialog.js";

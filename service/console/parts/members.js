@@ -73,7 +73,7 @@ export function members(page, role) {
           page.call("PATCH", ONE, { path, body: { roleIds }, ifMatch: `"${user.version}"`, dryRun }),
       });
       if (!done) return;
-      /** @type {[string, string, import("../core/api.js").Options][]} */ const back = on
+      /** @type {[string, string, import("../client/types.js").Options][]} */ const back = on
         ? [["PATCH", ONE, { path, body: { roleIds: before }, ifMatch: done.etag }]]
         : windows.map((body) => ["POST", ALL, { path, body }]);
       tell(

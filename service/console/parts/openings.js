@@ -1,6 +1,6 @@
 // @ts-check
 /** Public access to another service, which needs no Button: listed, given and taken back. */
-import { Problem, newKey } from "../core/api.js";
+import { Problem, newKey } from "../client/portcullis.js";
 import { badge, button, empty, link } from "../core/dom.js";
 import { RESOURCES } from "../strings/resources.js";
 import { SERVICES as T } from "../strings/services.js";

@@ -2,7 +2,7 @@
 /** Goes anywhere by name: to a page, a user, a role, a resource, or the explanation of a decision. */
 import { h } from "../core/dom.js";
 import { match } from "../core/router.js";
-import * as session from "../core/session.js";
+import { session } from "../core/session.js";
 import { NAVIGATION, OWN } from "../navigation.js";
 import { PALETTE as T } from "../strings/find.js";
 import { FRAME } from "../strings/frame.js";
@@ -41,7 +41,7 @@ export function palette() {
 async function destinations(text, signal) {
   const shown = pages(text.toLowerCase());
   if (!text) return shown;
-  if (DECISION.test(text) && session.may("POST /api/policy/explain"))
+  if (DECISION.test(text) && session.mayCall("POST /api/policy/explain"))
     return [{ text, group: T.decision, value: `/policy/explain?decisionId=${text}` }];
   // A kind that can't be asked for at the moment takes nothing from the others.
   const kinds = await Promise.allSettled([users, roles, resources].map((find) => find(text, signal)));
@@ -59,12 +59,12 @@ function pages(text) {
 /** @param {string} path */
 function offered(path) {
   const view = match(path)?.view;
-  return view !== undefined && session.may(view.operation);
+  return view !== undefined && session.mayCall(view.operation);
 }
 
 /** @param {string} keyword @param {AbortSignal} signal @returns {Promise<Suggestion[]>} */
 async function users(keyword, signal) {
-  if (!session.may("GET /api/user/list") || !session.may("GET /api/user/{id}")) return [];
+  if (!session.mayCall("GET /api/user/list") || !session.mayCall("GET /api/user/{id}")) return [];
   const query = { keyword, size: MOST, sort: "userName" };
   const { data } = await session.call("GET", "/api/user/list", { query, signal });
   return data.items.map(({ id, userName, nickName }) => ({
@@ -77,7 +77,7 @@ async function users(keyword, signal) {
 
 /** @param {string} keyword @param {AbortSignal} signal @returns {Promise<Suggestion[]>} */
 async function roles(keyword, signal) {
-  if (!session.may("GET /api/role/list") || !session.may("GET /api/role/{id}")) return [];
+  if (!session.mayCall("GET /api/role/list") || !session.mayCall("GET /api/role/{id}")) return [];
   const query = { keyword, size: MOST, sort: "roleName" };
   const { data } = await session.call("GET", "/api/role/list", { query, signal });
   return data.items.map(({ id, roleCode, roleName }) => ({
@@ -90,7 +90,7 @@ async function roles(keyword, signal) {
 
 /** @param {string} keyword @param {AbortSignal} signal @returns {Promise<Suggestion[]>} */
 async function resources(keyword, signal) {
-  if (!session.may("GET /api/resource/list") || !session.may("GET /api/resource/{id}")) return [];
+  if (!session.mayCall("GET /api/resource/list") || !session.mayCall("GET /api/resource/{id}")) return [];
   const query = { keyword, size: MOST, sort: "path" };
   const { data } = await session.call("GET", "/api/resource/list", { query, signal });
   return data.items.map(({ id, method, path, resourceName }) => ({

@@ -3,7 +3,7 @@
  * Passkeys (WebAuthn Level 3) of the browser. The API has their options and answers in JSON; browsers that do not
  * translate them get this done here.
  */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 
 /** What the errors of a browser mean: codes of `TROUBLE`. @type {Record<string, string>} */
 const MEANING = { NotAllowedError: "passkey_not_used", InvalidStateError: "passkey_known" };

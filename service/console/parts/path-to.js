@@ -1,6 +1,6 @@
 // @ts-check
 /** How somebody comes to a request, or why they do not: the reader chooses the request, and sees the path. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { button, card, h, link } from "../core/dom.js";
 import { accessPath } from "../pictures/access.js";
 import { FORM } from "../strings/form.js";

@@ -1,6 +1,6 @@
 // @ts-check
 /** What a role gives: a tree of Menus and Buttons to choose from, and a preview before it is saved. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { badge, button, empty, h, unsaved } from "../core/dom.js";
 import { FORM } from "../strings/form.js";
 import { PERMISSIONS as T } from "../strings/roles.js";

@@ -1,6 +1,6 @@
 // @ts-check
 /** What the views of the policy share: lines, requests and codes. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { badges, h, link, pieces } from "../core/dom.js";
 import { FRAME } from "../strings/frame.js";
 import { POLICY as T } from "../strings/policy.js";

@@ -1,6 +1,6 @@
 // @ts-check
 /** What a write would do, told by its dry run before it is saved; and how it is taken back. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { h } from "../core/dom.js";
 import { PREVIEW, TROUBLE } from "../strings/common.js";
 import { demandsText } from "../strings/step-up.js";
@@ -13,7 +13,7 @@ const MOST = 200;
 
 /** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").AccessChange} AccessChange */
-/** @typedef {Pick<import("../core/api.js").Options, "ifMatch" | "dryRun" | "signal">} Conditions */
+/** @typedef {Pick<import("../client/types.js").Options, "ifMatch" | "dryRun" | "signal">} Conditions */
 
 /**
  * Ask the API what a write would do, show it, and make the write if the reader agrees. What the dry run refuses is
@@ -228,7 +228,7 @@ export async function attempt(title, work) {
  * Return what takes a change back, for `tell`: it sends requests one after the other, whichever view is shown by then,
  * and shows the view of the change anew if it still is.
  * @param {Page} page The view of the change.
- * @param {...[method: string, template: string, options: import("../core/api.js").Options]} requests
+ * @param {...[method: string, template: string, options: import("../client/types.js").Options]} requests
  */
 export function undoing(page, ...requests) {
   return async () => {

@@ -3,7 +3,7 @@
  * Registers several resources: each is checked by a dry run, shown with its outcome, and saved when the reader agrees.
  */
 import { badge, button, h, link } from "../core/dom.js";
-import { Problem, newKey } from "../core/api.js";
+import { Problem, newKey } from "../client/portcullis.js";
 import { RESOURCES as T } from "../strings/resources.js";
 import { requestLine } from "./request-line.js";
 import { trouble } from "./trouble.js";

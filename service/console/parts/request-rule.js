@@ -1,6 +1,6 @@
 // @ts-check
 /** The rule by which a role is asked for: who may ask, who approves, and within which limits. Read, set and ended. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { button, card, definition, empty, h } from "../core/dom.js";
 import { RULE as T } from "../strings/access-requests.js";
 import { ACTION } from "../strings/common.js";
@@ -11,6 +11,7 @@ import { merging } from "./form.js";
 import { lasting } from "./lasting.js";
 import { SPELLED } from "./policy.js";
 import { agreed, attempt, previewed } from "./preview.js";
+import { rowEditor } from "./row-editor.js";
 import { codes } from "./suggestions.js";
 import { edited } from "./time.js";
 
@@ -211,63 +212,21 @@ function fields(page, rule) {
  */
 function stages(page, given) {
   const suggest = codes(page);
-  const rows = h("div", { class: "stages" });
-  const add = button(
-    T.addStage,
-    () => {
-      rows.append(line({ code: "", approvals: 1 }));
-      renumber();
-      rows.lastElementChild?.querySelector("input")?.focus();
+  return rowEditor({
+    given,
+    fresh: { code: "", approvals: 1 },
+    kind: "stage",
+    add: T.addStage,
+    remove: T.removeStage,
+    labels: [T.stage, T.approvals],
+    least: 1,
+    most: MOST_STAGES,
+    make: ({ code, approvals }) => {
+      const text = h("input", { type: "text", name: "code", value: code, autocomplete: "off", ...SPELLED });
+      const value = String(approvals);
+      const number = h("input", { type: "number", name: "approvals", min: "1", step: "1", value });
+      return [suggest ? suggest(text) : text, number];
     },
-    { icon: "plus", kind: "quiet" },
-  );
-  const line = (/** @type {Stage} */ { code, approvals }) => {
-    const text = h("input", { type: "text", name: "code", value: code, autocomplete: "off", ...SPELLED });
-    const number = h("input", {
-      type: "number",
-      name: "approvals",
-      min: "1",
-      step: "1",
-      value: String(approvals),
-    });
-    const gone = button(
-      "",
-      () => {
-        const next = row.nextElementSibling ?? row.previousElementSibling;
-        row.remove();
-        renumber();
-        (next?.querySelector("input") ?? add).focus();
-      },
-      { icon: "trash", label: true, kind: "quiet" },
-    );
-    const row = h("div", { class: "stage" }, suggest ? suggest(text) : text, number, gone);
-    return row;
-  };
-  /** Name what each control is for, by the place of its stage. */
-  const renumber = () => {
-    [...rows.children].forEach((row, index) => {
-      const [code, number] = row.querySelectorAll("input");
-      const gone = row.querySelector("button.square");
-      code.setAttribute("aria-label", T.stage(index + 1));
-      number.setAttribute("aria-label", T.approvals(index + 1));
-      gone?.setAttribute("aria-label", T.removeStage(index + 1));
-      gone?.setAttribute("title", T.removeStage(index + 1));
-      if (gone instanceof HTMLElement) gone.hidden = rows.children.length === 1;
-    });
-    add.hidden = rows.children.length >= MOST_STAGES;
-  };
-  const set = (/** @type {readonly Stage[]} */ values) => {
-    rows.replaceChildren(...values.map(line));
-    renumber();
-  };
-  set(given);
-  return {
-    element: h("div", { role: "group", tabindex: "-1", class: "stages" }, rows, add),
-    get: () =>
-      [...rows.children].map((row) => {
-        const [code, number] = row.querySelectorAll("input");
-        return { code: code.value.trim(), approvals: Number(number.value) };
-      }),
-    set,
-  };
+    read: ([code, number]) => ({ code: code.value.trim(), approvals: Number(number.value) }),
+  });
 }

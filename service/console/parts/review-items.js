@@ -1,6 +1,6 @@
 // @ts-check
 /** Items of reviews: what each is about, and the decisions about them. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { badge, badges, button, definition, h, link } from "../core/dom.js";
 import * as queue from "../core/reviews.js";
 import { ASSIGNMENTS } from "../strings/assignments.js";

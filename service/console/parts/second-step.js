@@ -1,8 +1,8 @@
 // @ts-check
 /** The second step of a login: a code of an app, a recovery code, or a passkey. */
-import { send } from "../core/api.js";
+import { send } from "../client/portcullis.js";
 import { button, h, pieces } from "../core/dom.js";
-import * as session from "../core/session.js";
+import { session, usable } from "../core/session.js";
 import { TROUBLE } from "../strings/common.js";
 import { SECOND_STEP as T } from "../strings/second-step.js";
 import { form } from "./form.js";
@@ -16,16 +16,16 @@ import { attempting, notProved } from "./trouble.js";
  * @param {(answer: Record<string, any>) => Promise<void>} [prove] Sends the answer; by default to open the session.
  */
 export function secondStep({ challenge, methods, publicKey }, done, back, prove) {
-  const usable = session.usable(methods);
+  const offered = usable(methods);
   const element = h("div", { class: "proofs" });
   const proved = async (/** @type {Record<string, any>} */ answer) => {
     if (prove) await prove(answer);
-    else await session.signIn("/api/auth/login/second-factor", { challenge, ...answer });
+    else await session.answer(challenge, /** @type {any} */ (answer));
     done();
   };
   /** @param {string} method */
   const show = (method) => {
-    const others = usable.filter((other) => other !== method);
+    const others = offered.filter((other) => other !== method);
     const all = pieces([
       h("h2", null, T.title),
       h("p", { class: "help" }, T.about[method] ?? TROUBLE.passkeyElsewhere),
@@ -36,8 +36,25 @@ export function secondStep({ challenge, methods, publicKey }, done, back, prove)
     element.replaceChildren(...all);
     /** @type {HTMLElement | null} */ (element.querySelector("input, button"))?.focus();
   };
-  show(usable[0] ?? "");
+  show(offered[0] ?? "");
   return element;
+}
+
+/**
+ * Ask for a second factor in place of what has asked for the first, which comes back when the reader begins anew.
+ * @param {HTMLElement} element
+ * @param {import("./form.js").Form} asked The form in it.
+ * @param {Parameters<typeof secondStep>[0]} required
+ * @param {() => void} done
+ */
+export function inPlaceOf(element, asked, required, done) {
+  const second = secondStep(required, done, () => {
+    asked.fill({ password: "" });
+    second.replaceWith(element);
+    asked.querySelector("input")?.focus();
+  });
+  element.replaceWith(second);
+  /** @type {HTMLElement | null} */ (second.querySelector("input, button"))?.focus();
 }
 
 /** @param {string} method @param {(answer: Record<string, any>) => Promise<void>} prove */

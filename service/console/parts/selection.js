@@ -1,6 +1,6 @@
 // @ts-check
 /** What is done with many records at once: each act is previewed for all of them together. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { button, h } from "../core/dom.js";
 import { SELECTION as T, TABLE } from "../strings/table.js";
 import { tell } from "./dialog.js";

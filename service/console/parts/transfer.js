@@ -1,7 +1,7 @@
 // @ts-check
 /** Tables of records: export as a file, import with a dry run whose faults are shown by row. */
 import { badge, badges, button, definition, h, icon } from "../core/dom.js";
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { TABLE } from "../strings/table.js";
 import { TRANSFER as T } from "../strings/transfer.js";
 import { csv } from "./csv.js";

@@ -1,8 +1,8 @@
 // @ts-check
 /** What a refusal of the API means to the reader. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { button, h, icon, link, linkButton } from "../core/dom.js";
-import { may, usable } from "../core/session.js";
+import { session, usable } from "../core/session.js";
 import { ACTION, TROUBLE } from "../strings/common.js";
 import { STEP_UP } from "../strings/step-up.js";
 
@@ -44,7 +44,7 @@ export function trouble(problem, retry, subject) {
         ),
       ),
     conflicts(document),
-    may("POST /api/access-request") && requestable(document),
+    session.mayCall("POST /api/access-request") && requestable(document),
     problem.retryAfter !== undefined && again && h("p", null, TROUBLE.wait(problem.retryAfter)),
     repeat && again && h("p", null, button(ACTION.retry, repeat, { icon: "refresh" })),
     requested(problem),
@@ -92,7 +92,7 @@ export function meaning({ status, code, document }) {
   const own = code === "conflict" && layer === "account" ? "self" : null;
   const key = [own, rule, code, status].find((name) => Array.isArray(texts[name])) ?? "other";
   const [title, text] = texts[key];
-  const ordinary = code === "permission_denied" && ["resource", "endpoint"].includes(layer);
+  const ordinary = code === "permission_denied" && ["resource", "endpoint"].includes(String(layer));
   return { title, text, complete: ordinary || TROUBLE.complete.has(String(key)) };
 }
 
@@ -114,7 +114,7 @@ export function requested(problem) {
     explained(problem),
     decision && [
       ` · ${TROUBLE.decision} `,
-      may("POST /api/policy/explain") && may("GET /api/operation-log/{id}")
+      session.mayCall("POST /api/policy/explain") && session.mayCall("GET /api/operation-log/{id}")
         ? link(`/policy/explain?${new URLSearchParams({ decisionId })}`, decision)
         : decision,
     ],

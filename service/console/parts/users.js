@@ -9,9 +9,9 @@ const MOST_OPTIONS = 200;
 /** @typedef {import("../types/api").User} User */
 
 /** Return what is unusual about a user, in badges; null if nothing is. @param {User} user */
-export function stateOf({ status, ban, kind, invited }) {
+export function stateOf({ status, ban, kind, invited, directory }) {
   const unusual = [
-    invited && badge(T.invited, "info"),
+    invited && directory === null && badge(T.invited, "info"),
     status !== "enabled" && badge(T.statuses[status], "warn"),
     ban && badge(T.bannedBadge, "bad"),
     kind === "service" && badge(T.kinds.service, "info"),

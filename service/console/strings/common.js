@@ -62,6 +62,7 @@ export const TROUBLE = {
     "The object store sends it. Somebody who may share files can make a link to it.",
   ],
   login_failed: ["The user name or the password is wrong", ""],
+  sign_in_failed: ["The sign-in with the provider did not work", "Try again, or use a password."],
   passkey_not_used: [
     "No passkey was used",
     "The browser was stopped, has waited too long, or has none for this.",
@@ -96,6 +97,7 @@ export const TROUBLE = {
     kept_out: ["The user is disabled or banned", ""],
     kind_of_account: ["This kind of account does not have it", ""],
     last_administrator: ["This is the last administrator", "Somebody who is enabled has to keep all rights."],
+    last_way_in: ["This is your only way to sign in", "Make a passkey first."],
     limit: ["There are as many as there may be", ""],
     missing_setting: ["A setting of the service is missing", ""],
     older_nodes: [
@@ -115,7 +117,7 @@ export const TROUBLE = {
     ...["login_failed", "account_banned", "account_disabled", "csrf_failed", "precondition_failed"],
     ...["rate_limited", "quota_exceeded", "revision_unknown", "request_under_way", "changed_meanwhile"],
     ...["link_invalid", "mail_not_configured"],
-    ...["invariant", "last_administrator", "way_back", "self"],
+    ...["invariant", "last_administrator", "last_way_in", "way_back", "self", "sign_in_failed"],
     ...["insufficient_user_authentication", "passkey"],
   ]),
   enrolFirst: "Add a second factor to your account first",

@@ -36,6 +36,7 @@ export const NOTICES = {
     reset_asked: () => "A link for a new password was asked for",
     factor_added: ({ name }) => `The second factor ${name} was added`,
     identity_linked: ({ name }) => `An account of the provider ${name} was linked with yours`,
+    identity_unlinked: ({ name }) => `An account of the provider ${name} was unlinked from yours`,
     factor_removed: ({ name }) => `The second factor ${name} was removed`,
     factors_reset: () => "All your second factors were removed",
     recovery_codes_made: () => "New recovery codes were made",

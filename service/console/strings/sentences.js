@@ -58,6 +58,10 @@ export const ACTS = {
   "directory set what it hands out": ["said what a directory hands out", "say what a directory hands out"],
   "directory delete": ["deleted a directory", "delete a directory"],
   "directory cut off": ["cut a directory off", "cut a directory off"],
+  "directory give roles anew": [
+    "gave members of a directory the roles of its mapping",
+    "give members of a directory the roles of its mapping",
+  ],
   "scim create a user": ["created a user by SCIM", "create a user by SCIM"],
   "scim replace a user": ["replaced a user by SCIM", "replace a user by SCIM"],
   "scim patch a user": ["changed a user by SCIM", "change a user by SCIM"],
@@ -72,6 +76,8 @@ export const ACTS = {
     "began to link an account of a provider",
     "link an account of a provider",
   ],
+  "auth unlink from a directory": ["unlinked the own account from a provider", "unlink the own account"],
+  "user unlink from a directory": ["unlinked {about} from a provider", "unlink {about} from a provider"],
   "auth log out by the provider": ["was logged out by the provider", "log out by the provider"],
   "auth log out here and at the provider": [
     "logged out here and at the provider",
@@ -135,6 +141,7 @@ export const ACTS = {
     "declared the address of {about} confirmed",
     "declare the address of {about} confirmed",
   ],
+  "user hand over to a provider": ["handed {about} over to a provider", "hand {about} over to a provider"],
   "user reset a password": ["set a password for {about}", "set a password for {about}"],
   "user assign a role": ["assigned a role to {about}", "assign a role to {about}"],
   "user change an assignment of a role": [

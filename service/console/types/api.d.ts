@@ -130,6 +130,7 @@ export interface Assignment {
   until: string | null;
   reason: string | null;
   source: AssignmentSource;
+  directory: string | null;
   createTime: string | null;
   createdBy: string | null;
 }
@@ -158,6 +159,7 @@ export interface AssignmentOfUser {
   until: string | null;
   reason: string | null;
   source: AssignmentSource;
+  directory: string | null;
   createTime: string | null;
   createdBy: string | null;
   version: number;
@@ -490,6 +492,11 @@ export interface FirstPassword {
   password: string;
 }
 
+/** The challenge of the first step. */
+export interface FirstStep {
+  challenge: string;
+}
+
 /** Which of the first steps have been taken, from what is stored. `password`: the first administrator has another password than that of the first start, or another name. `role`, `user`, `resource`: there is one that no start has brought. `backup`: one was made, or others make backups (`database.backup_days` is 0). `isNew` for a week after the first start: what is still missing then is told by the findings. */
 export interface FirstSteps {
   isNew: boolean;
@@ -498,6 +505,12 @@ export interface FirstSteps {
   user: boolean;
   resource: boolean;
   backup: boolean;
+}
+
+/** Who follows, by account and name. */
+export interface FollowerList {
+  revision: number;
+  followers: PolicyFollower[];
 }
 
 /** The latest refusal with a decision's id, as a log has it. In the decision log are the codes that were held; in the operation log those that the user holds now are explained. `method` and `path` are null where another service asked about no request. */
@@ -515,6 +528,12 @@ export interface FoundRefusal {
 export type Gender = "female" | "male" | "other";
 
 export type GrantChange = "given" | "taken";
+
+/** Whose account is handed over, and the `sub` of the person at the provider. */
+export interface HandoverOrder {
+  userName: string;
+  subject: string;
+}
 
 export type ImportOutcome = "created" | "updated";
 
@@ -1018,7 +1037,7 @@ export interface NoticeFacts {
   state?: string | null;
 }
 
-export type NoticeKind = "access_request_ended" | "access_request_made" | "account_dormant" | "address_changed" | "address_verified" | "api_key_made" | "banned" | "emergency_given" | "factor_added" | "factor_removed" | "factors_reset" | "identity_linked" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked";
+export type NoticeKind = "access_request_ended" | "access_request_made" | "account_dormant" | "address_changed" | "address_verified" | "api_key_made" | "banned" | "emergency_given" | "factor_added" | "factor_removed" | "factors_reset" | "identity_linked" | "identity_unlinked" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked";
 
 /** A page of notices; `unread` is how many are not marked as read, on all pages. */
 export interface NoticePage {
@@ -1390,6 +1409,19 @@ export interface PolicyDiff {
   removedLines: string[];
   truncated: boolean;
   access: Access | null;
+}
+
+/** A follower: `revision` and `rights` are what it had when it asked last, `seen_time`. Until `lease_time` it may decide by that. `rights` is a number such that it has all transactions below it. */
+export interface PolicyFollower {
+  name: string;
+  userId: number;
+  userName: string;
+  services: string[];
+  revision: number;
+  rights: number;
+  seenTime: string;
+  leaseTime: string;
+  following: boolean;
 }
 
 /** The policy that decided this request, and the policies of the workers of all nodes. `digest` is that of the stored policy, `ownDigest` that of the static policy of this node: model and files. `lineCount` are all lines, `total` those that fit the filters, and `rules` those of the page. */
@@ -1949,6 +1981,12 @@ export interface SecondFactorOfUser {
   lastUsedTime: string | null;
 }
 
+/** The methods by which a challenge can be answered; `publicKey` is null without a passkey. */
+export interface SecondFactorOptions {
+  methods: SecondFactorMethod[];
+  publicKey: Record<string, unknown> | null;
+}
+
 /** All second factors of a user, the oldest first. */
 export interface SecondFactors {
   items: SecondFactorOfUser[];
@@ -2255,6 +2293,7 @@ export interface User {
   invited: boolean;
   emailVerified: boolean;
   recoveryEmail: string | null;
+  directory: string | null;
   version: number;
   createTime: string;
   updateTime: string;
@@ -2295,6 +2334,24 @@ export type UserKind = "person" | "service";
 export interface UserOfFinding {
   id: number;
   userName: string;
+}
+
+/** A directory that knows the user, as `subject` of `issuer`. */
+export interface UserOrigin {
+  source: string;
+  title: string;
+  issuer: string;
+  subject: string;
+  managed: boolean;
+  provider: boolean;
+  current: boolean;
+  createTime: string;
+  lastTime: string | null;
+}
+
+/** All directories that know a user, by name. */
+export interface UserOrigins {
+  items: UserOrigin[];
 }
 
 /** One page of a list; `total` counts the items of all pages. */
@@ -2402,6 +2459,12 @@ export interface Operations {
     body: SecondFactor;
     answer: TokenPair;
   };
+  "POST /api/auth/login/second-factor/options": {
+    path: {};
+    query: {};
+    body: FirstStep;
+    answer: SecondFactorOptions;
+  };
   "POST /api/auth/login/passkey/options": {
     path: {};
     query: {};
@@ -2491,6 +2554,12 @@ export interface Operations {
     query: {};
     body: ProviderStepUp;
     answer: SignInPlace;
+  };
+  "POST /api/auth/oidc/{provider}/accounts": {
+    path: { provider: string };
+    query: {};
+    body: HandoverOrder;
+    answer: null;
   };
   "POST /api/auth/oidc/{provider}/backchannel-logout": {
     path: { provider: string };
@@ -2635,6 +2704,12 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: BitPositions;
+  };
+  "GET /api/policy/followers": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: FollowerList;
   };
   "GET /api/policy/openings": {
     path: {};
@@ -3104,6 +3179,18 @@ export interface Operations {
     body: undefined;
     answer: NewCodes;
   };
+  "GET /api/user/profile/origins": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: UserOrigins;
+  };
+  "DELETE /api/user/profile/origins/{source}": {
+    path: { source: string };
+    query: {};
+    body: undefined;
+    answer: Record<string, unknown> | null;
+  };
   "GET /api/user/list": {
     path: {};
     query: { page?: number; size?: number; keyword?: string; userName?: string; nickName?: string; email?: string; phone?: string; status?: UserStatus[]; kind?: UserKind[]; banned?: boolean; hasRole?: boolean; secondFactor?: boolean; invited?: boolean; emailVerified?: boolean; roleCode?: string; roleId?: number; createTimeFrom?: string; createTimeTo?: string; sort?: UserSort };
@@ -3280,6 +3367,18 @@ export interface Operations {
   };
   "DELETE /api/user/{id}/factors": {
     path: { id: number };
+    query: {};
+    body: undefined;
+    answer: Record<string, unknown> | null;
+  };
+  "GET /api/user/{id}/origins": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: UserOrigins;
+  };
+  "DELETE /api/user/{id}/origins/{source}": {
+    path: { id: number; source: string };
     query: {};
     body: undefined;
     answer: Record<string, unknown> | null;

@@ -1,6 +1,6 @@
 // What a request of the console takes and answers, by the types of its operation.
 import type { Operations, Preview } from "./api";
-import type { Answer, Options } from "../core/api.js";
+import type { Answer, Options } from "../client/types.js";
 
 /** The types of an operation: unknown ones where method or template is no literal, never where there is none. */
 type Operation<M extends string, T extends string> = `${M} ${T}` extends keyof Operations

@@ -6,6 +6,8 @@ import { block } from "../parts/block.js";
 import { tell } from "../parts/dialog.js";
 import { factors } from "../parts/factors.js";
 import { merging } from "../parts/form.js";
+import { ownOrigins } from "../parts/origins.js";
+import { areThere } from "../parts/providers.js";
 import { password } from "../parts/password.js";
 import { REQUESTS } from "../strings/access-requests.js";
 import { ACCOUNT as T } from "../strings/account.js";
@@ -13,6 +15,7 @@ import { FACTORS } from "../strings/factors.js";
 import { rights } from "../parts/rights.js";
 import { attempting } from "../parts/trouble.js";
 import { RIGHTS } from "../strings/home.js";
+import { ORIGINS } from "../strings/providers.js";
 
 const MEMBERS = ["nickName", "email", "phone", "gender", "avatar"];
 
@@ -81,6 +84,7 @@ export async function show(page) {
       card(T.password, h("p", { class: "help" }, T.passwordText), passwords),
     ),
     block(page, REQUESTS.ending, () => endings(page), { quiet: true }),
+    areThere() && block(page, ORIGINS.title, () => ownOrigins(page)),
     card(FACTORS.title, h("p", { class: "help" }, FACTORS.about), factors(page)),
     card(
       RIGHTS.title,

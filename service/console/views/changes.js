@@ -1,6 +1,6 @@
 // @ts-check
 /** What has changed since the caller's last sign-off, or since a revision: in one place. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { badge, button, card, definition, empty, h, link, pieces } from "../core/dom.js";
 import { form } from "../parts/form.js";
 import { lines } from "../parts/lines.js";

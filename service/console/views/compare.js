@@ -1,6 +1,6 @@
 // @ts-check
 /** Two revisions of the policy: which lines differ, and who gains and loses by it. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { button, card, h } from "../core/dom.js";
 import { trouble } from "../parts/trouble.js";
 import { form } from "../parts/form.js";

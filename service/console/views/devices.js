@@ -1,7 +1,7 @@
 // @ts-check
 /** The caller's own device sessions: each can be ended, and all of them at once. */
 import { badge, badges, button, h } from "../core/dom.js";
-import * as session from "../core/session.js";
+import { session } from "../core/session.js";
 import { ask, tell } from "../parts/dialog.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";

@@ -1,6 +1,6 @@
 // @ts-check
 /** Why a request, or a question about a code, is allowed or refused: a path through the layers of the policy. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { badge, card, h } from "../core/dom.js";
 import { assuranceStep, layerStep, refusalOf, subjectStep } from "../parts/explained.js";
 import { form } from "../parts/form.js";

@@ -1,6 +1,6 @@
 // @ts-check
 /** Files: upload with progress, download, public links, delete. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { button, h, linkButton } from "../core/dom.js";
 import { ask, dialog, tell } from "../parts/dialog.js";
 import { trouble } from "../parts/trouble.js";

@@ -1,7 +1,7 @@
 // @ts-check
 /** Asks for another password, where the session's was set by somebody else or is known from a leak. */
 import { button, h } from "../core/dom.js";
-import * as session from "../core/session.js";
+import { session } from "../core/session.js";
 import { alone } from "../parts/alone.js";
 import { password } from "../parts/password.js";
 import { trouble } from "../parts/trouble.js";

@@ -1,6 +1,6 @@
 // @ts-check
 /** The pages that links in mails lead to, and the one that asks for such a mail. Nobody needs to have signed in. */
-import { send } from "../core/api.js";
+import { send } from "../client/portcullis.js";
 import { button, h } from "../core/dom.js";
 import { alone } from "../parts/alone.js";
 import { form } from "../parts/form.js";

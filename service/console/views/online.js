@@ -1,7 +1,7 @@
 // @ts-check
 /** Who is signed in: sessions can be ended, and users banned. */
 import { badge, badges, button, h, link } from "../core/dom.js";
-import * as session from "../core/session.js";
+import { session } from "../core/session.js";
 import { ban } from "../parts/bans.js";
 import { ask, tell } from "../parts/dialog.js";
 import { listing } from "../parts/table.js";

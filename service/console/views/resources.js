@@ -1,7 +1,7 @@
 // @ts-check
 /** All resources: coverage at a glance, filters, pages, and the way to each. */
 import { badge, card, empty, h, linkButton } from "../core/dom.js";
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { requestLine } from "../parts/request-line.js";
 import { glance, serviceOptions } from "../parts/resources.js";
 import { trouble } from "../parts/trouble.js";

@@ -1,6 +1,6 @@
 // @ts-check
 /** Starts a review: what it asks about, who decides, and until when. Other views lead here with a scope. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { h } from "../core/dom.js";
 import { REVIEWS as PATH } from "../navigation.js";
 import { tell } from "../parts/dialog.js";

@@ -1,8 +1,8 @@
 // @ts-check
 /** Asks for a login: as a page before there is a session, as a dialog over the page when one has ended. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { h, link } from "../core/dom.js";
-import * as session from "../core/session.js";
+import { session, takesPasskeys } from "../core/session.js";
 import { alone } from "../parts/alone.js";
 import { attempting, requested, trouble } from "../parts/trouble.js";
 import { form } from "../parts/form.js";
@@ -10,20 +10,29 @@ import { SIGN_IN } from "../strings/sign-in.js";
 
 const FORGOTTEN = "/forgotten";
 
-/** Show the page; returns once there is a session, also when another tab has opened it. */
-export async function page() {
+/** @typedef {import("../parts/providers.js").Back} Back */
+
+/**
+ * Show the page; returns once there is a session, also when another tab has opened it.
+ * @param {Back} [back]
+ */
+export async function page({ required, problem } = {}) {
   let settle = () => {};
   const done = new Promise((resolve) => {
     settle = () => resolve(undefined);
   });
-  const { session: kept, mail } = document.documentElement.dataset;
+  const { session: kept, mail, providers } = document.documentElement.dataset;
+  const proofs = credentials("", settle);
   alone(
     SIGN_IN.title,
     SIGN_IN.about,
-    credentials("", settle),
+    problem !== undefined && trouble(problem),
+    proofs.element,
+    providers && ways(),
     mail && h("p", null, link(FORGOTTEN, SIGN_IN.forgotten)),
     kept === "tab" && h("p", { class: "help" }, SIGN_IN.ends),
   );
+  if (required) await proofs.step(required);
   await Promise.race([done, elsewhere()]);
 }
 
@@ -41,11 +50,19 @@ export async function again(problem) {
     SIGN_IN.again,
     why,
     h("p", null, SIGN_IN.againText),
-    credentials(before?.name ?? "", settle),
+    credentials(before?.name ?? "", settle).element,
+    document.documentElement.dataset.providers && ways(),
   );
   elsewhere().then(settle);
   if (!(await box.closed)) throw problem ?? new Problem(401, { code: "unauthenticated" });
   if (before && (await session.whose()) !== before.id) await session.restart();
+}
+
+/** Return what the ways to providers come to. */
+function ways() {
+  const place = h("div", { class: "proofs" });
+  import("../parts/providers.js").then((providers) => providers.ways(place));
+  return place;
 }
 
 /** Wait until another tab has signed in. */
@@ -53,8 +70,13 @@ async function elsewhere() {
   await session.change(Infinity);
 }
 
-/** @param {string} name @param {() => void} done */
+/**
+ * Return what asks for a name and a password, and then for a second factor; `step` asks for that at once.
+ * @param {string} name @param {() => void} done
+ */
 function credentials(name, done) {
+  const step = async (/** @type {any} */ required) =>
+    (await import("../parts/second-step.js")).inPlaceOf(element, asked, required, done);
   const element = h("div", { class: "proofs" });
   const asked = form({
     fields: [
@@ -77,24 +99,16 @@ function credentials(name, done) {
     quiet: true,
     save: async ({ userName, password }) => {
       try {
-        await session.signIn("/api/auth/login", { userName, password, device: session.device() });
+        await session.logIn(userName, password);
         done();
       } catch (problem) {
         if (!(problem instanceof Problem) || problem.code !== "second_factor_required") throw problem;
-        const { secondStep } = await import("../parts/second-step.js");
-        const required = /** @type {any} */ (problem.document);
-        const step = secondStep(required, done, () => {
-          asked.fill({ password: "" });
-          step.replaceWith(element);
-          asked.querySelector("input")?.focus();
-        });
-        element.replaceWith(step);
-        /** @type {HTMLElement | null} */ (step.querySelector("input, button"))?.focus();
+        await step(problem.document);
       }
     },
   });
   element.append(asked);
-  if (session.takesPasskeys())
+  if (takesPasskeys())
     element.append(
       ...attempting(SIGN_IN.passkey, {}, async () => {
         const { passkeyAlone } = await import("../parts/second-step.js");
@@ -102,5 +116,5 @@ function credentials(name, done) {
         done();
       }),
     );
-  return element;
+  return { element, step };
 }

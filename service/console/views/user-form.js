@@ -8,9 +8,12 @@ import { picker } from "../parts/picker.js";
 import { agreed } from "../parts/preview.js";
 import { allRoles } from "../parts/users.js";
 import { ACTION } from "../strings/common.js";
+import { ORIGINS } from "../strings/providers.js";
 import { USERS as T } from "../strings/users.js";
 
 const ONE = "/api/user/{id}";
+/** What a directory decides that manages the account. */
+const MANAGED = new Set(["userName", "nickName", "email", "phone"]);
 
 /** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {Awaited<ReturnType<typeof allRoles>>} Roles */
@@ -142,7 +145,7 @@ function fields(user, roles) {
     note: [roleCode, !enabled && [" ", badge(T.statuses.disabled, "warn")]],
   }));
   const chosen = picker(known, user.roleIds);
-  return [
+  /** @type {import("../parts/form.js").Field[]} */ const all = [
     {
       name: "userName",
       label: T.userName,
@@ -181,4 +184,7 @@ function fields(user, roles) {
       control: { ...chosen, get: () => chosen.get().sort((a, b) => a - b) },
     },
   ];
+  if (!user.directory) return all;
+  const help = ORIGINS.managed(user.directory);
+  return all.map((field) => (MANAGED.has(field.name) ? { ...field, readonly: true, help } : field));
 }

@@ -9,6 +9,8 @@ import { factors } from "../parts/factors-of.js";
 import { history } from "../parts/history.js";
 import { invite } from "../parts/invitations.js";
 import { keys } from "../parts/keys.js";
+import { origins } from "../parts/origins.js";
+import { areThere } from "../parts/providers.js";
 import { attempt, remove, setEnabled } from "../parts/preview.js";
 import { record } from "../parts/record.js";
 import { related } from "../parts/related.js";
@@ -17,6 +19,7 @@ import { edited, time } from "../parts/time.js";
 import { lastLogin, stateOf } from "../parts/users.js";
 import { ASSIGNMENTS } from "../strings/assignments.js";
 import { ACTION, RECORD, RELATED } from "../strings/common.js";
+import { ORIGINS } from "../strings/providers.js";
 import { USERS as T } from "../strings/users.js";
 
 const STATUS = "/api/user/{id}/status";
@@ -28,6 +31,8 @@ export async function show(page) {
   const { data: user, etag } = await page.call("GET", "/api/user/{id}", { path });
   const self = user.id === page.me.id;
   const base = `/users/${user.id}`;
+  const { directory } = user;
+  const managed = directory === null ? {} : { disabled: true, title: ORIGINS.managed(directory) };
   await record(page, {
     base,
     crumbs: [["/users", T.title]],
@@ -37,7 +42,7 @@ export async function show(page) {
     acts: [
       !self &&
         page.may("PUT /api/user/{id}/status") &&
-        button(user.status === "enabled" ? T.disable : T.enable, () => setStatus(page, user, etag)),
+        button(user.status === "enabled" ? T.disable : T.enable, () => setStatus(page, user, etag), managed),
       !self &&
         page.may("POST /api/online/{loginId}/ban") &&
         (user.ban ? button(T.unban, () => letIn(page, user)) : button(T.ban, () => keepOut(page, user))),
@@ -60,9 +65,16 @@ export async function show(page) {
         button(T.reset, () => reset(page, user), { icon: "key" }),
       !self &&
         page.may("DELETE /api/user/{id}") &&
-        button(ACTION.delete, () => deleteUser(page, user, etag), { kind: "danger", icon: "trash" }),
+        button(ACTION.delete, () => deleteUser(page, user, etag), {
+          kind: "danger",
+          icon: "trash",
+          ...managed,
+        }),
     ],
-    note: self && h("p", { class: "note" }, T.self),
+    note: [
+      self && h("p", { class: "note" }, T.self),
+      directory !== null && h("p", { class: "note" }, ORIGINS.managed(directory)),
+    ],
     tabs: [
       { path: "", text: T.facts, show: () => card("", facts(user)) },
       { path: "roles", text: ASSIGNMENTS.tab, show: () => assignments(page, user) },
@@ -73,6 +85,12 @@ export async function show(page) {
           path: "factors",
           text: T.factors,
           show: () => factors(page, user),
+        },
+      user.kind === "person" &&
+        (areThere() || directory !== null) && {
+          path: "origins",
+          text: ORIGINS.tab,
+          show: () => origins(page, user),
         },
       (user.kind === "service" || page.path === `${base}/keys`) && {
         path: "keys",

@@ -1,6 +1,6 @@
 // @ts-check
 /** Who would gain and who would lose what if a user had other roles, or other codes were given or bound. */
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { card, h } from "../core/dom.js";
 import { form } from "../parts/form.js";
 import { SPELLED, answering, asking, codesIn, holderFields, showing } from "../parts/policy.js";

@@ -1,7 +1,7 @@
 // @ts-check
 /** What a role, a user or a holder of codes may do. */
 import { card, h } from "../core/dom.js";
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { form } from "../parts/form.js";
 import { access } from "../parts/access.js";
 import { SPELLED, answering, asking, codesIn, holderFields, instantField, showing } from "../parts/policy.js";

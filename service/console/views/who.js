@@ -1,7 +1,7 @@
 // @ts-check
 /** Who may send a request, or holds a permission: roles and users. */
 import { badge, badges, card, definition, empty, h, link } from "../core/dom.js";
-import { Problem } from "../core/api.js";
+import { Problem } from "../client/portcullis.js";
 import { form } from "../parts/form.js";
 import {
   SPELLED,

@@ -13,12 +13,20 @@ from msgspec import Struct
 from service.kernel.value_rules import MAX_ID
 
 ScimType = Literal[
-    "invalidFilter", "uniqueness", "mutability", "invalidSyntax", "invalidPath", "noTarget", "invalidValue"
+    "invalidFilter",
+    "tooMany",
+    "uniqueness",
+    "mutability",
+    "invalidSyntax",
+    "invalidPath",
+    "noTarget",
+    "invalidValue",
 ]
 """Why a request is refused (RFC 7644 §3.12, table 9), of those reasons that there are here."""
 
 CORE: Final = "urn:ietf:params:scim:schemas:core:2.0:"
 MESSAGES: Final = "urn:ietf:params:scim:api:messages:2.0:"
+PATCH_OF: Final = f"{MESSAGES}PatchOp"
 
 
 class ScimFault(ValueError):  # noqa: N818 - the word of RFC 7644 is error, which is its answer

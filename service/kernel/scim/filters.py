@@ -93,6 +93,7 @@ _TOKEN: Final = re.compile(
     |(?P<end>\Z))""",
     re.VERBOSE | re.IGNORECASE,
 )
+_NO_TEXT: Final = re.compile(r"[\x00\ud800-\udfff]")
 _STRINGS: Final = frozenset({"co", "sw", "ew"})
 _ORDERS: Final = frozenset({"gt", "ge", "lt", "le"})
 _CONSTANTS: Final[Mapping[str, Value]] = {"true": True, "false": False, "null": None}
@@ -233,6 +234,8 @@ class Parser:
             value: Value = _CONSTANTS[token.lower()]
         elif kind in ("text", "number"):
             value = json.loads(token)
+            if isinstance(value, str) and not is_storable(value):
+                raise self.refused(f"The value of {place.name} is no text")
         else:
             raise self.refused(f"A value is missing after {place.name} {operator}")
         return self._fitting(place, operator, value)
@@ -322,6 +325,11 @@ def _is_present(value: Any) -> bool:
     if isinstance(value, list):
         return any(map(_is_present, value))
     return value is not None and value != ""
+
+
+def is_storable(text: str) -> bool:
+    """Tell whether a text can be one of a resource: it has no NUL, and no half of a surrogate pair."""
+    return not _NO_TEXT.search(text)
 
 
 def text_key(text: str, *, exact: bool) -> str:

@@ -21,9 +21,12 @@ from service.kernel.scim.filters import Both, Comparison, Filter, Parser, matche
 
 Op = Literal["add", "replace", "remove"]
 Resource: TypeAlias = dict[str, Any]
+Keys: TypeAlias = frozenset[tuple[str, Any]]
 
 MAX_OPERATIONS: Final = 1000
 """The most operations of a patch."""
+MAX_VISITS: Final = 500_000
+"""How many values the operations of a patch may look at, together: half a second."""
 _OPS: Final[tuple[Op, ...]] = ("add", "replace", "remove")
 
 
@@ -33,6 +36,58 @@ class PathTarget(Struct, frozen=True):
     attribute: Attribute
     chosen: Filter | None = None
     part: Attribute | None = None
+
+
+class _Patched(Resource):
+    """A resource that is being patched.
+
+    What adds and removes members of a large group looks at all of them once, not once for each operation.
+    """
+
+    def __init__(self, resource: Mapping[str, Any]) -> None:
+        super().__init__((name, _copied(value)) for name, value in resource.items())
+        self._visits = 0
+        self._known: dict[str, set[Keys]] = {}
+        self._gone: dict[str, set[str]] = {}
+
+    def visit(self, name: str) -> None:
+        """Say that all values of an attribute are looked at; raises ScimFault if that becomes too much."""
+        self._visits += len(self.get(name) or ())
+        if self._visits > MAX_VISITS:
+            raise ScimFault("tooMany", f"The operations look at more than {MAX_VISITS} values")
+
+    def forget(self, name: str, value: str) -> None:
+        """Remove the values of an attribute whose part ``value`` is that one: when they are next needed."""
+        self._gone.setdefault(name, set()).add(value)
+
+    def settle(self, name: str) -> None:
+        """Remove what is forgotten."""
+        if gone := self._gone.pop(name, None):
+            self.visit(name)
+            self.store(name, [item for item in self.get(name, ()) if item.get("value") not in gone])
+
+    def settled(self) -> Resource:
+        """Return the resource."""
+        for name in [*self._gone]:
+            self.settle(name)
+        return dict(self)
+
+    def known(self, attribute: Attribute) -> set[Keys]:
+        """Return the values that an attribute has, in the form in which they are compared."""
+        if attribute.name not in self._known:
+            self.visit(attribute.name)
+            held = self.get(attribute.name, ())
+            self._known[attribute.name] = {_keys(attribute, item, item) for item in held}
+        return self._known[attribute.name]
+
+    def store(self, name: str, items: list[Resource], known: set[Keys] | None = None) -> None:
+        """Store the values of an attribute; ``known`` are these in the form in which they are compared."""
+        if known is None:
+            self._known.pop(name, None)
+        if items:
+            self[name] = items
+        else:
+            self.pop(name, None)
 
 
 def parse_path(path: str, schema: Schema) -> PathTarget | None:
@@ -66,9 +121,10 @@ def patched(
     """Return ``resource`` after ``operations`` with ``op``, ``path`` and ``value``; raises ScimFault."""
     if len(operations) > MAX_OPERATIONS:
         raise ScimFault("invalidValue", f"A patch has at most {MAX_OPERATIONS} operations")
-    made = {name: _copied(value) for name, value in resource.items()}
+    patching = _Patched(resource)
     for operation in operations:
-        _apply(schema, made, operation, deviations)
+        _apply(schema, patching, operation, deviations)
+    made = patching.settled()
     for attribute in schema.attributes:
         if attribute.required and not made.get(attribute.name):
             raise ScimFault("invalidValue", f"{attribute.name} is required")
@@ -81,7 +137,7 @@ def _copied(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _apply(schema: Schema, made: Resource, operation: Mapping[str, Any], deviations: Deviations) -> None:
+def _apply(schema: Schema, made: _Patched, operation: Mapping[str, Any], deviations: Deviations) -> None:
     given = {name.lower(): value for name, value in operation.items()}
     op = _op(given.get("op"), deviations)
     path, value = given.get("path"), given.get("value")
@@ -119,7 +175,7 @@ def _op(sent: object, deviations: Deviations) -> Op:
     return op
 
 
-def _change(schema: Schema, made: Resource, op: Op, path: str, value: Any, *, deviations: Deviations) -> None:
+def _change(schema: Schema, made: _Patched, op: Op, path: str, value: Any, *, deviations: Deviations) -> None:
     refuse_password(path)
     if path.lower() == "schemas":
         return
@@ -132,6 +188,15 @@ def _change(schema: Schema, made: Resource, op: Op, path: str, value: Any, *, de
     attribute = target.attribute
     if "readOnly" in (attribute.fixed, target.part and target.part.fixed):
         raise ScimFault("mutability", f"{attribute.name} is read-only")
+    if op == "remove" and value is None and (plain := _plain_value(target)) is not None:
+        made.forget(attribute.name, plain)
+        return
+    made.settle(attribute.name)
+    _edit(made, op, target, value, deviations)
+
+
+def _edit(made: _Patched, op: Op, target: PathTarget, value: Any, deviations: Deviations) -> None:
+    attribute = target.attribute
     if op == "remove" or value is None or (value == [] and op == "replace"):
         if op == "remove" and value is not None:
             deviations.note("remove with a value")
@@ -148,7 +213,19 @@ def _change(schema: Schema, made: Resource, op: Op, path: str, value: Any, *, de
         made[attribute.name] = value_of(attribute, value, deviations)
 
 
-def _remove(made: Resource, target: PathTarget) -> None:
+def _plain_value(target: PathTarget) -> str | None:
+    """Return the id of the only value that a path chooses, such as ``members[value eq "7"]``, or None.
+
+    No other text is the same as one of digits, however texts are compared.
+    """
+    chosen = target.chosen
+    if not isinstance(chosen, Comparison) or chosen.operator != "eq" or target.part is not None:
+        return None
+    value = chosen.value if chosen.place.attribute.name == "value" else None
+    return value if isinstance(value, str) and value.isascii() and value.isdigit() else None
+
+
+def _remove(made: _Patched, target: PathTarget) -> None:
     name = target.attribute.name
     if target.attribute.required:
         raise ScimFault("mutability", f"{name} is required")
@@ -162,6 +239,7 @@ def _remove(made: Resource, target: PathTarget) -> None:
                 del made[name]
         return
     kept = []
+    made.visit(name)
     for item in made.get(name, ()):
         if target.chosen is not None and not matches(target.chosen, item):
             kept.append(item)
@@ -169,10 +247,10 @@ def _remove(made: Resource, target: PathTarget) -> None:
             rest := {key: item[key] for key in item if key != target.part.name}
         ):
             kept.append(rest)
-    _store(made, name, kept)
+    made.store(name, kept)
 
 
-def _remove_values(made: Resource, target: PathTarget, value: Any, deviations: Deviations) -> None:
+def _remove_values(made: _Patched, target: PathTarget, value: Any, deviations: Deviations) -> None:
     """Remove the values that are listed, as Entra asks for it: each has all the parts that are given."""
     if not target.attribute.many or target.chosen is not None or target.part is not None:
         raise ScimFault("invalidValue", "A remove has a value only where it chooses from several")
@@ -181,10 +259,8 @@ def _remove_values(made: Resource, target: PathTarget, value: Any, deviations: D
     if not all(listed):
         raise ScimFault("invalidValue", f"The values of {name} to remove say nothing")
     gone = _matcher(target.attribute, listed)
-    _store(made, name, [item for item in made.get(name, ()) if not gone(item)])
-
-
-Keys: TypeAlias = frozenset[tuple[str, Any]]
+    made.visit(name)
+    made.store(name, [item for item in made.get(name, ()) if not gone(item)])
 
 
 def _keys(attribute: Attribute, item: Mapping[str, Any], names: Iterable[str]) -> Keys:
@@ -206,9 +282,12 @@ def _matcher(
     return lambda item: any(_keys(attribute, item, names) in known for names, known in by_names.items())
 
 
-def _write_many(made: Resource, op: Op, target: PathTarget, value: Any, deviations: Deviations) -> None:
+def _write_many(made: _Patched, op: Op, target: PathTarget, value: Any, deviations: Deviations) -> None:
     name, attribute = target.attribute.name, target.attribute
     held: list[Resource] = made.get(name, [])
+    known: set[Keys] | None = None
+    if target.chosen is not None or target.part is not None:
+        made.visit(name)
     if target.chosen is not None:
         written = _part_or_item(target, value, deviations)
         chosen = [item for item in held if matches(target.chosen, item)]
@@ -228,12 +307,15 @@ def _write_many(made: Resource, op: Op, target: PathTarget, value: Any, deviatio
         held = value_of(attribute, value, deviations)
         _settle_primary(held, held)
     else:
-        known = {_keys(attribute, item, item) for item in held}
+        known = made.known(attribute)
         sent: list[Resource] = value_of(attribute, value, deviations)
-        added = [item for item in sent if _keys(attribute, item, item) not in known]
+        new = [(_keys(attribute, item, item), item) for item in sent]
+        added = [item for keys, item in new if keys not in known]
+        known.update(keys for keys, _ in new)
         held = [*held, *added]
-        _settle_primary(held, added)
-    _store(made, name, held)
+        if _settle_primary(held, added):
+            known = None
+    made.store(name, held, known)
 
 
 def _part_or_item(target: PathTarget, value: Any, deviations: Deviations) -> Resource:
@@ -261,18 +343,15 @@ def _described(target: PathTarget, written: Resource, deviations: Deviations) ->
     return made
 
 
-def _settle_primary(held: Sequence[Resource], written: Sequence[Resource]) -> None:
-    """Let at most one value be the primary one: the one that was written. ScimFault for several."""
+def _settle_primary(held: Sequence[Resource], written: Sequence[Resource]) -> bool:
+    """Let at most one value be the primary one: the one that was written. ScimFault for several.
+
+    Returns whether one was.
+    """
     primary = [item for item in written if item.get("primary")]
     if len(primary) > 1:
         raise ScimFault("invalidValue", "Only one value can be the primary one")
-    for item in held:
-        if primary and item is not primary[0] and item.get("primary"):
+    for item in held if primary else ():
+        if item is not primary[0] and item.get("primary"):
             item["primary"] = False
-
-
-def _store(made: Resource, name: str, items: list[Resource]) -> None:
-    if items:
-        made[name] = items
-    else:
-        made.pop(name, None)
+    return bool(primary)

@@ -13,10 +13,10 @@ if marker.banned and not is_cached_ban(id) then
   if marker.ends == -1 or (ends ~= -1 and marker.ends > ends) then return count end
 end
 local note = cjson.encode({ reason = reason, since = clock() / 1000, cached = true })
-redis.call('SET', deny_key(id), 'banned')
-redis.call('SET', ban_key(id), note)
+write('SET', deny_key(id), 'banned')
+write('SET', ban_key(id), note)
 if ends ~= -1 then
-  redis.call('PEXPIREAT', deny_key(id), ends)
-  redis.call('PEXPIREAT', ban_key(id), ends)
+  write('PEXPIREAT', deny_key(id), ends)
+  write('PEXPIREAT', ban_key(id), ends)
 end
 return count

@@ -1,4 +1,4 @@
 -- Keeps a challenge for some milliseconds.
--- key, facts, life
-redis.call('HSET', ARGV[1], 'facts', ARGV[2])
-redis.call('PEXPIRE', ARGV[1], ARGV[3])
+-- facts, life
+redis.call('HSET', KEYS[1], 'facts', ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])

@@ -1,7 +1,6 @@
--- Counts the live sessions of users. ids... -> number
-local now = clock()
-local count = 0
-for _, id in ipairs(ARGV) do
-  count = count + redis.call('ZCOUNT', devices_key(id), '(' .. now, '+inf')
+-- Counts the live sessions of users. KEYS: the index of each -> number
+local now, count = clock(), 0
+for _, index in ipairs(KEYS) do
+  count = count + redis.call('ZCOUNT', index, '(' .. now, '+inf')
 end
 return count

@@ -1,8 +1,9 @@
 -- Adds a batch of log entries to the stream, once even if it is sent several times.
--- sender, number of the batch, batch, entries in it, entries dropped since, most bytes -> 1, or 0: no room
-local sender, number, batch = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local count, dropped, most = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-local sent = 'auth:log:sent:' .. sender
+-- KEYS: also the number that the sender has sent last.
+-- number of the batch, batch, entries in it, entries dropped since, most bytes -> 1, or 0: no room
+local number, batch = tonumber(ARGV[1]), ARGV[2]
+local count, dropped, most = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local sent = KEYS[3]
 if tonumber(redis.call('GET', sent) or '0') >= number then return 1 end
 forget_lost_entries()
 if log_count('bytes') + #batch > most then return 0 end

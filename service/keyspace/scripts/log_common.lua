@@ -1,8 +1,7 @@
--- Prepended to the scripts of the log entries.
+-- Prepended to the scripts of the log entries, whose first KEYS are the stream and the counts.
 
-local LOG_STREAM, LOG_GROUP, LOG_COUNTS = 'auth:log:stream', 'writers', 'auth:log:counts'
-local LOG_HEADS = 'auth:log:heads'
-local ACTIVITY, ACTIVITY_HOURS = 'auth:log:activity:', 168
+local LOG_STREAM, LOG_GROUP, LOG_COUNTS = KEYS[1], 'writers', KEYS[2]
+local ACTIVITY_HOURS = 168
 local ACTIVITY_COUNTS = { 'logins', 'login_failures', 'allowed', 'refused' }
 
 local function log_count(name)

@@ -2,9 +2,11 @@
 -- heads of the chains that they have been added to; where a chain does not go on from the head that is kept, that
 -- one stays as well, since its entries are gone. What the entries tell is counted by hour, for seven days; hours
 -- before these, and those ahead of this store's clock, are left out: so the number of keys has a bound.
+-- KEYS: also the heads, and the counts of each hour that is named, in that order.
 -- number of heads, (place, number and hash before, number and hash now)...,
 -- (id, bytes, written, set aside, number of hours, (hour, counts...)...)... -> how many chains do not go on
 local this_hour = math.floor(redis.call('TIME')[1] / 3600)
+local LOG_HEADS, hours_before = KEYS[3], 3
 local at, lost = 2, 0
 for _ = 1, tonumber(ARGV[1]) do
   local place, before, before_hash = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2]
@@ -32,12 +34,13 @@ while at <= #ARGV do
     for place = at + 5, at + 4 + hours * width, width do
       local hour = tonumber(ARGV[place])
       if hour > this_hour - ACTIVITY_HOURS and hour <= this_hour + 1 then
-        local key = ACTIVITY .. ARGV[place]
+        local key = KEYS[hours_before + (place - at - 5) / width + 1]
         for each, name in ipairs(ACTIVITY_COUNTS) do redis.call('HINCRBY', key, name, ARGV[place + each]) end
         redis.call('EXPIREAT', key, (hour + ACTIVITY_HOURS + 1) * 3600)
       end
     end
   end
+  hours_before = hours_before + hours
   at = at + 5 + hours * width
 end
 return lost

@@ -9,7 +9,8 @@ for position = 3, #ARGV do
   local sessions = sessions_of(id)
   local online = next(sessions) ~= nil
   if online then count = count + 1 end
-  local left = redis.call('PTTL', deny_key(id))
+  local left = read('PTTL', deny_key(id)) or 0
   mark(id, now, online and life or math.max(short, left), sessions)
 end
+tell_marked()
 return count

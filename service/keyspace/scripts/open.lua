@@ -31,11 +31,14 @@ for position = 1, #others - (most - 1) do
 end
 
 local session = cjson.decode(facts)
+local id_token = session.id_token
+session.id_token = nil
 session.rid = rid
 session.login_time = issued / 1000
 session.auth_time = math.min(session.auth_time or issued / 1000, issued / 1000)
 session.last_refresh_time = issued / 1000
 name_session(session)
 local ends = issued + math.min(life, longest)
+if id_token and session.sign_in then write('SET', id_token_key(id, device), id_token) end
 save(id, device, session, now, ends)
 return { 'opened', issued, ends, session.sid, unpack(ended) }

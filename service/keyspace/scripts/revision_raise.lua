@@ -1,9 +1,5 @@
--- Sets the newest announced policy revision; never lowers it. revision, announcement -> 1, or 0: lower
-local held = string.match(redis.call('GET', 'policy:revision') or '', '^%d+') or '0'
-if tonumber(ARGV[1]) >= tonumber(held) then
-  redis.call('SET', 'policy:revision', ARGV[1] .. ':' .. ARGV[2])
-  return 1
-end
+-- Announces a policy revision that is about to be published; never lowers the number. revision, announcement
+local held = string.match(redis.call('GET', KEYS[1]) or '', '^%d+') or '0'
 -- A higher number stays, but as another announcement: who is about to withdraw it has not seen this one.
-if ARGV[2] ~= '' then redis.call('SET', 'policy:revision', held .. ':' .. ARGV[2]) end
-return 0
+local revision = tonumber(ARGV[1]) >= tonumber(held) and ARGV[1] or held
+redis.call('SET', KEYS[1], revision .. ':' .. ARGV[2])

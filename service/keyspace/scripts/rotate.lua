@@ -18,7 +18,7 @@ end
 
 local function lease_out(outcome, note, session)
   local key = undelivered_key(id, note.device, note.issued)
-  redis.call('SET', key, now + lease, 'PX', math.max(race, 1) + lease)
+  write('SET', key, now + lease, 'PX', math.max(race, 1) + lease)
   local ends, name = ends_after(note.issued, session), session.sid or ''
   local acr, amr = session.acr or 'pwd', table.concat(session.amr or { 'pwd' }, ' ')
   local auth_time = milliseconds(session.auth_time or session.login_time)
@@ -26,17 +26,19 @@ local function lease_out(outcome, note, session)
 end
 
 local function keep(note)
-  redis.call('SET', spent_key(rid), cjson.encode(note), 'KEEPTTL')
+  write('SET', spent_key(rid), cjson.encode(note), 'KEEPTTL')
 end
+
+local moved_from -- the name of the lease before `follow`, which is still to be written
 
 -- Until when one request may hand out the successor; nil once it is delivered. No lease is longer than `lease`: if
 -- it seems so, the clock was set.
 local function lease_of(note)
   local key = undelivered_key(id, note.device, note.issued)
-  local ends = tonumber(redis.call('GET', key))
+  local ends = tonumber(read('GET', moved_from or key))
   if ends and ends > now + lease then
     ends = now + lease
-    redis.call('SET', key, ends, 'KEEPTTL')
+    write('SET', key, ends, 'KEEPTTL')
   end
   return ends
 end
@@ -47,13 +49,16 @@ local function follow(note, session)
   if issued == note.issued then return end
   local key = undelivered_key(id, note.device, note.issued)
   note.issued = issued
-  if redis.call('EXISTS', key) == 1 then redis.call('RENAME', key, undelivered_key(id, note.device, issued)) end
+  if read('EXISTS', key) == 1 then
+    write('RENAME', key, actual(undelivered_key(id, note.device, issued)))
+    moved_from = key
+  end
   keep(note)
 end
 
 -- A refresh id that is no longer live: a lost answer, two tabs racing, a repeat, or theft.
 local function spent()
-  local text = redis.call('GET', spent_key(rid))
+  local text = read('GET', spent_key(rid))
   if not text then return { 'unknown' } end
   if text == 'ended' then return { 'ended' } end
   local note = cjson.decode(text)
@@ -82,8 +87,20 @@ local function spent()
     return lease_out('again', note, session)
   end
   mark(id, now, tonumber(ARGV[10]), sessions_of(id))
+  tell_marked()
   finish(id, note.device, session)
   return { 'reused', note.device }
+end
+
+-- On a cluster the key of the lease has to be in KEYS, and names the instant: one that has just been takes the place
+-- of now.
+local function issue(least)
+  local prefix = 'auth:undelivered:' .. id .. ':'
+  for name in pairs(key_of) do
+    local moment = string.sub(name, 1, #prefix) == prefix and tonumber(string.match(name, ':(%d+)$'))
+    if moment and least <= moment and moment <= now and now - moment < 1000 then return moment end
+  end
+  return math.max(now, least)
 end
 
 if latest_run > 0 and now > latest_run then return { 'late' } end
@@ -95,16 +112,16 @@ if rid == '' then
   if not session or milliseconds(session.login_time) > tonumber(ARGV[14]) then return { 'ended' } end
   rid = session.rid
 end
-local owner = redis.call('GET', refresh_key(rid))
+local owner = read('GET', refresh_key(rid))
 if not owner then return spent() end
 if string.sub(owner, 1, #id + 1) ~= id .. ':' then return { 'unknown' } end
 local device = string.sub(owner, #id + 2)
 local session = read_session(id, device)
 if not session or session.rid ~= rid then
-  redis.call('DEL', refresh_key(rid))
+  write('DEL', refresh_key(rid))
   return { 'ended' }
 end
-local issued = math.max(now, latest(marker, { session }) + 1)
+local issued = issue(latest(marker, { session }) + 1)
 local ends = ends_after(issued, session)
 if ends <= issued then
   finish(id, device, session)
@@ -120,9 +137,9 @@ local note = {
   issued = issued,
   next = next_rid,
 }
-redis.call('SET', spent_key(rid), cjson.encode(note), 'PX', math.max(redis.call('PTTL', refresh_key(rid)), 1))
-redis.call('DEL', refresh_key(rid))
-forget(id, device, session)
+write('SET', spent_key(rid), cjson.encode(note), 'PX', math.max(read('PTTL', refresh_key(rid)) or 1, 1))
+write('DEL', refresh_key(rid))
+put_everywhere(id, device, session)
 for name, value in pairs(cjson.decode(changes)) do
   session[name] = value
 end

@@ -2,7 +2,8 @@
 -- id, '1' for any ban or '0' for one copied from the database -> 1, or 0
 local id = ARGV[1]
 end_rights(id)
-if redis.call('GET', deny_key(id)) ~= 'banned' then return 0 end
+if read('GET', deny_key(id)) ~= 'banned' then return 0 end
 if ARGV[2] == '0' and not is_cached_ban(id) then return 0 end
-redis.call('DEL', deny_key(id), ban_key(id))
+write('DEL', deny_key(id))
+write('DEL', ban_key(id))
 return 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
-from sqlalchemy import ColumnElement, and_, not_, or_
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, and_, any_, func, literal, not_, or_
 
 Conditions = tuple[ColumnElement[bool], ...]
 
@@ -86,3 +86,19 @@ def _condition(kind: type[Any], name: str, hint: Any) -> Condition:
     if get_origin(hint) is not Annotated or len(conditions) != 1:
         raise TypeError(f"{kind.__name__}.{name} has no condition, or several")
     return conditions[0]
+
+
+_IDS: Final = ARRAY(BigInteger())
+
+
+def among(column: ColumnElement[Any], ids: Collection[int]) -> ColumnElement[bool]:
+    """Return the condition that ``column`` is one of ``ids``; none for no ids.
+
+    They are one parameter: a statement takes fewer parameters than there may be ids.
+    """
+    return column == any_(literal([*ids], _IDS))
+
+
+def each_of(ids: Collection[int]) -> ColumnElement[int]:
+    """Return a column with one row for each of ``ids``."""
+    return func.unnest(literal([*ids], _IDS)).column_valued("listed")

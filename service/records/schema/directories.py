@@ -28,6 +28,8 @@ directory = sa.Table(
     sa.Column("ceiling", ARRAY(sa.Text), nullable=False),
     sa.Column("enabled", sa.Boolean, nullable=False, server_default=sa.true()),
     *versioned(),
+    # Behind which user the members wait for their roles by a changed mapping; null: nobody waits.
+    sa.Column("waiting_after", sa.BigInteger),
     sa.CheckConstraint("client_id IS NULL OR kind = 'scim'", name="client_id"),
 )
 
@@ -44,6 +46,10 @@ directory_account = sa.Table(
     sa.Column("managed", sa.Boolean, nullable=False),
     moment("create_time"),
     sa.Column("last_time", sa.DateTime(timezone=True)),
+    # Of a sign-in: the groups that the provider has told, when, and until when they give roles.
+    sa.Column("groups", JSONB),
+    sa.Column("groups_time", sa.DateTime(timezone=True)),
+    sa.Column("roles_until", sa.DateTime(timezone=True)),
 )
 
 directory_session = sa.Table(
@@ -56,8 +62,10 @@ directory_session = sa.Table(
     sa.Column("subject", sa.Text, nullable=False),
     # That of the provider's session; null if it has told none.
     sa.Column("sid", sa.Text),
-    # When the device session was opened, by the session store's clock: a later one is not meant.
+    # Until when it may have opened a session that has not its name, by the session store's clock.
     sa.Column("opened_time", sa.DateTime(timezone=True), nullable=False),
+    # Its name, which the session carries.
+    sa.Column("sign_in", sa.Text, primary_key=True, server_default=""),
     sa.Index("directory_session_source_subject_idx", "source", "subject"),
 )
-"""The device sessions that were opened by signing in with a provider."""
+"""The sign-ins with providers that may have opened a device session."""

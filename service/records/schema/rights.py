@@ -290,6 +290,15 @@ role_code_life = sa.Table(
     sa.Index("role_code_life_open_idx", "role_id", postgresql_where=sa.text("end_time IS NULL")),
 )
 
+# Which transaction has changed each user, role and key last, by triggers; ``all``: a table was emptied.
+rights_change = sa.Table(
+    "rights_change",
+    metadata,
+    chosen("noun", "user", "role", "key", "all", primary_key=True),
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("transaction", sa.BigInteger, nullable=False, index=True),
+)
+
 service = sa.Table(
     "service",
     metadata,

@@ -11,6 +11,7 @@ from msgspec import Meta, field
 
 from service.errors import ValidationFailed
 from service.kernel.fields import camel
+from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import whole
 from service.records.logs.paging import MOST_COUNTED, Entry, Log, LogReader, Span, follow_cursor
 from service.web.content.streams import Format
@@ -39,7 +40,9 @@ Limit = Annotated[
     int,
     Meta(ge=1, le=MOST_EXPORTED, description="The most rows. A file with that many rows may be incomplete."),
 ]
-UserName = Annotated[str, Meta(min_length=1, max_length=128, description="As written at that time.")]
+UserName = Annotated[
+    str, Meta(min_length=1, max_length=MAX_USER_NAME, description="As written at that time.")
+]
 RequestId = Annotated[str, Meta(min_length=1, max_length=64)]
 TraceId = Annotated[
     str,

@@ -17,6 +17,7 @@ from service.kernel.value_rules import MAX_ID
 from service.web.messages.faults import check_text, faults_of, refusal_for
 from service.web.messages.record_schemas import MERGE_PATCH, MergePatch
 from service.web.messages.request import Request
+from service.web.messages.schema import ProtocolSchema
 
 MAX_BODY: Final = 1024 * 1024
 """The longest JSON body in bytes."""
@@ -107,16 +108,32 @@ class JsonBody(Generic[S]):
         return UnsupportedMediaType(message, headers=accepts)
 
 
-class ProtocolBody(JsonBody[S]):
+_LONGEST_KEPT: Final = 1024  # bytes
+_MOST_KEPT: Final = 4096  # bodies of one operation
+
+P = TypeVar("P", bound=ProtocolSchema)
+
+
+class ProtocolBody(JsonBody[P]):
     """Reads the bodies of a specification of others: see ``ProtocolSchema``. Texts may hold a NUL."""
 
     _checks_text = False
 
-    def __init__(self, kind: type[S], limit: int = MAX_BODY) -> None:
+    def __init__(self, kind: type[P], limit: int = MAX_BODY) -> None:
         super().__init__(kind, limit)
         self._instead_of_none = b""
+        self._kept: dict[bytes, P] = {}
 
-    async def read(self, request: Request) -> S:
+    def _parse(self, raw: bytes) -> P:
+        if (body := self._kept.get(raw)) is None:
+            body = super()._parse(raw)
+            if len(raw) <= _LONGEST_KEPT and body.may_be_kept:
+                if len(self._kept) >= _MOST_KEPT:
+                    self._kept.clear()
+                self._kept[raw] = body
+        return body
+
+    async def read(self, request: Request) -> P:
         """Return the body of ``request``; raises BadRequest for every fault but its length: TooLarge."""
         try:
             return await super().read(request)

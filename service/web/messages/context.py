@@ -189,9 +189,10 @@ class RequestContext:
         """Say where ``made`` is, the answer of ``operation`` to a request with ``arguments``.
 
         The last field of the template in ``@created`` is its ``id``, the others are arguments
-        (RFC 9110 §15.3.2).
+        (RFC 9110 §15.3.2). A responder may have said it already.
         """
-        if template := operation.metadata.location:
+        template = operation.metadata.location
+        if template and not any(name == b"location" for name, _ in self.headers):
             above, _, _ = template.rpartition("{")
             self.respond_header("Location", f"{above.format(**arguments)}{made.id}")
 

@@ -3,12 +3,13 @@
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import Meta, Struct
 
 from service.administration.dry_runs import Impact
 from service.errors import ValidationFailed
 from service.kernel.identity import Caller
 from service.kernel.write import Write
+from service.web.messages.access_change import AccessChange
 from service.web.messages.bodies import query_of
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Schema
@@ -41,27 +42,6 @@ def is_dry_run(context: RequestContext) -> bool:
         except ValidationFailed:
             return False
     return bool(query.dry_run)
-
-
-class AccessChange(Schema):
-    """What the users of a role gain or lose; `roleCode` is null for those who have no role."""
-
-    role_code: Annotated[str, Meta(examples=["auditor"])] | None
-    users: Annotated[
-        int,
-        Meta(ge=0, examples=[3]),
-        Meta(
-            description="How many users, neither disabled nor banned, gain or lose each of `access`. Who "
-            "keeps it by another role, or had it by one already, is not counted."
-        ),
-    ]
-    access: Annotated[list[str], Meta(examples=[["GET /api/user/list"]])]
-    total: (
-        Annotated[
-            int, Meta(ge=0, examples=[812], description="How many there are, where `access` has a part.")
-        ]
-        | UnsetType
-    ) = UNSET
 
 
 class KeptOutUsers(Schema):

@@ -64,6 +64,7 @@ class OperationMetadata:
     ``subrequest`` says that proxies ask it about requests of others, ``takes_path`` that the path of such a
     request follows its own.
     ``by_client`` says that clients may authenticate by HTTP Basic.
+    ``in_browser`` says that people are sent to it: it refuses by a page, unless the client accepts JSON.
     ``asks`` says that it changes nothing, whatever its method. ``status`` is that of a success, 0 for the
     usual one.
     """
@@ -88,6 +89,7 @@ class OperationMetadata:
     subrequest: bool = False
     takes_path: bool = False
     by_client: bool = False
+    in_browser: bool = False
     asks: bool = False
     status: int = 0
 
@@ -188,6 +190,11 @@ def by_client(function: F) -> F:
     The guard does it where a login is needed; a public responder does it itself.
     """
     return _marked(function, by_client=True)
+
+
+def in_browser(function: F) -> F:
+    """Refuse by a page that a person reads: browsers are sent to it. A client that accepts JSON gets that."""
+    return _marked(function, in_browser=True)
 
 
 def asks(function: F) -> F:

@@ -4,13 +4,15 @@ Whatever header a header profile did not name could be the client's, so nothing 
 stands in for another. Values come from the raw list of headers: joined duplicates could look like one value.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from service.authz.engine.paths import canonical_external_path
 from service.authz.engine.rules import METHODS
 from service.errors import BadRequest
-from service.web.messages.context import Scope
 
 PROXY_KEY: Final = "X-Portcullis-Key"
 """The header in which a proxy proves itself, by the API key of its account."""
@@ -83,7 +85,7 @@ class Original:
     host: str
 
 
-def original_of(scope: Scope, profile: HeaderProfile) -> Original:
+def original_of(scope: Mapping[str, Any], profile: HeaderProfile) -> Original:
     """Return the original request that ``scope`` asks about.
 
     Raises BadRequest when a header of the profile is missing or comes twice, for a method that is none of

@@ -144,6 +144,14 @@ class ProtocolSchema(Struct):
     is refused with 400, whatever the fault.
     """
 
+    @property
+    def may_be_kept(self) -> bool:
+        """Whether equal bodies come again and again, so that what is read from one is kept in memory.
+
+        Not of a body with a secret, nor where an operation changes what it was given.
+        """
+        return False
+
 
 PageNumber = Annotated[int, Meta(ge=1, le=1_000_000_000, description="The page, from 1.")]
 """The number of a page."""

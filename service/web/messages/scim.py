@@ -5,9 +5,9 @@ understood all the same, is logged.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any, ClassVar, Final, Generic, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Generic, Literal, Self, TypeVar
 
 import msgspec
 import structlog
@@ -16,6 +16,7 @@ from msgspec import UNSET, Meta, Struct, field
 from service.errors import InvalidScim, UnsupportedMediaType
 from service.kernel.scim import attributes
 from service.kernel.scim.attributes import GROUP, MESSAGES, USER, Deviations, ScimFault
+from service.kernel.scim.attributes import Schema as AttributeSchema
 from service.kernel.scim.patches import MAX_OPERATIONS
 from service.web.messages.bodies import well_formed
 from service.web.messages.faults import check_text, fault_of
@@ -36,6 +37,7 @@ _MEDIA: Final = re.compile(
 _log = structlog.get_logger(__name__)
 
 Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
+ScimNames = Annotated[list[Text], Meta(max_length=100)]
 ScimId = Annotated[str, Meta(examples=["7"], description="The id, as a text.")]
 
 
@@ -55,8 +57,11 @@ class ScimSchema(ProtocolSchema, omit_defaults=True, rename="camel"):
     """The base of bodies and answers of SCIM; a member that is not there is left out."""
 
 
-class ScimBodySchema(ScimSchema):
+class ScimBodySchema(ScimSchema, kw_only=True):
     """The base of bodies of SCIM: ``read_sent`` returns what of a JSON object is kept."""
+
+    schemas: ScimNames | None = None
+    """What is sent, by the URIs of schemas. ``read_sent`` looks at them."""
 
     @classmethod
     def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:
@@ -67,7 +72,7 @@ class ScimBodySchema(ScimSchema):
 class ResourceBody(ScimBodySchema):
     """The base of resources that are sent."""
 
-    schema: ClassVar[attributes.Schema]
+    schema: ClassVar[AttributeSchema]
 
     @classmethod
     def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:
@@ -190,18 +195,6 @@ class ScimResource(ScimSchema):
     meta: ScimMeta | None = None
     external_id: str | None = None
 
-    def with_only(self, only: Iterable[str] | None, without: Iterable[str]) -> Self:
-        """Return the resource with ``only`` some attributes, or ``without`` some, by lower-case names."""
-        hidden = {
-            each.name: None
-            for each in msgspec.structs.fields(self)
-            if each.default is None
-            and (
-                each.encode_name.lower() in without if only is None else each.encode_name.lower() not in only
-            )
-        }
-        return msgspec.structs.replace(self, **hidden) if hidden else self
-
 
 class ScimUser(ScimResource):
     """A user (RFC 7643 §4.1)."""
@@ -265,23 +258,33 @@ class ScimError(ScimSchema):
 
 
 class ScimGetQuery(Schema):
-    """Which attributes of a resource are answered."""
+    """Which attributes of a resource are answered, such as ``userName`` and ``name.formatted``."""
 
     attributes: Annotated[str, Meta(description="Only these, comma between.")] | None = None
     excluded_attributes: Annotated[str, Meta(description="All but these.", examples=["members"])] | None = (
         None
     )
 
-    def shown(self, resource: ScimUser | ScimGroup) -> Any:
+    def shown(self, resource: ScimResource, schema: AttributeSchema) -> Any:
         """Return ``resource`` with the attributes that are asked for; it always has its id and schemas."""
-        only = None if self.attributes is None else _names(self.attributes)
-        return resource.with_only(only, _names(self.excluded_attributes or ""))
+        only, without = _named(self.attributes, schema), _named(self.excluded_attributes, schema) or {}
+        if only is None and not without:
+            return resource
+        listed = without if only is None else only
+        made: dict[str, Any] = {}
+        for name, value in msgspec.to_builtins(resource).items():
+            parts = listed.get(name.lower())
+            if name in ("schemas", "id") or (parts is None and only is None):
+                made[name] = value
+            elif parts is not None and (kept := _parts(value, parts, kept=only is not None)):
+                made[name] = kept
+        return made
 
-    def hides(self, name: str) -> bool:
+    def hides(self, name: str, schema: AttributeSchema) -> bool:
         """Tell whether the attribute of that lower-case name is not asked for."""
-        if self.attributes is not None:
-            return name not in _names(self.attributes)
-        return name in _names(self.excluded_attributes or "")
+        if (only := _named(self.attributes, schema)) is not None:
+            return name not in only
+        return (_named(self.excluded_attributes, schema) or {}).get(name) == frozenset()
 
 
 class ScimListQuery(ScimGetQuery):
@@ -290,6 +293,8 @@ class ScimListQuery(ScimGetQuery):
     filter: (
         Annotated[str, Meta(description="RFC 7644 §3.4.2.2.", examples=['userName eq "heron"'])] | None
     ) = None
+    sort_by: Annotated[str, Meta(description="An attribute.", examples=["userName"])] | None = None
+    sort_order: Literal["ascending", "descending"] = "ascending"
     start_index: Annotated[int, Meta(description="The place of the first, from 1.")] = 1
     count: Annotated[int, Meta(description=f"How many at most; never more than {MAX_PAGE}.")] = 100
 
@@ -299,13 +304,60 @@ class ScimListQuery(ScimGetQuery):
         return min(max(self.start_index, 1), 10**9) - 1, min(max(self.count, 0), MAX_PAGE)
 
 
-def _names(listed: str) -> frozenset[str]:
-    """Return the attributes of a list, in small letters: of a sub-attribute, the attribute that has it."""
-    names = (name.strip().lower() for name in listed.split(","))
-    plain = (name.rpartition(":")[2] if name.startswith("urn:") else name for name in names)
-    return frozenset(name.partition(".")[0] for name in plain if name)
+class ScimSearch(ScimBodySchema):
+    """What is searched for (RFC 7644 §3.4.3): the query of a list, in a body."""
+
+    attributes: ScimNames | None = None
+    excluded_attributes: ScimNames | None = None
+    filter: str | None = None
+    sort_by: Text | None = None
+    sort_order: Literal["ascending", "descending"] = "ascending"
+    start_index: int = 1
+    count: int = 100
+
+    @classmethod
+    def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:
+        """Return the members of a search; raises ScimFault."""
+        if SEARCH not in (sent.get("schemas") or ()):
+            deviations.note("search without schemas")
+        return {name: value for name, value in sent.items() if value is not None}
+
+    @property
+    def query(self) -> ScimListQuery:
+        """The same as a query."""
+        members = {name: getattr(self, name) for name in ScimListQuery.__struct_fields__}
+        for name in ("attributes", "excluded_attributes"):
+            members[name] = None if members[name] is None else ",".join(members[name])
+        return ScimListQuery(**members)
 
 
+def _named(listed: str | None, schema: AttributeSchema) -> dict[str, frozenset[str]] | None:
+    """Return the attributes of a list, in small letters, with those of their parts that it names.
+
+    No parts are all of them. What another schema has is left out.
+    """
+    if listed is None:
+        return None
+    made: dict[str, frozenset[str]] = {}
+    for text in listed.split(","):
+        name, _, part = (schema.unqualified(text.strip()) or "").lower().partition(".")
+        if name and (not part or made.get(name, True)):
+            made[name] = made.get(name, frozenset()) | {part} if part else frozenset()
+    return made
+
+
+def _parts(value: Any, parts: frozenset[str], *, kept: bool) -> Any:
+    """Return a value with some ``parts`` of it alone, or without them; no parts are all of them."""
+    if not parts:
+        return value if kept else None
+    if isinstance(value, list):
+        return [item for each in value if (item := _parts(each, parts, kept=kept))]
+    if not isinstance(value, dict):
+        return None if kept else value
+    return {name: item for name, item in value.items() if (name.lower() in parts) == kept}
+
+
+SEARCH: Final = f"{MESSAGES}SearchRequest"
 LIST_OF: Final = [f"{MESSAGES}ListResponse"]
 ERROR: Final = [f"{MESSAGES}Error"]
 

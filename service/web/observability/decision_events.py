@@ -1,24 +1,23 @@
 """The events of the decision log: what a finished request, or an answered question, says of its decision."""
 
-import re
 from collections.abc import Mapping
-from typing import Any, Final
+from time import time as now
+from typing import Any
 
 import structlog
 
-from service.audit.decision_event import DecisionEvent, EvaluationEvent
+from service.audit.decision_event import DecisionEvent
 from service.audit.decision_log import DecisionLog
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE, assured
 from service.errors import Decided, InsufficientAuthentication, PermissionDenied, Refusal, RowsRefused
 from service.evaluation.answers import Answer
-from service.evaluation.questions import SUBJECT_TYPES, Asked
-from service.kernel.identity import Caller, codes_asked
+from service.evaluation.events import evaluation_event, shown_path
+from service.evaluation.questions import Asked
+from service.kernel.identity import Caller, codes_asked, words_asked
 from service.kernel.origin import Delegated, ObjectQuestion
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import is_dry_run
 from service.web.observability.log_format import clock
-
-_ID: Final = re.compile(r"[0-9]{1,19}")
 
 _log = structlog.get_logger(__name__)
 
@@ -48,7 +47,20 @@ class DecisionEvents:
     ) -> None:
         """Hand on the event of an answered question, if it is kept."""
         if self._log.keeps(allowed=answer.allowed):
-            self._log.put(evaluation_event(context, asked, subject, answer))
+            assert context.policy is not None  # noqa: S101 - the guard has taken it
+            by = context.user.user_id, context.request_id, context.trace_id
+            self._log.put(
+                evaluation_event(
+                    context.policy,
+                    asked,
+                    subject,
+                    answer,
+                    time=clock.text(),
+                    by=by,
+                    satisfied=words_asked(subject, now()),
+                    bound_to=context.user.service,
+                )
+            )
 
 
 def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
@@ -76,12 +88,12 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         trace_id=context.trace_id,
         method=operation.method,
         route=operation.template,
-        path=None if operation.public else _shown_path(context.scope["path"], operation.template, resource),
+        path=None if operation.public else shown_path(context.scope["path"], operation.template, resource),
         dry_run=is_dry_run(context),
         user_id=None if caller is None else caller.user_id,
         roles=() if caller is None else caller.roles,
         codes=None if held is None else held.codes,
-        stored_codes=None if held is None or stored == held.codes else stored,
+        stored_codes=None if held is not None and stored == held.codes else stored,
         satisfied=None if context.satisfied is None else context.satisfied.codes,
         layer=decision.layer,
         object=decision.object,
@@ -120,36 +132,6 @@ def _before(
     return order if beside or place not in order else order[: order.index(place)]
 
 
-def evaluation_event(
-    context: RequestContext, asked: Asked, subject: Caller | None, answer: Answer
-) -> EvaluationEvent:
-    """Return the event of a question; the subject is told by its user only, since a token is secret."""
-    policy, decision = context.policy, answer.decision
-    assert policy is not None  # noqa: S101 - the guard has taken it
-    line = None if decision is None else decision.line
-    return EvaluationEvent(
-        time=clock.text(),
-        outcome="allow" if answer.allowed else "deny",
-        reason=answer.reason,
-        decision="" if decision is None else decision.id,
-        revision=policy.revision,
-        own_digest=policy.own_digest,
-        request_id=context.request_id,
-        trace_id=context.trace_id,
-        asked_by=context.user.user_id,
-        subject_type=asked.subject.type if asked.subject.type in SUBJECT_TYPES else "",
-        user_id=None if subject is None else subject.user_id,
-        roles=() if subject is None else subject.roles,
-        codes=None if (held := codes_asked(subject)) is None else held.codes,
-        satisfied=decision.codes if decision is not None and decision.layer == ASSURANCE else None,
-        layer=None if decision is None else decision.layer,
-        object=None if decision is None else decision.object,
-        line=None if line is None else str(line),
-        code=None if line is None else line.code,
-        required=() if decision is None or answer.allowed else decision.required,
-    )
-
-
 def _objects(
     context: RequestContext, delegated: Delegated | None, decision: Decided
 ) -> tuple[ObjectQuestion, ...]:
@@ -167,20 +149,3 @@ def _told(refusal: Refusal | None) -> Mapping[str, Any]:
     denial = refusal.denial if isinstance(refusal, RowsRefused) else refusal
     by_policy = isinstance(denial, PermissionDenied | InsufficientAuthentication)
     return denial.extra if by_policy and denial is not None else {}
-
-
-def _shown_path(path: str, template: str, resource: str) -> str:
-    """Return ``path``; parameters that are no whole number as in the template, since they may be anything.
-
-    A text that the resource itself contains is registered, and is shown.
-    """
-    if "{" not in template:
-        return path
-    registered = resource.partition(" ")[2].split("/")
-    parts = zip(path.split("/"), template.split("/"), strict=True)
-    return "/".join(
-        name
-        if name.startswith("{") and not _ID.fullmatch(part) and part not in registered[at : at + 1]
-        else part
-        for at, (part, name) in enumerate(parts)
-    )

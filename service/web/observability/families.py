@@ -1,7 +1,7 @@
 """All metrics by name, and the text format for Prometheus. Names and units follow its naming practices."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -20,7 +20,7 @@ class Family(NamedTuple):
 
 
 def _families(of: str) -> dict[str, Family]:
-    """Return the families of ``families.csv`` that are of ``workers``, or of ``all`` nodes alike."""
+    """Return the families of ``families.csv`` that are of ``workers``, ``all`` nodes, or ``followers``."""
     with Path(__file__).with_suffix(".csv").open(encoding="utf-8") as table:
         return {
             row["name"]: Family(row["kind"], row["help"], tuple(row["labels"].split()))
@@ -37,27 +37,30 @@ OF_ALL: Final = _families("all")
 
 FAMILIES: Final = {**OF_WORKERS, **OF_ALL}
 
+OF_FOLLOWERS: Final = _families("followers")
+"""Metrics of ``portcullis pdp``, which decides beside a service."""
+
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 _PARTS: Final = ("_bucket", "_sum", "_count")
 
 
-def exposition(samples: Iterable[Sample]) -> bytes:
-    """Return the samples as text, grouped by metric as the format requires."""
-    families: dict[str, list[Sample]] = {name: [] for name in FAMILIES}
+def exposition(samples: Iterable[Sample], of: Mapping[str, Family] = FAMILIES) -> bytes:
+    """Return the samples of the families ``of`` as text, grouped by metric as the format requires."""
+    families: dict[str, list[Sample]] = {name: [] for name in of}
     for sample in samples:
-        families[_family(sample.name)].append(sample)
+        families[_family(sample.name, of)].append(sample)
     lines = []
-    for name, family in FAMILIES.items():
+    for name, family in of.items():
         if families[name]:
             lines += [f"# HELP {name} {family.help}", f"# TYPE {name} {family.kind}"]
             lines += map(_line, families[name])
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _family(name: str) -> str:
-    if name in FAMILIES:
+def _family(name: str, of: Mapping[str, Family]) -> str:
+    if name in of:
         return name
     return next(name.removesuffix(part) for part in _PARTS if name.endswith(part))
 

@@ -8,8 +8,8 @@ import structlog
 from service.audit.permission_uses import PermissionUses
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE
-from service.evaluation.answers import Answer, Answers
-from service.evaluation.questions import Asked, question_of
+from service.evaluation.answers import Answer
+from service.evaluation.questions import Asked
 from service.kernel.identity import Caller, codes_asked
 from service.web.messages.context import RequestContext
 
@@ -23,9 +23,8 @@ class UseNotes:
     end has needed nothing. Of a question of another service: those of its subject.
     """
 
-    def __init__(self, uses: PermissionUses, answers: Answers) -> None:
+    def __init__(self, uses: PermissionUses) -> None:
         self._uses = uses
-        self._answers = answers
 
     def note(self, context: RequestContext) -> None:
         """Note what a finished request has needed; never raises."""
@@ -43,18 +42,11 @@ class UseNotes:
             _log.error("the use of permissions can't be noted", decision=decision.id, exc_info=error)
 
     def note_evaluation(
-        self, context: RequestContext, asked: Asked, subject: Caller | None, answer: Answer
+        self, _context: RequestContext, _asked: Asked, subject: Caller | None, answer: Answer
     ) -> None:
         """Note what an answered question has needed."""
-        decision, policy = answer.decision, context.policy
-        if subject is None or policy is None or decision is None or not answer.allowed:
-            return
-        if decision.layer == ENDPOINT or "{" in asked.resource.id:  # one of several decisions
-            question = question_of(asked.action, asked.resource, context.user.service)
-            decisions = self._answers.allowing(policy, question, codes_asked(subject))
-            self._uses.note(subject.user_id, _codes(decisions))
-        elif decision.line is not None:
-            self._uses.note(subject.user_id, (decision.line.code,))
+        if subject is not None and answer.used:
+            self._uses.note(subject.user_id, answer.used)
 
 
 def _beside(context: RequestContext, caller: Caller) -> Iterator[str]:

@@ -63,6 +63,7 @@ _ENUMERATIONS: Final = {
         "AssignmentChange": "given edited ended",
         "GrantChange": "given taken",
         "DirectoryKind": "oidc scim",
+        "ScimSortOrder": "ascending descending",
         "KeepOrRevoke": "keep revoke",
         "ReviewApply": "at_once at_end",
         "ReviewFinding": "no_reviewer last_administrator directory",

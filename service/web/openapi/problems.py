@@ -241,7 +241,11 @@ def problem_responses(operation: Operation, *, with_cookies: bool = False) -> di
     by_status: dict[int, list[type[errors.Refusal]]] = {}
     for refusal in refusals_of(operation, with_cookies=with_cookies):
         by_status.setdefault(refusal.status, []).append(refusal)
-    return {str(status): _response(group) for status, group in by_status.items()}
+    responses = {str(status): _response(group) for status, group in by_status.items()}
+    if operation.metadata.in_browser:
+        for response in responses.values():
+            response["content"]["text/html"] = {"schema": {"type": "string"}}
+    return responses
 
 
 def _scim_errors(refused: Iterable[type[errors.Refusal]]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from service.web.messages.schema import schema_of
 from service.web.messages.scim import ScimError
 from service.web.requests.guard import MIN_REVISION
 from service.web.requests.idempotency import KEY, MOST, REPLAYED
-from service.web.requests.operation import IN_FORCE, NOT_MODIFIED
+from service.web.requests.operation import IN_FORCE, NOT_MODIFIED, RIGHTS
 
 JSON: Final = "application/json"
 
@@ -51,6 +51,7 @@ class Schemas:
             kinds, schema_hook=schema_of, ref_template="#/components/schemas/{name}"
         )
         for component in self.components.values():
+            _open_tuples(component)
             if "description" in component:  # Markdown, and not reStructuredText as a docstring
                 component["description"] = cleandoc(component["description"]).replace("``", "`")
             for member in component.get("properties", {}).values():
@@ -102,6 +103,14 @@ class Schemas:
         if description := schema.pop("description", None):
             parameter["description"] = description
         return parameter
+
+
+def _open_tuples(part: Any) -> None:
+    """Give each tuple ``items``: programs ask for it, and take no false. Its length may forbid any."""
+    if isinstance(part, dict) and "prefixItems" in part:
+        part["items"] = {}
+    for within in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        _open_tuples(within)
 
 
 def _but_null(schema: Schema) -> Schema:
@@ -173,6 +182,11 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "4/4",
         pattern="^[0-9]+/[0-9]+$",
     ),
+    RIGHTS: {
+        "description": "The number of the transaction, where rights have changed: a question to a decision "
+        "point beside a service may demand it.",
+        "schema": {"type": "integer", "minimum": 1, "examples": [8412]},
+    },
     "ETag": _text("The version of the record, for `If-Match` and `If-None-Match`.", '"3"'),
     "Location": _text("The path of the new record.", "/api/user/7", format="uri-reference"),
     "FileLocation": _text(
@@ -222,6 +236,7 @@ def response_headers(operation: Operation, status: int) -> dict[str, Any]:
         names.append("X-Policy-Revision")
     if status == operation.status:
         names += [IN_FORCE] if operation.metadata.publishes else []
+        names += [RIGHTS] if operation.metadata.logged is not None else []
         names += ["ETag"] if operation.metadata.tagged else []
         names += [REPLAYED] if operation.metadata.idempotent else []
         names += IDENTITY if operation.metadata.subrequest else ()

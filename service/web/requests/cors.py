@@ -17,6 +17,7 @@ EXPOSED: Final = (
     "X-Request-Id",
     "X-Policy-Revision",
     "X-Policy-In-Force",
+    "Portcullis-Rights",
     "Retry-After",
     "Content-Disposition",
     "Idempotency-Replayed",

@@ -48,6 +48,11 @@ if TYPE_CHECKING:  # it imports OpenTelemetry
 REFUSAL: Final = "portcullis.refusal"
 """The key in the ASGI scope of a refusal by the HTTP server; most requests have none."""
 
+_MUST_CHANGE: Final = (
+    "Change the password first, since somebody else has set it or knows it: PUT /api/user/profile/password "
+    "with currentPassword and newPassword. Then log in again, or refresh the tokens"
+)
+
 _COMMON: Final = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
 _CONTENT_POLICY: Final = b"content-security-policy"
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
@@ -172,6 +177,8 @@ class RequestMiddleware:
             except Refusal as unavailable:
                 return unavailable
             error.extra["methods"] = list(methods)
+            if caller.authentication is not None and caller.authentication.initial:
+                error.detail = _MUST_CHANGE
         return error
 
     async def _tell_requestable(self, context: RequestContext, denied: PermissionDenied) -> None:

@@ -135,8 +135,13 @@ Function = Callable[..., Awaitable[Any]]
 Acknowledged = Callable[[int], Awaitable[tuple[int, int]]]
 """Tells how many workers decide by a policy revision, and how many there are; waits for them for a moment."""
 
+Followed = Callable[[int, int], Awaitable[object]]
+"""Waits until those that follow elsewhere have a policy revision and a transaction."""
+
 IN_FORCE: Final = "X-Policy-In-Force"
 """The header of the answer to a publishing write, such as ``4/4``."""
+RIGHTS: Final = "Portcullis-Rights"
+"""The header with the number of the transaction that has changed rights, which followers may be asked for."""
 
 
 NOT_MODIFIED: Final = 304
@@ -150,11 +155,13 @@ def responder_of(
     acknowledged: Acknowledged | None = None,
     impact_of: ImpactOf | None = None,
     *,
+    followed: Followed | None = None,
     idempotent_writes: IdempotentWrites | None = None,
 ) -> Responder:
     """Return the responder that serves ``operation`` by ``function``, the endpoint's own responder.
 
     With ``guard`` None every request is admitted; with ``acknowledged`` None, ``IN_FORCE`` is left out.
+    ``followed`` is waited for after a change of rights.
     ``impact_of`` serves dry runs of operations that have them, ``idempotent_writes`` requests with an
     ``Idempotency-Key``.
     """
@@ -193,6 +200,7 @@ def responder_of(
         result, status = await run(context, arguments)
         if tell is not None and context.policy is not None and not isinstance(result, Previewed):
             context.respond_header(IN_FORCE, "{}/{}".format(*await tell(context.policy.revision)))
+        await _tell_rights(context, result, followed)
         if streams:
             return await _streamed(context, result)
         answer = answer_of(context, result, status)
@@ -201,6 +209,15 @@ def responder_of(
         return answer
 
     return respond
+
+
+async def _tell_rights(context: RequestContext, result: object, followed: Followed | None) -> None:
+    record = context.recorded
+    if record is None or not record.transaction or isinstance(result, Previewed):
+        return
+    context.respond_header(RIGHTS, str(record.transaction))
+    if followed is not None:
+        await followed(0 if context.policy is None else context.policy.revision, record.transaction)
 
 
 def _run_of(operation: Operation, function: Function, impact_of: ImpactOf | None) -> Run:

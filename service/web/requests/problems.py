@@ -9,6 +9,7 @@ import structlog
 
 from service import errors
 from service.audit.redaction import KEY_SIGN, without_keys
+from service.web.content.pages import HTML, refusal_page
 from service.web.messages.context import INERT, NO_STORE, RequestContext
 from service.web.messages.operation_metadata import SCIM
 from service.web.messages.scim import ERROR, ScimError
@@ -108,6 +109,17 @@ def refused(context: RequestContext, error: Exception) -> Answer:
     if context.scope["path"].startswith(SCIM):
         made = scim_error(refusal)
         return Answer(int(made.status), msgspec.json.encode(made), SCIM_MEDIA.encode())
+    if _reads_pages(context):
+        page = refusal_page(refusal.title, refusal.detail, refusal.code, context.request_id)
+        return Answer(refusal.status, page, HTML.encode())
     return Answer(
         refusal.status, document(refusal, context.request_id, context.trace_id), MEDIA_TYPE.encode()
     )
+
+
+def _reads_pages(context: RequestContext) -> bool:
+    """Tell whether a person is shown the answer: a browser is on its way, and asks for no JSON."""
+    if context.operation is None or not context.operation.metadata.in_browser:
+        return False
+    accepted = context.request.raw_header(b"accept") or b""
+    return b"json" not in accepted or b"text/html" in accepted

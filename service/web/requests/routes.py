@@ -19,7 +19,7 @@ from service.web.requests.application import Answer, Application, MethodMap, Res
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.idempotency import leaves_keys_open
-from service.web.requests.operation import Acknowledged, describe, responder_of
+from service.web.requests.operation import Acknowledged, Followed, describe, responder_of
 
 
 class RoutesError(FaultsError):
@@ -68,9 +68,12 @@ class Routes:
         impact_of: ImpactOf | None = None,
         cross_origin: CrossOrigin | None = None,
         *,
+        followed: Followed | None = None,
         idempotent_writes: IdempotentWrites | None = None,
     ) -> None:
         """``acknowledged`` is asked after each operation that publishes; ``impact_of`` serves dry runs.
+
+        ``followed`` is waited for after each change of rights.
 
         ``cross_origin`` answers preflight requests; without it there are none. ``idempotent_writes`` serves
         requests with an ``Idempotency-Key``.
@@ -79,6 +82,7 @@ class Routes:
         self._guard = guard
         self._acknowledged = acknowledged
         self._impact_of = impact_of
+        self._followed = followed
         self._idempotent_writes = idempotent_writes
         self._cross_origin = cross_origin or CrossOrigin()
         self._templates: set[str] = set()
@@ -170,6 +174,7 @@ class Routes:
                 guard,
                 self._acknowledged,
                 self._impact_of,
+                followed=self._followed,
                 idempotent_writes=self._idempotent_writes,
             )
             for operation in operations

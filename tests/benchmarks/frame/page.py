@@ -21,6 +21,8 @@ PAGE, RESULTS, CHARTS = "performance.md", "performance.json", "performance"
 
 _INTRODUCTION: Final = """# Performance
 
+*For: operator, reviewer*
+
 <!-- This page is written by `python3 dev.py bench`; edits are lost. -->
 
 What the service costs, measured. [How it is measured, and where the time

@@ -12,12 +12,14 @@ from typing import Final, NamedTuple
 
 from tests.benchmarks.frame.results import Run
 
-USERS: Final = (1_000_000, 10_000_000, 100_000_000)
+USERS: Final = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 READS, LOGINS, REFRESHES = 200, 1, 5
 """Of an active user on a day."""
 ACTIVE, PEAK, SESSIONS = 0.2, 5, 1.5
 """The share of the users who are active on a day, the busiest hour in means, sessions for each user."""
 SESSION_BYTES, USER_BYTES = 1_100, 750
+SHARD_BYTES: Final = 30e9
+"""Of sessions on one server of the session store: see the page."""
 CORES, USED, CONNECTIONS = 2, 0.6, 10
 """Of a node, with a worker for each core; how busy it may be; connections of a worker to PostgreSQL."""
 _DAY, _MORNING = 86_400, 1_800  # seconds
@@ -140,7 +142,8 @@ def _sizes(run: Run) -> Iterator[str]:
                 f"{nodes:,}",
                 short(active / _MORNING * login),
                 f"{short(users * SESSIONS * SESSION_BYTES / 1e9)} GB",
-                short(reads * store_read + logins * store_login + refreshes * store_refresh),
+                short(in_stores := reads * store_read + logins * store_login + refreshes * store_refresh),
+                f"{max(ceil(users * SESSIONS * SESSION_BYTES / SHARD_BYTES), ceil(in_stores / USED)):,}",
                 f"{short(users * USER_BYTES / 1e9)} GB",
                 short(logins * database_login + refreshes * database_refresh),
                 f"{nodes * CORES * CONNECTIONS:,}",
@@ -162,12 +165,13 @@ def _sizes(run: Run) -> Iterator[str]:
         f"Everybody who is active logs in within half an hour: cores (÷ {_MORNING:,} × {a_login})",
         f"Memory for sessions (× {SESSIONS} × {SESSION_BYTES:,} bytes)",
         f"Session store: cores (× {short(store_read * 1000)}, {in_store} ms)",
+        f"Shards of the session store (of {SHARD_BYTES / 1e9:.0f} GB, or a core at {USED * 100:.0f} %)",
         f"Table of users (× {USER_BYTES:,} bytes)",
         f"PostgreSQL: cores for logins and refreshes (× {in_database} ms)",
         f"Connections to PostgreSQL ({CORES} workers a node)",
     ]
-    yield f"| | {' | '.join(f'{users // 1_000_000} million' for users in USERS)} |"
-    yield "| --- | --- | --- | --- |"
+    yield f"| | {' | '.join(f'{users // 1_000_000:,} million' for users in USERS)} |"
+    yield f"| --- |{' --- |' * len(USERS)}"
     for label, *values in zip(labels, *columns, strict=True):
         yield f"| {label} | {' | '.join(values)} |"
 

@@ -67,9 +67,7 @@ def test_a_page_names_what_falls_short_and_links_to_its_charts(tmp_path: Path) -
 
 def test_the_page_of_the_documentation_shows_the_results_beside_it() -> None:
     run = msgspec.json.decode((REFERENCE / RESULTS).read_bytes(), type=Run)
-    again = (
-        f"`python3 dev.py bench publish {(REFERENCE / RESULTS).relative_to(ROOT)}` writes what belongs there"
-    )
+    again = f"`python3 dev.py bench page {(REFERENCE / RESULTS).relative_to(ROOT)}` writes what belongs there"
     assert (REFERENCE / PAGE).read_text("utf-8") == page(run), again
     shown = {path.name: path.read_text("utf-8") for path in (REFERENCE / CHARTS).iterdir()}
     assert shown == dict(charts(run)), again

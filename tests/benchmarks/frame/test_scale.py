@@ -52,7 +52,7 @@ NAMED = {
 def test_the_page_shows_the_published_results_and_what_follows() -> None:
     run = msgspec.json.decode((REFERENCE / RESULTS).read_bytes(), type=Run)
     assert {pair for pair in NAMED if milliseconds(run, *pair) <= 0} == set()
-    again = "`python3 dev.py bench publish docs/reference/performance.json` writes what belongs there"
+    again = "`python3 dev.py bench page docs/reference/performance.json` writes what belongs there"
     page = SCALE.read_text("utf-8")
     assert page == with_tables(page, run), again
 
@@ -65,18 +65,24 @@ def test_the_arithmetic_is_that_of_the_labels() -> None:
     }
     page = with_tables(EMPTY, run_of(figures))
     assert "about 20,000 light guarded\nrequests a second, or 2,500 refreshes, or 67 logins." in page
-    table = {cells[0].partition(" (")[0]: cells[1:] for cells in rows(page) if len(cells) == 4}
-    assert table["Active on a day"] == ["200,000", "2,000,000", "20,000,000"]
-    assert table["Guarded requests a second, busiest hour"] == ["2,300", "23,000", "230,000"]
-    assert table["Cores for guarded requests"] == ["0.23", "2.3", "23"]  # 2,315 of 0.1 ms
-    assert table["Cores for logins"] == ["0.35", "3.5", "35"]  # 11.6 of 30 ms
-    assert table["Cores for refreshes"] == ["0.046", "0.46", "4.6"]  # 57.9 of 0.8 ms
-    assert table["Nodes of 2 cores, at 60 %"] == ["1", "6", "53"]  # 0.625 ÷ 1.2, and so on, rounded up
-    assert table["Everybody who is active logs in within half an hour: cores"] == ["3.3", "33", "330"]
-    assert table["Memory for sessions"] == ["1.6 GB", "16 GB", "160 GB"]
-    assert table["Session store: cores"] == ["2.4", "24", "240"]  # all at 1 ms: 2,315 + 11.6 + 57.9
-    assert table["PostgreSQL: cores for logins and refreshes"] == ["0.069", "0.69", "6.9"]
-    assert table["Connections to PostgreSQL"] == ["20", "120", "1,060"]
+    table = {cells[0].partition(" (")[0]: cells[1:] for cells in rows(page) if len(cells) == 5}
+    assert table["Active on a day"] == ["200,000", "2,000,000", "20,000,000", "200,000,000"]
+    assert table["Guarded requests a second, busiest hour"] == ["2,300", "23,000", "230,000", "2,300,000"]
+    assert table["Cores for guarded requests"] == ["0.23", "2.3", "23", "230"]  # 2,315 of 0.1 ms
+    assert table["Cores for logins"] == ["0.35", "3.5", "35", "350"]  # 11.6 of 30 ms
+    assert table["Cores for refreshes"] == ["0.046", "0.46", "4.6", "46"]  # 57.9 of 0.8 ms
+    assert table["Nodes of 2 cores, at 60 %"] == ["1", "6", "53", "521"]  # 0.625 ÷ 1.2, and so on, rounded up
+    assert table["Everybody who is active logs in within half an hour: cores"] == [
+        "3.3",
+        "33",
+        "330",
+        "3,300",
+    ]
+    assert table["Memory for sessions"] == ["1.6 GB", "16 GB", "160 GB", "1,600 GB"]
+    assert table["Session store: cores"] == ["2.4", "24", "240", "2,400"]  # all at 1 ms: 2,315 + 11.6 + 57.9
+    assert table["Shards of the session store"] == ["4", "40", "398", "3,974"]  # 2.4 ÷ 0.6, and so on
+    assert table["PostgreSQL: cores for logins and refreshes"] == ["0.069", "0.69", "6.9", "69"]
+    assert table["Connections to PostgreSQL"] == ["20", "120", "1,060", "10,420"]
 
 
 def test_a_run_without_one_of_the_results_leaves_the_page_as_it_is() -> None:

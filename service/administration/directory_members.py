@@ -1,0 +1,135 @@
+"""Members of a directory get their roles anew after its mapping or its ceiling has changed: a job.
+
+What no group gives any more, and what is beyond the ceiling, has ended with the edit. The job ends what a
+member has by a group that is not theirs, and gives what their groups have come to give.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from time import perf_counter
+from typing import Final, TypeAlias
+
+import structlog
+
+from service.administration.accounts import Accounts
+from service.administration.directory import Directories
+from service.administration.managed_accounts import target_of
+from service.administration.operator_delegation import OperatorDelegation
+from service.administration.unit_of_work import RightsUnits
+from service.audit.chain.seals import seals_of
+from service.audit.journal import enter_changes
+from service.authn.password_rules import PasswordRules
+from service.authn.passwords import Passwords
+from service.authn.revocations import Revocations
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import configured
+from service.errors import Conflict, ValidationFailed
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import OPERATOR_ID, Caller
+from service.kernel.origin import OPERATOR
+from service.kernel.write import Write
+from service.keyspace import SessionStore
+from service.mail.notices import Notices
+from service.records import directories
+from service.records.database.transactions import Database
+from service.records.directories import Member
+from service.settings import Settings
+
+JOB: Final = "directory-members"
+AT_ONCE: Final = 50
+"""Members in one transaction: edits of rights wait for it."""
+_WITHIN: Final = 60.0  # seconds
+_OPERATOR: Final = Caller(
+    OPERATOR_ID, str(OPERATOR_ID), OPERATOR, OPERATOR, "", (), HeldCodes(["*"]), issued_at=0.0
+)
+
+_Ends: TypeAlias = tuple[datetime | None, datetime | None]
+
+_log = structlog.get_logger(__name__)
+
+
+async def give_roles_anew(database: Database, settings: Settings, notices: Notices) -> str:
+    """Give and end the roles of all members who wait, some at a time, and say how many there were.
+
+    How far it has come is stored with each step: a run that is stopped goes on, and a mapping that changes
+    meanwhile begins anew. Each role is asked of the ceiling. Each step that changes something is an entry of
+    the operation log. Raises ``Unavailable`` and ``PolicyError``.
+    """
+    async with database.snapshot() as connection:
+        waiting = [
+            each.name for each in await directories.every(connection) if each.waiting_after is not None
+        ]
+    if not waiting:
+        return "nobody waits"
+    store = SessionStore(settings.redis, settings.auth)
+    revocations, passwords = Revocations(database, store), Passwords(settings.password)
+    try:
+        await store.clock()
+        live = LivePolicy(configured(settings.policy), seals_of(settings.oplog), store.synchronized.now)
+        await live.load(database)
+        units = RightsUnits(database, OperatorDelegation(live, database), revocations)
+        rules = PasswordRules(settings.password)
+        accounts = Accounts(
+            units, revocations, passwords, rules, notices=notices, address_changed=_nothing_follows
+        )
+        changes = Directories(units, accounts, revocations, notices, store.synchronized.now)
+        counts = [await _follow_all(settings, units, changes, name) for name in waiting]
+    finally:
+        passwords.close()
+        await revocations.finish()
+        await store.close()
+    return f"roles of {sum(counts)} members of {', '.join(waiting)} are those of the mapping"
+
+
+async def _follow_all(settings: Settings, units: RightsUnits, changes: Directories, name: str) -> int:
+    count, most = 0, AT_ONCE
+    left_out: set[int] = set()
+    while True:
+        begun = perf_counter()
+        members: list[Member] = []
+        try:
+            async with units.of_rights(Write(_OPERATOR), within=_WITHIN) as unit:
+                stored = await directories.named(unit.connection, name)
+                if stored is None or stored.waiting_after is None:
+                    return count
+                members = await directories.waiting_members(unit.connection, stored, changes.now(), most)
+                due = [each for each in members if each.user_id not in left_out]
+                for (until, since), groups in _by_ends(due).items():
+                    await changes.follow(unit, name, groups, until=until, since=since)
+                behind = members[-1].user_id if len(members) == most else None
+                await directories.wait_after(unit.connection, name, behind)
+        except (Conflict, ValidationFailed) as refusal:
+            if not members:
+                raise
+            # It would break a statement that must stay true: of several, each is tried alone.
+            if most == 1:
+                left_out.add(members[0].user_id)
+                facts = {"directory": name, "login_id": str(members[0].user_id), "reason": refusal.detail}
+                _log.warning("a member of a directory keeps the roles from before", **facts)
+            most = 1
+            continue
+        if unit.changes:
+            await enter_changes(
+                settings,
+                unit.changes,
+                module="directory",
+                action="give roles anew",
+                url=f"{JOB} {name}",
+                begun=begun,
+                targets=(target_of(name),),
+            )
+        count, most = count + len(members), min(2 * most, AT_ONCE)
+        if behind is None:
+            return count
+
+
+def _by_ends(members: Sequence[Member]) -> dict[_Ends, dict[int, Sequence[str]]]:
+    """Return the groups of members, by user, of those together whose roles end at the same time."""
+    alike: dict[_Ends, dict[int, Sequence[str]]] = {}
+    for each in members:
+        alike.setdefault((each.until, each.since), {})[each.user_id] = each.groups
+    return alike
+
+
+async def _nothing_follows(*_: object) -> None:
+    """Take no notice of a changed address: the job changes none."""

@@ -1,0 +1,239 @@
+"""Which account somebody has who has signed in with a provider: known by issuer and subject, made, or linked.
+
+Never by a name or an address that the provider tells. What groups give is in force before a session opens.
+"""
+
+import secrets
+from contextlib import suppress
+from datetime import timedelta
+from hashlib import sha256
+from typing import Final, Literal, TypeAlias
+
+import structlog
+from msgspec import Struct
+
+from service.administration import change_log, user_edits
+from service.administration.directory import Directories
+from service.administration.unit_of_work import RightsUnits, UnitOfWork
+from service.administration.user_edits import NewUser
+from service.authn.oidc.provider import Identity, Provider
+from service.errors import Conflict, NotFound, SignInFailed, ValidationFailed
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import OPERATOR_ID, Caller
+from service.kernel.origin import field_changes
+from service.kernel.write import Write
+from service.keyspace import SessionStore
+from service.mail.notices import Notices
+from service.records import accounts, directories, user_list
+from service.records.accounts import Credentials
+from service.records.database.transactions import Connection, Database
+from service.records.directories import Directory, Origin, SignedIn
+from service.records.user_list import UserValues
+
+_OPENS_WITHIN: Final = timedelta(seconds=360)
+"""How long a session may open after the sign-in: a second factor of this service may come between."""
+
+_log = structlog.get_logger(__name__)
+
+Purpose: TypeAlias = Literal["sign-in", "link", "step-up"]
+
+
+class Begun(Struct, frozen=True):
+    """A sign-in under way. ``challenge`` is that of a front end, ``binding`` the digest of a cookie.
+
+    ``user_id`` is who links an account or steps up, 0 for nobody.
+    """
+
+    provider: str
+    nonce: str
+    verifier: str
+    next: str
+    device: str
+    challenge: str = ""
+    binding: str = ""
+    purpose: Purpose = "sign-in"
+    user_id: int = 0
+    max_age: int | None = None
+
+
+class ProviderAccounts:
+    """Finds, makes and links the accounts of people who have signed in with a provider.
+
+    ``roles_timeout`` is how many seconds the roles last that their groups give.
+    """
+
+    def __init__(
+        self,
+        roles_timeout: int,
+        *,
+        database: Database,
+        store: SessionStore,
+        units: RightsUnits,
+        directories: Directories,
+        notices: Notices,
+    ) -> None:
+        self._roles_timeout = timedelta(seconds=roles_timeout)
+        self._database = database
+        self._store = store
+        self._units = units
+        self._directories = directories
+        self._notices = notices
+
+    async def account(self, provider: Provider, known: Begun, identity: Identity) -> tuple[Credentials, str]:
+        """Return the account of who has signed in, and the name of the sign-in, which is stored.
+
+        The account is made or linked where that is allowed. Raises ``SignInFailed``.
+        """
+        place = (provider.name, provider.settings.issuer, identity.subject)
+        async with self._database.snapshot() as connection:
+            origin = await directories.origin(connection, *place)
+            stored = await directories.named(connection, provider.name)
+        if stored is not None and not stored.enabled:
+            raise refused(provider.name, "a provider that is cut off")
+        if known.purpose != "sign-in" and origin is not None and origin.user_id != known.user_id:
+            raise refused(provider.name, "the account of somebody else")
+        if origin is None and known.purpose == "step-up":
+            raise refused(provider.name, "an account that is not linked")
+        if origin is None or identity.groups is not None:
+            user_id = await self._settled(provider, known, identity, origin, stored)
+        else:
+            user_id = origin.user_id
+        account = await accounts.credentials_of(self._database, user_id)
+        if account is None:
+            raise refused(provider.name, "no account of a person")
+        session = (await self._store.sessions(str(user_id))).get(known.device)
+        now, sign_in = self._directories.now(), secrets.token_urlsafe(18)
+        signed_in = SignedIn(
+            user_id=user_id,
+            device=known.device,
+            source=provider.name,
+            issuer=provider.settings.issuer,
+            subject=identity.subject,
+            sid=identity.sid,
+            opened_time=now + _OPENS_WITHIN,
+            sign_in=sign_in,
+        )
+        async with self._database.transaction() as connection:
+            await directories.touch(connection, *place)
+            await directories.signed_in(
+                connection, signed_in, "" if session is None else session.sign_in, now
+            )
+        return account, sign_in
+
+    async def _settled(
+        self,
+        provider: Provider,
+        known: Begun,
+        identity: Identity,
+        origin: Origin | None,
+        stored: Directory | None,
+    ) -> int:
+        """Make or link the account, and set its roles, in one transaction; return its id."""
+        place = (provider.name, provider.settings.issuer, identity.subject)
+        async with self._units.of_rights(Write(_nobody(provider.name))) as unit:
+            user_id = origin.user_id if origin is not None else known.user_id
+            if origin is None:
+                if known.purpose == "sign-in":
+                    user_id = await self._made(unit, provider, identity)
+                if not await directories.add_origin(unit.connection, *place, user_id, managed=False):
+                    raise refused(provider.name, "an account that was just made")
+                if known.purpose == "link":
+                    await self._tell_linked(unit, provider.name, user_id)
+            if identity.groups is not None:
+                now = self._directories.now()
+                until = now + self._roles_timeout
+                await directories.note_groups(unit.connection, place, identity.groups, now, until)
+                if stored is not None:
+                    # Who holds more than the ceiling keeps that, and gets nothing by the groups.
+                    groups = identity.groups
+                    await self._directories.follow(
+                        unit, provider.name, {user_id: groups}, until=until, since=now
+                    )
+        return user_id
+
+    async def _tell_linked(self, unit: UnitOfWork, name: str, user_id: int) -> None:
+        users = await user_list.read_all(unit.connection, [user_id])
+        if not users:
+            raise refused(name, "an account that is gone")
+        target = change_log.user_target(users[0].user_name)
+        unit.changes += field_changes(target, {}, {"provider": name})
+        await self._notices.tell(unit.connection, user_id, "identity_linked", "self", {"name": name})
+
+    async def _made(self, unit: UnitOfWork, provider: Provider, identity: Identity) -> int:
+        """Make the account of who signs in for the first time; ``SignInFailed`` where there is to be none."""
+        settings = provider.settings
+        domain = (identity.email or "").rpartition("@")[2].lower()
+        if settings.create == "never" or (
+            settings.create == "known-domain" and domain not in settings.domains
+        ):
+            raise refused(provider.name, "somebody without an account")
+        mark = sha256(f"{settings.issuer} {identity.subject}".encode()).hexdigest()[:8]
+        names = [identity.user_name, identity.user_name and f"{identity.user_name}-{mark}"]
+        for user_name in (*names, f"{provider.name}-{mark}"):
+            values = {"user_name": user_name, "nick_name": identity.nick_name or user_name}
+            if identity.email is not None:
+                values["email"] = identity.email
+            with suppress(Conflict, ValidationFailed):
+                change_log.check_values(UserValues, values)
+                if user_name is None:
+                    continue
+                made = await user_edits.add(unit, NewUser(values, None), None)
+                target = change_log.user_target(made.user_name)
+                unit.changes += field_changes(target, {}, change_log.user_fields(made))
+                return made.id
+        raise refused(provider.name, "a name that is no user name")
+
+
+class Handover:
+    """Hands accounts over to a provider: from then on who signs in there as a subject has the account."""
+
+    def __init__(self, units: RightsUnits, notices: Notices, issuers: dict[str, str]) -> None:
+        """``issuers`` are those of the providers, by name."""
+        self._units = units
+        self._notices = notices
+        self._issuers = issuers
+
+    async def hand_over(self, write: Write, name: str, user_name: str, subject: str) -> None:
+        """Link the account of a person to a subject of the provider ``name``; the person is told.
+
+        The caller must be able to do with the account what setting its password needs: who rules the provider
+        can act as the person. Raises ``NotFound``, ``PermissionDenied``, and ``Conflict`` for a subject that
+        has an account, and for a service account.
+        """
+        if (issuer := self._issuers.get(name)) is None:
+            raise NotFound("There is no such provider")
+        async with self._units.of_rights(write) as unit:
+            user_id = await _person(unit.connection, user_name)
+            target = await unit.check.target(unit.connection, user_id, "set-password")
+            known = await user_list.read(unit.connection, target.user_id)
+            logged = change_log.user_target(known.user_name)
+            change_log.concerns(logged)
+            if not await directories.add_origin(
+                unit.connection, name, issuer, subject, target.user_id, managed=False
+            ):
+                raise Conflict("Somebody signs in as this subject already", rule="unique", field="subject")
+            unit.changes += field_changes(logged, {}, {"provider": name, "subject": subject})
+            facts = {"name": name}
+            await self._notices.tell(
+                unit.connection, target.user_id, "identity_linked", "administrator", facts
+            )
+
+
+async def _person(connection: Connection, user_name: str) -> int:
+    known = await accounts.standing(connection, user_name)
+    if known is None:
+        raise NotFound("There is no such user")
+    if known.kind == "service":
+        raise Conflict("A service account signs in nowhere", rule="kind_of_account")
+    return known.user_id
+
+
+def refused(name: str, reason: str) -> SignInFailed:
+    """Return the refusal of a sign-in at the provider ``name``, whose reason only the log is told."""
+    _log.warning("a sign-in was refused", event_type="security", provider=name, reason=reason)
+    return SignInFailed()
+
+
+def _nobody(name: str) -> Caller:
+    """Return who signs in, before that is somebody: it may grant nothing."""
+    return Caller(OPERATOR_ID, str(OPERATOR_ID), f"@{name}", f"@{name}", "", (), HeldCodes(()), 0.0)

@@ -1,0 +1,170 @@
+"""By which directories a user is known: shown to the user and to administrators, and unlinked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
+
+from service.administration import change_log
+from service.administration.directory import Directories
+from service.administration.managed_accounts import managed_by
+from service.administration.unit_of_work import RightsUnits, UnitOfWork
+from service.authn.login_log import LoginLog
+from service.authn.sessions import end_sessions_of
+from service.errors import Conflict, NotFound
+from service.kernel.account_acts import Act
+from service.kernel.identity import Caller, Target, oneself
+from service.kernel.origin import field_changes
+from service.kernel.write import Write
+from service.keyspace import SessionStore
+from service.mail.notices import Notices, acted_by
+from service.records import accounts, directories, factors, role_rights, user_list
+from service.records.database.transactions import Connection, Database
+from service.records.directories import Origin
+from service.settings.providers import Provider
+
+_Key: TypeAlias = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class OriginOfUser:
+    """That a directory knows a user; ``title`` is what pages call it.
+
+    ``provider``: it is one of the settings, and not cut off. ``current``: the session of the caller was
+    opened by signing in there.
+    """
+
+    origin: Origin
+    title: str
+    provider: bool
+    current: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInOrigins:
+    """Lists and removes what links users with directories.
+
+    ``providers`` are those of the settings, by name; ``passkeys``: people log in with them. To unlink is a
+    change of how somebody proves who they are, and so the act ``change-factors`` of the layers ``account``
+    and ``assurance`` for the own account, ``enrol-first-factor`` for who has no second factor, and
+    ``reset-factors`` for those of others. All raise ``Unavailable``.
+    """
+
+    providers: Mapping[str, Provider]
+    passkeys: bool
+    database: Database
+    store: SessionStore
+    units: RightsUnits
+    directories: Directories
+    notices: Notices
+    log: LoginLog = field(repr=False)
+
+    async def own(self, caller: Caller) -> list[OriginOfUser]:
+        """Return what knows the caller, by name."""
+        async with self.database.snapshot() as connection:
+            origins = await self._of(connection, caller.user_id)
+            opened_by = await self._opened_by(connection, caller)
+        return [replace(each, current=_key(each.origin) == opened_by) for each in origins]
+
+    async def of_user(self, user_id: int) -> list[OriginOfUser]:
+        """Return what knows a user, by name; ``NotFound`` if there is no such user."""
+        async with self.database.snapshot() as connection:
+            await user_list.read(connection, user_id)
+            return await self._of(connection, user_id)
+
+    async def unlink_own(self, write: Write, source: str) -> None:
+        """Unlink the caller's account from a directory, which ends the other sessions that it opened.
+
+        Raises ``NotFound``, ``InsufficientAuthentication``, and ``Conflict`` for an API key, for the last way
+        to sign in, and for what the directory manages.
+        """
+        caller = write.caller
+        if caller.key_id is not None:
+            raise Conflict("An API key has no session", rule="kind_of_account")
+        async with self.units.of_rights(write) as unit:
+            has_one = await factors.has_any(unit.connection, caller.user_id)
+            act: Act = "change-factors" if has_one else "enrol-first-factor"
+            target = oneself(caller)
+            await unit.check.require_act(unit.connection, target, act)
+            await self._require_way(unit.connection, caller.user_id, source)
+            await self._unlink(unit, target, source, keep=caller.device)
+
+    async def unlink(self, write: Write, user_id: int, source: str) -> None:
+        """Unlink another user from a directory, which ends the sessions that it opened.
+
+        Raises ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks and for the
+        own account, and ``Conflict`` for what the directory manages.
+        """
+        async with self.units.of_rights(write) as unit:
+            user = await user_list.read(unit.connection, user_id)
+            change_log.concerns(change_log.user_target(user.user_name))
+            target = await unit.check.target(unit.connection, user_id, "reset-factors")
+            await self._unlink(unit, target, source)
+
+    async def _opened_by(self, connection: Connection, caller: Caller) -> _Key | None:
+        """Return what has opened the caller's session; None for what was no sign-in with a provider."""
+        session = (await self.store.sessions(caller.login_id)).get(caller.device)
+        if session is None or not session.sign_in or caller.key_id is not None:
+            return None
+        signed_in = await directories.sign_in_named(connection, caller.user_id, session.sign_in)
+        return None if signed_in is None else (signed_in.source, signed_in.issuer, signed_in.subject)
+
+    async def _of(self, connection: Connection, user_id: int) -> list[OriginOfUser]:
+        off = {each.name for each in await directories.every(connection) if not each.enabled}
+        return [
+            OriginOfUser(each, self._title(each), self._opens(each) and each.source not in off)
+            for each in await directories.origins_of(connection, user_id)
+        ]
+
+    def _title(self, origin: Origin) -> str:
+        provider = self.providers.get(origin.source)
+        return (provider.title if provider else "") or origin.source
+
+    def _opens(self, origin: Origin) -> bool:
+        provider = self.providers.get(origin.source)
+        return provider is not None and provider.issuer == origin.issuer
+
+    async def _require_way(self, connection: Connection, user_id: int, source: str) -> None:
+        """Return if the user can sign in without ``source``; ``Conflict`` else."""
+        kept = [each for each in await self._of(connection, user_id) if each.origin.source != source]
+        if any(each.provider for each in kept):
+            return
+        if self.passkeys and await factors.passkeys(connection, user_id):
+            return
+        stored = await accounts.credentials_of(connection, user_id)
+        closed = any(
+            provider is not None and not provider.allow_password
+            for provider in (self.providers.get(each.origin.source) for each in kept)
+        )
+        if closed:  # but not to who may do everything
+            closed = not await role_rights.is_administrator(connection, user_id)
+        if closed or stored is None or stored.password_hash is None:
+            why = "This is your only way to sign in: make a passkey first, or ask for an invitation"
+            raise Conflict(why, rule="last_way_in")
+
+    async def _unlink(self, unit: UnitOfWork, target: Target, source: str, *, keep: str = "") -> None:
+        connection, user_id = unit.connection, target.user_id
+        known = [each for each in await directories.origins_of(connection, user_id) if each.source == source]
+        if not known:
+            raise NotFound("The directory does not know this user")
+        if any(each.managed for each in known):
+            raise managed_by(source, "The account is managed by the directory {name}: remove it there")
+        (user,) = await user_list.read_all(connection, [user_id])
+        name = change_log.user_target(user.user_name)
+        change_log.concerns(name)
+        await self.directories.take_back(unit, source, user_id)
+        sessions = [
+            each
+            for each in await directories.sign_ins(connection, source)
+            if each.user_id == user_id and each.device != keep
+        ]
+        await directories.remove_origin(connection, source, user_id)
+        unit.changes += field_changes(name, {"provider": source}, {})
+        if sessions:  # marked before the commit: nothing is saved while the session store is unavailable
+            unit.refreshing.add(user_id)
+        unit.follow_ups.append(partial(end_sessions_of, self.store, self.log, sessions))
+        await self.notices.tell(connection, user_id, "identity_unlinked", acted_by(target), {"name": source})
+
+
+def _key(origin: Origin) -> _Key:
+    return origin.source, origin.issuer, origin.subject

@@ -1,0 +1,48 @@
+"""The policy of a follower: the enforcer is asked once about all objects and callers that are alike."""
+
+from typing import Any, Final
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
+from service.kernel.assurance import Satisfied
+from service.kernel.codes import HeldCodes
+
+_MOST: Final = 100_000  # answers; a service has many resources and users, and few sets of codes
+
+
+class FollowedPolicy(Policy):
+    """Asks the enforcer once for all objects with the same codes, and callers who hold the same of these.
+
+    The lint has made sure that layer and object are exact keys of the matcher, so that nothing else of an
+    object can matter but the codes of its lines. A held code without a wildcard grants itself alone, so that
+    none but those and those with a wildcard can matter. The hub asks about each, since it tries faulty models
+    as well; that the answers are the same is tested.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._alike: dict[tuple[object, ...], tuple[bool, str | None]] = {}
+        super().__init__(*arguments, **options)
+
+    def _enforced(
+        self, layer: str, object_: str, held: HeldCodes | Satisfied | None
+    ) -> tuple[bool, Rule | None]:
+        codes = self.rules.codes(layer, object_)
+        matters = held.codes if isinstance(held, Satisfied) else None if held is None else _of(held, codes)
+        key = layer, codes, matters
+        known = self._alike.get(key)
+        if known is None:
+            caller = held if held is None or isinstance(held, Satisfied) else HeldCodes(matters or ())
+            allowed, line = super()._enforced(layer, object_, caller)
+            if len(self._alike) >= _MOST:
+                self._alike.clear()
+            known = self._alike[key] = allowed, None if line is None else line[2]
+        allowed, code = known
+        return allowed, None if code is None else Rule(layer, object_, code)
+
+
+def _of(held: HeldCodes, codes: tuple[str, ...]) -> frozenset[str]:
+    """Return those of the held codes that may grant one of ``codes``."""
+    granting = held.codes.intersection(codes)
+    if held.everything or held.subtrees or held.patterns:
+        granting = granting.union(code for code in held.codes if "*" in code)
+    return granting

@@ -1,0 +1,190 @@
+// What the client takes and returns. A file of its own, so that browsers load none of it.
+
+/**
+ * What clients switch on, besides codes of extensions. `unreachable` and `elsewhere` are the client's own: there was no
+ * answer, or it leads to another origin.
+ */
+export type Code =
+  | "account_banned"
+  | "account_disabled"
+  | "bad_request"
+  | "conflict"
+  | "csrf_failed"
+  | "expired_denial"
+  | "head_too_large"
+  | "idempotency_key_reused"
+  | "initial_password_expired"
+  | "insufficient_user_authentication"
+  | "internal_error"
+  | "invalid_denial_binding"
+  | "invalid_scim"
+  | "invalid_task_state"
+  | "link_invalid"
+  | "login_failed"
+  | "mail_not_configured"
+  | "method_not_allowed"
+  | "not_found"
+  | "not_implemented"
+  | "not_requestable"
+  | "permission_denied"
+  | "precondition_failed"
+  | "proxy_refused"
+  | "quota_exceeded"
+  | "range_not_satisfiable"
+  | "rate_limited"
+  | "refresh_rejected"
+  | "refresh_required"
+  | "request_timeout"
+  | "request_under_way"
+  | "revision_unknown"
+  | "revision_untrusted"
+  | "second_factor_required"
+  | "sign_in_failed"
+  | "token_expired"
+  | "token_invalid"
+  | "too_large"
+  | "unauthenticated"
+  | "unavailable"
+  | "unknown_task"
+  | "unsupported_media_type"
+  | "validation_failed"
+  | "unreachable"
+  | "elsewhere"
+  | (string & {});
+
+/** A problem document (RFC 9457). What else it has depends on `code`: the reference of errors lists all. */
+export interface ProblemDocument {
+  code?: Code;
+  title?: string;
+  detail?: string;
+  status?: number;
+  requestId?: string;
+  /** What is wrong with each field. */
+  errors?: Violation[];
+  /** Of `permission_denied`: the layer that refuses. */
+  layer?: string;
+  /** Of `permission_denied`: any of these codes opens it; of `insufficient_user_authentication`: the demands. */
+  required?: string[];
+  /** By which an administrator finds the decision. */
+  decisionId?: string;
+  /** Of `refresh_rejected`. */
+  reason?: string;
+  /** Of `second_factor_required`, for `Session.answer`. */
+  challenge?: string;
+  /** How the user can prove it: `password`, `totp`, `recovery_code` or `passkey`. */
+  methods?: string[];
+  /** The options for a passkey, in JSON. */
+  publicKey?: any;
+  [member: string]: any;
+}
+
+/** A refusal, as the class `Problem`. `status` is 0 when there was no answer at all. */
+export interface Problem extends Error {
+  status: number;
+  document: ProblemDocument;
+  code: Code;
+  title: string;
+  detail: string;
+  requestId: string | undefined;
+  violations: Violation[];
+  /** Seconds to wait, if the answer said so. */
+  retryAfter: number | undefined;
+}
+
+export interface Violation {
+  field: string;
+  message: string;
+  row?: number;
+  code?: string;
+}
+
+export interface Options {
+  /** The values of the template. */
+  path?: Record<string, string | number>;
+  /** Empty members are left out; lists are joined by commas. */
+  query?: Record<string, any>;
+  /** Text, Blob and FormData are sent as they are, anything else as JSON. */
+  body?: any;
+  /** The content type of a body that is sent as it is. */
+  type?: string;
+  /** The ETag that the record must still have. */
+  ifMatch?: string | null;
+  /** Check everything and save nothing. */
+  dryRun?: boolean;
+  /** Return the `Response` as `data`, for downloads. */
+  raw?: boolean;
+  /** The `Idempotency-Key`; by default a new one for each POST that takes one. */
+  key?: string;
+  signal?: AbortSignal;
+  /** Is told how many bytes of the body have been sent. */
+  progress?: (sent: number, all: number) => void;
+  headers?: Record<string, string>;
+  /** Where the service is; by default on the origin of the page. */
+  base?: string;
+}
+
+export interface Answer {
+  data: any;
+  /** What a dry run says would change, as `Preview`. */
+  preview: any;
+  etag: string | null;
+  status: number;
+  headers: Headers;
+}
+
+/** What proves who asks. In cookie mode both tokens are empty. */
+export interface Proof {
+  access: string;
+  refresh: string;
+  /** When it is renewed, in milliseconds. */
+  until: number;
+  /** When it was obtained, in milliseconds: the newest counts in all tabs. */
+  since: number;
+  /** Whose it is, once that is known. */
+  user?: number | undefined;
+}
+
+export interface Me {
+  id: number;
+  name: string;
+  nickName: string;
+  avatar: string | null;
+  email: string | null;
+  roles: string[];
+  /** The codes that are held, wildcards included. */
+  permissions: string[];
+}
+
+/** What a session asks of the page. */
+export interface Hooks {
+  /** Sign in again over what is shown; rejects when the reader gives up. */
+  signIn: (problem: Problem | null) => Promise<void>;
+  /** Prove more, as a refusal demands: true once that is done. */
+  stepUp: (problem: Problem) => Promise<boolean>;
+  /** Show that the session was ended. */
+  ended: () => void;
+  /** Begin anew, for another user. */
+  restarted: () => void;
+  /** Show rights that may have changed. */
+  changed: () => void;
+}
+
+/** A proof by one of the `methods` of a refusal. */
+export interface Given {
+  method: "password" | "totp" | "recovery_code" | "passkey";
+  password?: string;
+  /** Of an app, or of the list of recovery codes. */
+  code?: string;
+  /** What a passkey has answered. */
+  credential?: any;
+}
+
+export interface SessionOptions {
+  /** Where the service is, such as `https://portcullis.example.com`; by default on the origin of the page. */
+  base?: string;
+  /** How the device of this browser is called in the list of sessions. */
+  device?: string;
+  /** The name of the header of the access token and what stands before the token, if the service has others. */
+  header?: [name: string, prefix: string];
+  hooks?: Partial<Hooks>;
+}

@@ -1,0 +1,110 @@
+"""By which directories users are known: ``/api/user/profile/origins``, and ``/api/user/{id}/origins``."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from service.administration.sign_in_origins import OriginOfUser, SignInOrigins
+from service.endpoints.record_endpoints import Endpoint
+from service.errors import Conflict, NotFound
+from service.web.messages import operation_metadata as operation
+from service.web.messages.context import RequestContext
+from service.web.messages.schema import Moment, Schema, moment
+
+_Source = Annotated[str, Meta(max_length=32, examples=["entra"])]
+
+
+class UserOrigin(Schema, kw_only=True):
+    """A directory that knows the user, as `subject` of `issuer`."""
+
+    source: Annotated[str, Meta(examples=["entra"])]
+    title: Annotated[str, Meta(examples=["Example Inc."], description="What pages call it.")]
+    issuer: Annotated[
+        str, Meta(examples=["https://login.example.com"], description="Empty for what provisions accounts.")
+    ]
+    subject: Annotated[str, Meta(examples=["AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSaFHy782bbtaQ"])]
+    managed: Annotated[
+        bool, Meta(description="The directory manages the account, which is edited nowhere else.")
+    ]
+    provider: Annotated[bool, Meta(description="The user can sign in there now.")]
+    current: Annotated[bool, Meta(description="The caller's own session was opened by signing in there.")]
+    create_time: Moment
+    last_time: Annotated[Moment | None, Meta(description="The last sign-in there; null for none.")]
+
+
+class UserOrigins(Schema):
+    """All directories that know a user, by name."""
+
+    items: list[UserOrigin]
+
+
+class OwnOrigins(Endpoint[SignInOrigins]):
+    """``/api/user/profile/origins``."""
+
+    @operation.login
+    @operation.named("listOwnOrigins")
+    async def on_get(self, context: RequestContext) -> UserOrigins:
+        """List the directories that know the caller."""
+        return _listed(await self.part.own(context.user))
+
+
+class OneOwnOrigin(Endpoint[SignInOrigins]):
+    """``/api/user/profile/origins/{source}``."""
+
+    @operation.login
+    @operation.logged("auth", "unlink from a directory", "DELETE")
+    @operation.refuses(NotFound, Conflict)
+    @operation.named("deleteOwnOrigin")
+    async def on_delete(self, context: RequestContext, source: _Source) -> None:
+        """Unlink the caller's account from a provider: nobody signs in to it there any more.
+
+        It is demanded what is demanded of a change of second factors. What the directory has given ends, and
+        so do the other sessions that it opened. The last way to sign in stays.
+        """
+        await self.part.unlink_own(context.write, source)
+
+
+class OriginsOfUser(Endpoint[SignInOrigins]):
+    """``/api/user/{id}/origins``."""
+
+    @operation.needs("system:user:detail")
+    @operation.refuses(NotFound)
+    @operation.named("listUserOrigins")
+    async def on_get(self, context: RequestContext, id: int) -> UserOrigins:
+        """List the directories that know a user."""
+        return _listed(await self.part.of_user(id))
+
+
+class OneUserOrigin(Endpoint[SignInOrigins]):
+    """``/api/user/{id}/origins/{source}``."""
+
+    @operation.needs("system:user:factor")
+    @operation.logged("user", "unlink from a directory", "DELETE")
+    @operation.refuses(NotFound, Conflict)
+    @operation.named("deleteUserOrigin")
+    async def on_delete(self, context: RequestContext, id: int, source: _Source) -> None:
+        """Unlink a user from a provider: nobody signs in to the account there any more.
+
+        What the directory has given ends, and so do the sessions that it opened. Callers can't unlink users
+        who hold more permissions than they do, nor themselves here.
+        """
+        await self.part.unlink(context.write, id, source)
+
+
+def _listed(origins: list[OriginOfUser]) -> UserOrigins:
+    return UserOrigins(
+        [
+            UserOrigin(
+                source=each.origin.source,
+                title=each.title,
+                issuer=each.origin.issuer,
+                subject=each.origin.subject,
+                managed=each.origin.managed,
+                provider=each.provider,
+                current=each.current,
+                create_time=moment(each.origin.create_time),
+                last_time=None if each.origin.last_time is None else moment(each.origin.last_time),
+            )
+            for each in origins
+        ]
+    )

@@ -1,0 +1,93 @@
+"""The event of the decision log about an answered question."""
+
+import re
+from typing import Final
+
+from service.audit.decision_event import AskedRoute, EvaluationEvent
+from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.rules import ASSURANCE, RESOURCE
+from service.evaluation.answers import Answer
+from service.evaluation.questions import ROUTE, SUBJECT_TYPES, Asked, service_of
+from service.kernel.assurance import Satisfied
+from service.kernel.identity import Caller, codes_asked
+from service.kernel.services import PORTCULLIS, split_object
+
+_ID: Final = re.compile(r"[0-9]{1,19}")
+
+
+def evaluation_event(
+    policy: Policy,
+    asked: Asked,
+    subject: Caller | None,
+    answer: Answer,
+    *,
+    time: str,
+    by: tuple[int, str, str],
+    satisfied: Satisfied | None = None,
+    bound_to: str | None = None,
+) -> EvaluationEvent:
+    """Return the event of a question; the subject is told by its user only, since a token is secret.
+
+    ``by`` is the id of the account that has asked, the id of its request, and that of its trace; ``bound_to``
+    is the service that it is bound to. ``satisfied`` is what the subject satisfied.
+    """
+    decision = answer.decision
+    line = None if decision is None else decision.line
+    asked_by, request_id, trace_id = by
+    return EvaluationEvent(
+        time=time,
+        outcome="allow" if answer.allowed else "deny",
+        reason=answer.reason,
+        decision="" if decision is None else decision.id,
+        revision=policy.revision,
+        own_digest=policy.own_digest,
+        request_id=request_id,
+        trace_id=trace_id,
+        asked_by=asked_by,
+        subject_type=asked.subject.type if asked.subject.type in SUBJECT_TYPES else "",
+        user_id=None if subject is None else subject.user_id,
+        roles=() if subject is None else subject.roles,
+        codes=None if (held := codes_asked(subject)) is None else held.codes,
+        satisfied=decision.codes if decision is not None and decision.layer == ASSURANCE else None,
+        layer=None if decision is None else decision.layer,
+        object=None if decision is None else decision.object,
+        line=None if line is None else str(line),
+        code=None if line is None else line.code,
+        required=() if decision is None or answer.allowed else decision.required,
+        asked=None if decision is None else _asked(asked, decision, satisfied, bound_to),
+    )
+
+
+def _asked(
+    asked: Asked, decision: Decision, satisfied: Satisfied | None, bound_to: str | None
+) -> AskedRoute | None:
+    """Return the request of a question about a registered route of another service; None for any other."""
+    service = service_of(asked.resource, bound_to)
+    registered = decision.object
+    if decision.layer == ASSURANCE:
+        registered = registered.removeprefix(f"{RESOURCE} ")
+    if asked.resource.type != ROUTE or service == PORTCULLIS or decision.layer not in (RESOURCE, ASSURANCE):
+        return None
+    template = split_object(registered)[1].partition(" ")[2]
+    path = asked.resource.id
+    if not template or path.count("/") != template.count("/"):
+        return None
+    words = None if satisfied is None else satisfied.codes
+    return AskedRoute(service, asked.action, shown_path(path, template, registered), words)
+
+
+def shown_path(path: str, template: str, resource: str) -> str:
+    """Return ``path``; parameters that are no whole number as in the template, since they may be anything.
+
+    A text that the resource itself contains is registered, and is shown.
+    """
+    if "{" not in template:
+        return path
+    registered = resource.partition(" ")[2].split("/")
+    parts = zip(path.split("/"), template.split("/"), strict=True)
+    return "/".join(
+        name
+        if name.startswith("{") and not _ID.fullmatch(part) and part not in registered[at : at + 1]
+        else part
+        for at, (part, name) in enumerate(parts)
+    )

@@ -1,0 +1,224 @@
+"""What a follower is sent: see docs/explanation/decisions-beside-services.md.
+
+Imports nothing that reads a store: followers import it too.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from hashlib import blake2b
+from typing import Any, Final
+
+from msgspec import Struct
+
+from service.authz.engine.lines import Lines, Objects
+from service.authz.engine.rules import ACCOUNT, ASSURANCE, PERMISSION, PREFLIGHT, RESOURCE, SERVICE
+from service.kernel.services import split_object
+
+PATH: Final = "/access/v1/follow"
+LONGEST_WAIT: Final = 1.0
+"""Seconds that the hub may wait for something new."""
+LONGEST_LEASE: Final = 60.0
+"""Seconds of the longest lease."""
+MOST_RECORDS: Final = 5_000
+"""The most users, roles and keys of an answer."""
+_ASKING: Final = ("evaluate ", "forward ")
+_SNAPSHOT: Final = re.compile(r"[0-9]{1,18}:[0-9]{1,18}:([0-9]{1,18}(,[0-9]{1,18}){0,2000})?")
+_SIZE: Final = 16  # bytes of digests
+
+
+class KeyRecord(Struct, array_like=True, frozen=True):
+    """An API key: ``ends`` in seconds since the epoch, None for no end; no ``scopes`` but None are all."""
+
+    id: int
+    user_id: int
+    scopes: tuple[str, ...] | None
+    ends: float | None
+
+
+class RoleRecord(Struct, array_like=True, frozen=True):
+    """The permission codes that a role gives now."""
+
+    id: int
+    codes: tuple[str, ...]
+
+
+class Window(Struct, array_like=True, frozen=True):
+    """A role from ``begins`` on and no longer at ``ends``, in seconds since the epoch; None for neither."""
+
+    role: int
+    begins: float | None
+    ends: float | None
+
+
+class UserRecord(Struct, array_like=True, frozen=True):
+    """A user; ``banned_until`` in seconds since the epoch: 0 for no ban, -1 for one without end.
+
+    ``name`` is the digest of the name key; ``service_name`` is the user name of a service account.
+    """
+
+    id: int
+    enabled: bool
+    is_service: bool
+    service: str | None
+    banned_until: float
+    name: bytes
+    service_name: str | None
+    roles: tuple[int, ...]
+    windows: tuple[Window, ...]
+
+
+class PolicyPart(Struct, frozen=True, omit_defaults=True):
+    """The lines of a revision: all of them, or what came and went since the follower's.
+
+    ``bits`` are None where they are as before.
+    """
+
+    revision: int
+    own_digest: str
+    model: str | None = None
+    lines: dict[str, dict[str, tuple[str, ...]]] | None = None
+    added: list[tuple[str, str, str]] = []
+    removed: list[tuple[str, str, str]] = []
+    bits: dict[str, int] | None = None
+
+
+class TokenRules(Struct, frozen=True):
+    """By what tokens are verified; ``keys`` are the public ones (JWK), ``life`` that of an access token."""
+
+    algorithm: str
+    issuer: str
+    audience: str
+    leeway: float
+    life: float
+    restore_epoch: str
+    keys: list[dict[str, Any]]
+
+
+class Account(Struct, frozen=True):
+    """The account that follows: a caller that asks."""
+
+    user_id: int
+    user_name: str
+    service: str | None
+    codes: tuple[str, ...]
+
+
+class Changes(Struct, frozen=True, omit_defaults=True):
+    """What a follower lacks, as of a moment after its renewal arrived.
+
+    ``reset``: it forgets what it has. ``more``: this is not all of it. ``time`` is the hub's, in seconds
+    since the epoch. ``digest`` is that of all lines that the follower has then. ``rights`` and ``snapshot``
+    say which transactions it has then. ``whole_since`` comes with all revocations that are kept: since when,
+    in milliseconds.
+    """
+
+    nonce: str
+    time: float
+    position: str
+    revision: int
+    rights: int
+    snapshot: str
+    digest: str
+    tokens: TokenRules
+    account: Account
+    reset: bool = False
+    more: bool = False
+    policy: PolicyPart | None = None
+    keys: list[KeyRecord] = []
+    roles: list[RoleRecord] = []
+    users: list[UserRecord] = []
+    gone: list[tuple[str, int]] = []
+    marked: list[str] = []
+    ended: list[str] = []
+    whole_since: int | None = None
+
+    @property
+    def has_news(self) -> bool:
+        """Whether the follower lacks anything."""
+        lists = (self.keys, self.roles, self.users, self.gone, self.marked, self.ended)
+        return self.reset or self.more or self.policy is not None or any(lists)
+
+
+class Followed(Struct, frozen=True):
+    """The services that are followed; says which lines are about them."""
+
+    services: frozenset[str]
+
+    def concerns(self, layer: str, name: str) -> bool:
+        """Whether a question about one of the services may need the lines of this object."""
+        if layer == RESOURCE:
+            return name == PREFLIGHT or split_object(name)[0] in self.services
+        if layer == ASSURANCE:
+            kind, _, resource = name.partition(" ")
+            return kind == RESOURCE and self.concerns(RESOURCE, resource)
+        if layer == SERVICE:
+            return name in self.services
+        if layer == PERMISSION:
+            return name.partition(":")[0] in self.services
+        return layer == ACCOUNT and name.startswith(_ASKING)
+
+    def of(self, lines: Lines) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Return the lines that concern the services."""
+        return {
+            layer: {name: codes for name, codes in objects.items() if self.concerns(layer, name)}
+            for layer, objects in lines.by_object.items()
+            if layer in (RESOURCE, ASSURANCE, SERVICE, PERMISSION, ACCOUNT)
+        }
+
+
+class SetDigest:
+    """A digest of a set of lines that follows changes: the sum of the digests of its objects.
+
+    It notices what was lost or applied twice. It proves nothing about who has made the set.
+    """
+
+    __slots__ = ("_sum",)
+
+    def __init__(self, objects: Objects) -> None:
+        self._sum = 0
+        for layer, names in objects.items():
+            for name, codes in names.items():
+                self.add(layer, name, codes)
+
+    def add(self, layer: str, name: str, codes: Collection[str], sign: int = 1) -> None:
+        """Add an object with its codes, or with ``sign`` -1 take it away."""
+        if codes:
+            lines = "\n".join((layer, name, *sorted(codes))).encode()
+            digest = blake2b(lines, digest_size=_SIZE).digest()
+            self._sum = (self._sum + sign * int.from_bytes(digest)) % (1 << 8 * _SIZE)
+
+    @property
+    def text(self) -> str:
+        """The digest in hexadecimal."""
+        return f"{self._sum:032x}"
+
+
+def name_digest(name_key: str, key: bytes) -> bytes:
+    """Return the digest of a name key; ``key`` is the follower's."""
+    return blake2b(name_key.encode(), key=key, digest_size=_SIZE).digest()
+
+
+def bits_digest(bits: Mapping[str, int]) -> str:
+    """Return a short digest of a permission map."""
+    text = "\n".join(f"{code}={bit}" for code, bit in sorted(bits.items()))
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def is_snapshot(text: str) -> bool:
+    """Tell whether a text is a ``pg_snapshot``: low, high, and the transactions between them that run."""
+    if _SNAPSHOT.fullmatch(text) is None:
+        return False
+    low, high, running = text.split(":")
+    numbers = [int(each) for each in running.split(",") if each]
+    in_order = numbers == sorted({*numbers}) and all(int(low) <= each < int(high) for each in numbers)
+    return 0 < int(low) <= int(high) and in_order
+
+
+def is_visible(transaction: int, snapshot: str) -> bool:
+    """Tell whether a transaction is visible in a ``pg_snapshot``, written as text; in none for ""."""
+    if not snapshot:
+        return False
+    low, high, running = snapshot.split(":")
+    if transaction < int(low):
+        return True
+    return transaction < int(high) and str(transaction) not in running.split(",")

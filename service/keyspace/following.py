@@ -1,0 +1,177 @@
+"""What those need who follow the policy elsewhere: the list of revocations, and who follows."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Literal, NamedTuple
+
+from service.errors import Unavailable
+from service.keyspace import keys
+from service.keyspace.pipeline import PipelinedClient
+from service.keyspace.scripts import Revoked, Scripts
+
+AT_ONCE: Final = 500
+"""The most entries that are read at once, and users of an entry."""
+
+_KINDS: Final[dict[bytes, Literal["marked", "ended"]]] = {b"marked": "marked", b"ended": "ended"}
+_MARGIN: Final = 1_000  # milliseconds
+
+
+class Revocation(NamedTuple):
+    """An entry: ``marked`` with users and milliseconds, ``7:1700…``, or ``ended`` with a session."""
+
+    kind: Literal["marked", "ended"]
+    text: str
+
+
+class Revocations(NamedTuple):
+    """What was revoked behind a place, in order, and the place behind it; ``more`` follows.
+
+    ``complete`` is false where entries between the two may be lost: then these are from the first one on that
+    is kept. ``whole_since`` is since when nothing is missing, in milliseconds since the epoch by the store's
+    clock.
+    """
+
+    place: str
+    entries: list[Revocation]
+    more: bool
+    complete: bool
+    whole_since: int
+
+
+class _List(NamedTuple):
+    """What was read of one list."""
+
+    last: bytes
+    entries: list[tuple[bytes, tuple[bytes, bytes]]]
+    has_place: bool
+    whole_since: int
+
+
+class RevocationList:
+    """What ends tokens: each mark of a user, and each session that ended before its time.
+
+    One server has one list, and an entry is made in the same step as what it tells. A cluster has several, of
+    which all are read: there an entry is made in one of them before what it tells, see decision 0115. A list
+    is trimmed by its length.
+    """
+
+    def __init__(self, scripts: Scripts, clock: Callable[[], Awaitable[int]]) -> None:
+        """``clock`` returns the time in milliseconds, the latest of all servers'."""
+        self._scripts = scripts
+        self._clock = clock
+
+    async def behind(self, place: str | None, most: int = AT_ONCE) -> Revocations:
+        """Return at most ``most`` entries behind ``place``, that of an earlier answer; None for all.
+
+        Raises ``Unavailable`` unless all lists can be read.
+        """
+        tags = self._scripts.names.queues
+        places = place.split(",") if place else [""] * len(tags)
+        if len(places) != len(tags):  # of a store of another kind
+            return (await self.behind(None, most))._replace(complete=False)
+        share = max(1, most // len(tags))
+        asked = (self._read(tag, each, share) for tag, each in zip(tags, places, strict=True))
+        lists = await asyncio.gather(*asked)
+        if not all(each.has_place for each in lists):
+            return (await self.behind(None, most))._replace(complete=False)
+        ends = [each.entries[-1][0] if each.entries else each.last for each in lists]
+        revoked = [
+            Revocation(_KINDS[name], value.decode())
+            for each in lists
+            for _, (name, value) in each.entries
+            if name in _KINDS
+        ]
+        return Revocations(
+            place=",".join(map(bytes.decode, ends)),
+            entries=revoked,
+            more=any(end != each.last for end, each in zip(ends, lists, strict=True)),
+            complete=True,
+            whole_since=max(each.whole_since for each in lists),
+        )
+
+    async def last(self) -> str:
+        """Return the place of the last entries; raises as ``behind`` does."""
+        lists = await asyncio.gather(*(self._read(tag, "+", 0) for tag in self._scripts.names.queues))
+        return ",".join(each.last.decode() for each in lists)
+
+    async def _read(self, tag: str, place: str, most: int) -> _List:
+        # The entry at the place is read too: one that is not there was cut off, or lost by a failover.
+        behind = place not in ("", "+")
+        names, apart = [self._scripts.names.of(keys.REVOCATIONS, tag)], self._scripts.names.apart
+        words = (place, most + behind, int(apart))
+        answer = await self._scripts.run("revocations", names, *words, 0)
+        if answer[1] == b"opening":
+            answer = await self._scripts.run("revocations", names, *words, await self._clock())
+        first, opened_by, last, *entries = answer
+        has_place = not behind or (bool(entries) and entries.pop(0)[0].decode() == place)
+        # A mark may be later than its entry by the milliseconds that the tokens of one user are apart, and of
+        # a cluster a clock may be later than those that have answered.
+        margin = 0 if opened_by == b"begun" and not apart else _MARGIN
+        return _List(last, entries, has_place, int(first.partition(b"-")[0]) + margin)
+
+
+class _Group:
+    """Entries that are added to a list together."""
+
+    def __init__(self) -> None:
+        self.revoked: list[Revoked] = []
+        self.is_written = False
+        self.failed: Unavailable | None = None
+
+
+class RevocationWriter:
+    """Adds entries to the lists of a cluster: those that come while others are being added go together."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._next: dict[str, _Group] = {}
+
+    async def add(self, tag: str, revoked: Sequence[Revoked]) -> None:
+        """Return once the list of a part has entries of all of ``revoked``; raises ``Unavailable``."""
+        group = self._next.setdefault(tag, _Group())
+        group.revoked += revoked
+        async with self._turns[tag]:
+            if self._next.get(tag) is group:
+                del self._next[tag]
+            if not group.is_written and group.failed is None:
+                try:
+                    await self._write(tag, group.revoked)
+                except Unavailable as error:
+                    group.failed = error
+                else:
+                    group.is_written = True
+        if group.failed is not None:
+            raise Unavailable("What is revoked could not be told") from group.failed
+
+    async def _write(self, tag: str, revoked: Sequence[Revoked]) -> None:
+        marked = [f"{user}:{until}" for kind, user, until in revoked if kind == "marked"]
+        words: list[str] = []
+        for start in range(0, len(marked), AT_ONCE):
+            words += ("marked", " ".join(marked[start : start + AT_ONCE]))
+        for kind, session, _ in revoked:
+            if kind == "ended":
+                words += (kind, session)
+        latest = max(until for *_, until in revoked)
+        await self._scripts.run("revoke", [self._scripts.names.of(keys.REVOCATIONS, tag)], latest, *words)
+
+
+class Followers:
+    """Who follows, by name, with what it says of itself."""
+
+    def __init__(self, client: PipelinedClient) -> None:
+        self._client = client
+
+    async def note(self, name: str, facts: bytes) -> None:
+        """Keep ``facts`` of a follower; raises ``Unavailable``."""
+        await self._client.hset(keys.FOLLOWERS, name, facts)
+
+    async def all(self) -> list[bytes]:
+        """Return the facts of all of them; raises ``Unavailable``."""
+        return [fact for fact in await self._client.hvals(keys.FOLLOWERS) if isinstance(fact, bytes)]
+
+    async def forget(self, *names: str) -> None:
+        """Forget those that follow no longer; raises ``Unavailable``."""
+        if names:
+            await self._client.hdel(keys.FOLLOWERS, *names)

@@ -1,0 +1,401 @@
+"""The process beside a service: AuthZEN evaluation and forward authentication on a socket of the machine.
+
+It serves a Unix socket or a loopback address, which only the machine can reach, and authenticates no caller.
+Every answer has the revision, the rights and the age that it rests on in its headers.
+"""
+
+import asyncio
+import errno
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+import msgspec
+import structlog
+import uvicorn
+from msgspec import UNSET
+
+from service import errors
+from service.audit.decision_event import Event
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import ACCOUNT, PERMISSION, RESOURCE
+from service.evaluation.answers import INCOMPLETE
+from service.evaluation.events import evaluation_event
+from service.evaluation.questions import Asked
+from service.kernel.account_acts import where
+from service.kernel.clock import from_seconds, rfc3339
+from service.kernel.identity import words_asked
+from service.kernel.metrics import Durations, Sample
+from service.pdp.following import Follower
+from service.pdp.point import STALE, AtLeast, DecisionPoint, Evaluated
+from service.pdp.proxied import FORWARD, Proxied, Reply, Scope
+from service.web.messages.authzen import (
+    ENDS_WITH,
+    MOST_AT_ONCE,
+    Evaluation,
+    Evaluations,
+    Question,
+    decision_of,
+    question_in,
+)
+from service.web.observability.families import MEDIA_TYPE as METRICS
+from service.web.observability.families import OF_FOLLOWERS, exposition
+
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+AT_LEAST: Final = b"portcullis-at-least"
+_MOST_BODY: Final = 4 * 1024 * 1024
+_DIGITS: Final = 19  # of the largest number of a revision or a transaction
+_MOST_KNOWN: Final = 100_000
+_PROBLEM: Final = b"application/problem+json"
+_TELLS_CODES: Final = "system:policy:read"
+
+_log = structlog.get_logger(__name__)
+_encode: Final = msgspec.json.Encoder().encode
+_evaluation: Final = msgspec.json.Decoder(Evaluation).decode
+_evaluations: Final = msgspec.json.Decoder(Evaluations).decode
+
+
+class EventLog(Protocol):
+    """The decision log (``service.audit.decision_log``), which is imported only where there is one."""
+
+    def keeps(self, *, allowed: bool) -> bool:
+        """Tell whether an event of this outcome is kept."""
+
+    def put(self, event: Event) -> None:
+        """Take an event; never waits."""
+
+    def samples(self) -> Iterable[Sample]:
+        """Return its counts."""
+
+
+class _Known(NamedTuple):
+    """A question as it was sent, and its answer as it is sent, until an instant since boot."""
+
+    encoded: bytes
+    until: float
+    asked: Asked | None
+    evaluated: Evaluated
+
+
+class PdpApp:
+    """The ASGI application of a decision point."""
+
+    def __init__(self, follower: Follower, log: EventLog | None = None) -> None:
+        """``log`` takes the events of answers; None for no log."""
+        self._follower = follower
+        self._point: DecisionPoint = follower.point
+        self._log = log
+        self._proxied = Proxied(self._point, follower.settings.services, self._note)
+        self._known: dict[bytes, _Known] = {}
+        self._known_of = -1
+        self._answered = {"allow": 0, "deny": 0, "stale": 0}
+        self._times = Durations()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return
+        begun = perf_counter()
+        try:
+            reply = await self._reply(scope, receive)
+        except errors.Refusal as refusal:
+            reply = _refused(refusal)
+        except Exception:  # noqa: BLE001 - the next request is served
+            _log.exception("a question could not be answered")
+            reply = _refused(errors.InternalError())
+        headers = [
+            (b"content-type", reply.media),
+            (b"content-length", b"%d" % len(reply.body)),
+            (b"cache-control", b"no-store"),
+            *reply.headers,
+            *self._standing(),
+        ]
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await send({"type": "http.response.body", "body": reply.body})
+        self._times.observe(perf_counter() - begun)
+
+    def _standing(self) -> list[tuple[bytes, bytes]]:
+        """Return what an answer rests on; without a lease it is marked."""
+        point = self._point
+        age = point.lease.age
+        known = b"%d" % min(1000 * age + 1, 10**9) if age < 10**6 else b"unknown"
+        headers = [
+            (b"portcullis-revision", b"%d" % self._follower.revision),
+            (b"portcullis-rights", b"%d" % point.state.rights),
+            (b"portcullis-age", known),
+        ]
+        return [*headers, (b"portcullis-stale", b"true")] if point.is_stale else headers
+
+    async def _reply(self, scope: Scope, receive: Receive) -> Reply:
+        path: str = scope["path"]
+        if path.startswith(FORWARD):
+            await self._wait_for(scope)
+            return self._proxied.answer(scope)
+        if path == "/metrics":
+            return Reply(200, exposition(self.samples(), OF_FOLLOWERS), METRICS.encode())
+        if path == "/health/live":
+            return Reply(200, b'{"status":"up"}')
+        if path == "/health/ready":
+            return self._ready()
+        if path not in ("/access/v1/evaluation", "/access/v1/evaluations"):
+            raise errors.NotFound
+        if scope["method"] != "POST":
+            raise errors.MethodNotAllowed(["POST"])
+        await self._wait_for(scope)
+        body = await _body(receive)
+        try:
+            if path == "/access/v1/evaluation":
+                return self._once_more(lambda: self._one(_evaluation(body)))
+            return self._once_more(lambda: self._several(_evaluations(body)))
+        except msgspec.MsgspecError as error:
+            raise errors.BadRequest(f"The body is no question: {error}") from None
+
+    def _once_more(self, answer: Callable[[], bytes]) -> Reply:
+        """Answer, and anew if the lease has ended meanwhile: then by what is said without one."""
+        point = self._point
+        held = point.lease.holds()
+        body = answer()
+        if held and not point.lease.holds():  # it stood still between deciding and answering
+            body = answer()
+        return Reply(200, body)
+
+    async def _wait_for(self, scope: Scope) -> None:
+        """Wait for what the question demands at least; without it, the question is denied as stale."""
+        demanded = [value for name, value in scope["headers"] if name == AT_LEAST]
+        if demanded and not await self._point.wait_for(at_least(demanded)):
+            raise errors.Unavailable("What the question demands at least is not known here yet")
+
+    def _one(self, evaluation: Evaluation) -> bytes:
+        asked = evaluation.asked
+        evaluated = self._point.find(asked)
+        self._note(asked, evaluated)
+        return self._encoded(evaluated)
+
+    def _several(self, body: Evaluations) -> bytes:
+        if not body.evaluations:
+            if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
+                raise errors.BadRequest("A question names its subject, its action and its resource")
+            return self._one(Evaluation(body.subject, body.action, body.resource))
+        if len(body.evaluations) > MOST_AT_ONCE:
+            raise errors.BadRequest(f"There are more than {MOST_AT_ONCE} questions")
+        ends_with = ENDS_WITH[body.options.evaluations_semantic]
+        defaults = Question(body.subject, body.action, body.resource)
+        shared = _encode(defaults)
+        known, now = self._current(), self._point.clock()
+        answers: list[bytes] = []
+        for raw in body.evaluations:
+            place = shared + bytes(raw)
+            each = known.get(place)
+            if each is None or each.until <= now:
+                each = self._find(place, question_in(raw, defaults))
+            else:
+                self._note(each.asked, each.evaluated)
+            answers.append(each.encoded)
+            if each.evaluated.answer.allowed is ends_with:
+                break
+        return b'{"evaluations":[%b]}' % b",".join(answers)
+
+    def _current(self) -> dict[bytes, _Known]:
+        """Return what was answered since something has changed; nothing without a lease."""
+        point = self._point
+        if self._known_of != point.applied or not point.lease.holds() or len(self._known) > _MOST_KNOWN:
+            self._known, self._known_of = {}, point.applied
+        return self._known
+
+    def _find(self, place: bytes, asked: Asked | None) -> _Known:
+        point = self._point
+        evaluated = Evaluated(INCOMPLETE, None, float("inf")) if asked is None else point.find(asked)
+        self._note(asked, evaluated)
+        until = float("-inf") if evaluated.answer is STALE else point.time.when(evaluated.until)
+        each = _Known(self._encoded(evaluated), until, asked, evaluated)
+        if point.lease.holds():
+            self._known[place] = each
+        return each
+
+    def _encoded(self, evaluated: Evaluated) -> bytes:
+        policy = self._point.state.policy
+        if policy is None:
+            return b'{"decision":false,"context":{"reason":"stale","revision":0}}'
+        return _encode(decision_of(evaluated.answer, policy, partial(self._layers_shown, policy)))
+
+    def _layers_shown(self, policy: Policy) -> tuple[str, ...]:
+        asking = self._point.asking
+        if asking is None:
+            return ()
+        if policy.judge(PERMISSION, _TELLS_CODES, asking.held).allowed:
+            return (RESOURCE, PERMISSION)
+        name = f"forward {where(asking.service, self._follower.settings.services[0])}"
+        return (RESOURCE,) if policy.decide(ACCOUNT, name, asking).allowed else ()
+
+    def _note(self, asked: Asked | None, evaluated: Evaluated) -> None:
+        answer = evaluated.answer
+        outcome = "stale" if answer is STALE else "allow" if answer.allowed else "deny"
+        self._answered[outcome] += 1
+        if self._log is None or asked is None or answer is STALE:
+            return
+        point = self._point
+        if self._log.keeps(allowed=answer.allowed) and point.state.policy is not None and point.asking:
+            now = rfc3339(from_seconds(point.time.now()))
+            by = point.asking.user_id, "", ""
+            policy = point.state.policy
+            self._log.put(
+                evaluation_event(
+                    policy,
+                    asked,
+                    evaluated.caller,
+                    answer,
+                    time=now,
+                    by=by,
+                    satisfied=words_asked(evaluated.caller, point.time.now()),
+                    bound_to=point.asking.service,
+                )
+            )
+
+    def _ready(self) -> Reply:
+        point, follower = self._point, self._follower
+        facts = {
+            "status": "down" if point.is_stale else "up",
+            "hub": follower.settings.hub,
+            "services": list(follower.settings.services),
+            "revision": follower.revision,
+            "rights": point.state.rights,
+            "ageMs": None if point.lease.age == float("inf") else round(1000 * point.lease.age),
+            "boundMs": round(1000 * point.lease.bound),
+            "fault": follower.fault,
+        }
+        return Reply(503 if point.is_stale else 200, _encode(facts))
+
+    def samples(self) -> list[Sample]:
+        """Return what is measured."""
+        return [
+            *self._follower.samples(),
+            *(
+                Sample("portcullis_pdp_answers_total", count, {"outcome": outcome})
+                for outcome, count in self._answered.items()
+            ),
+            *self._times.samples("portcullis_pdp_request_seconds", {}),
+            *(() if self._log is None else self._log.samples()),
+        ]
+
+
+def at_least(demanded: list[bytes]) -> AtLeast:
+    """Return what a header demands, such as ``revision=12, rights=8412``; BadRequest for anything else."""
+    numbers = {"revision": 0, "rights": 0}
+    for part in b",".join(demanded).decode("latin-1").split(","):
+        name, _, number = part.strip().partition("=")
+        if name not in numbers or not (number.isascii() and number.isdecimal() and len(number) <= _DIGITS):
+            raise errors.BadRequest("Portcullis-At-Least is revision=NUMBER, rights=NUMBER, or one of them")
+        numbers[name] = int(number)
+    return AtLeast(**numbers)
+
+
+def _refused(refusal: errors.Refusal) -> Reply:
+    kind = type(refusal)
+    body = {
+        "type": f"/docs/errors#{kind.code.replace('_', '-')}",
+        "title": kind.title,
+        "status": kind.status,
+        "detail": refusal.detail,
+        "code": kind.code,
+        "requestId": secrets.token_hex(8),
+        **refusal.extra,
+    }
+    headers = tuple((name.lower().encode(), value.encode()) for name, value in refusal.headers.items())
+    return Reply(kind.status, _encode(body), _PROBLEM, headers)
+
+
+async def _body(receive: Receive) -> bytes:
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise errors.BadRequest("The client has left")
+        part = message.get("body", b"")
+        size += len(part)
+        if size > _MOST_BODY:
+            raise errors.TooLarge
+        parts.append(part)
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+def listening(place: Path | tuple[str, int]) -> socket.socket:
+    """Return the socket that is served; a path that another process has left is taken over.
+
+    A Unix socket is for its user and group. Raises OSError for a place that is in use.
+    """
+    if not isinstance(place, Path):
+        family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
+        return socket.create_server(place, family=family, backlog=1024)
+    with suppress(FileNotFoundError), socket.socket(socket.AF_UNIX) as other:
+        try:
+            other.connect(str(place))
+        except ConnectionRefusedError:
+            place.unlink()
+        else:
+            raise OSError(errno.EADDRINUSE, "another process serves this socket", str(place))
+    made = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o117)
+    try:
+        made.bind(str(place))
+    finally:
+        os.umask(before)
+    made.listen(1024)
+    return made
+
+
+class _Server(uvicorn.Server):
+    """Ends at SIGTERM or SIGINT without a signal to itself, so that what follows can end in order."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take both signals while it serves."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+
+
+async def serve(follower: Follower, app: PdpApp) -> None:
+    """Serve the application where the settings say, and follow the hub, until SIGTERM or SIGINT.
+
+    Raises PdpSettingsError for a hub that signs by a shared key, and OSError for an address that is taken.
+    """
+    listener = listening(follower.settings.address())
+    config = uvicorn.Config(
+        app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=5,
+    )
+    server = _Server(config)
+    following = asyncio.create_task(follower.run())
+    serving = asyncio.create_task(server.serve([listener]))
+    try:
+        done, _ = await asyncio.wait((following, serving), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        server.should_exit = True
+        following.cancel()
+        await asyncio.gather(serving, following, return_exceptions=True)
+    for task in done:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise error

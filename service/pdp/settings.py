@@ -1,0 +1,119 @@
+"""The settings of a follower: options of ``portcullis pdp``, or a file in TOML with the same names."""
+
+import re
+import socket
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Final, Literal, Self
+from urllib.parse import urlsplit
+
+from service.kernel.operator_error import OperatorError
+from service.kernel.services import NAME
+from service.pdp.lease import DEFAULT_BOUND
+
+_FOLLOWER: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_BOUNDS: Final = (0.2, 60.0)
+
+
+class PdpSettingsError(OperatorError):
+    """A setting that a follower can't work with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PdpSettings:
+    """How a follower works.
+
+    ``hub`` is the URL of the service, ``key_file`` has the API key of the account that follows, ``services``
+    are the services that are followed. ``listen`` is a path of a Unix socket, or a loopback address with a
+    port. ``bound`` is how old, in seconds, what an answer rests on may be. ``stale`` says what is answered
+    without a lease. ``file`` is where what is followed is kept. ``ca_file`` has the certificates by which the
+    hub is known, where the machine's own do not do.
+    """
+
+    hub: str
+    key_file: Path
+    services: tuple[str, ...]
+    listen: str = "127.0.0.1:8181"
+    name: str = socket.gethostname()
+    bound: float = DEFAULT_BOUND
+    stale: Literal["deny", "last-known"] = "deny"
+    file: Path | None = None
+    decision_log: Path | None = None
+    decision_log_allows: float = 1.0
+    ca_file: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Check all of it; PdpSettingsError for the first fault."""
+        self._require(urlsplit(self.hub).scheme in ("http", "https"), "hub", "is no URL of http or https")
+        self._require(
+            bool(self.services) and all(map(NAME.fullmatch, self.services)),
+            "services",
+            "are names of services",
+        )
+        self._require("portcullis" not in self.services, "services", "are services beside the hub")
+        self._require(
+            _FOLLOWER.fullmatch(self.name) is not None, "name", "has letters, digits and . _ - only"
+        )
+        self._require(_BOUNDS[0] <= self.bound <= _BOUNDS[1], "bound", "is from 0.2 to 60 seconds")
+        self._require(self.stale in ("deny", "last-known"), "stale", "is deny or last-known")
+        self._require(0 <= self.decision_log_allows <= 1, "decision_log_allows", "is from 0 to 1")
+        self.address()
+
+    @staticmethod
+    def _require(good: bool, name: str, words: str) -> None:
+        if not good:
+            raise PdpSettingsError(f"{name} {words}")
+
+    def address(self) -> Path | tuple[str, int]:
+        """Return the path of the socket, or the host and port; PdpSettingsError for one that others reach."""
+        if self.listen.startswith(("/", "./")):
+            return Path(self.listen)
+        host, _, port = self.listen.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        self._require(
+            port.isdecimal() and int(port) < 1 << 16, "listen", "is a path or an address with a port"
+        )
+        try:
+            loopback = ip_address(host).is_loopback
+        except ValueError:
+            loopback = host == "localhost"
+        self._require(
+            loopback, "listen", "must be a Unix socket or loopback address: it authenticates no caller"
+        )
+        return host, int(port)
+
+    def key(self) -> str:
+        """Return the API key; PdpSettingsError for a file that can't be read or that others may read."""
+        try:
+            mode, text = self.key_file.stat().st_mode, self.key_file.read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise PdpSettingsError(f"key_file can't be read: {error}") from None
+        self._require(not mode & 0o007, "key_file", f"is open to all users: chmod 600 {self.key_file}")
+        self._require(text.startswith("pck_"), "key_file", "has no API key")
+        return text
+
+    @classmethod
+    def read(cls, path: Path | None, options: Mapping[str, Any]) -> Self:
+        """Return the settings of a file, with ``options`` that are not None in their place."""
+        given: dict[str, Any] = {}
+        if path is not None:
+            try:
+                given = tomllib.loads(path.read_text("utf-8"))
+            except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+                raise PdpSettingsError(f"{path} can't be read: {error}") from None
+        given |= {name: value for name, value in options.items() if value is not None}
+        known = {field.name: str(field.type) for field in fields(cls)}
+        if unknown := sorted(given.keys() - known.keys()):
+            raise PdpSettingsError(f"there is no setting {', '.join(unknown)}")
+        if missing := [name for name in ("hub", "key_file", "services") if name not in given]:
+            raise PdpSettingsError(f"{', '.join(missing)} must be set")
+        for name, kind in known.items():
+            if name in given and "Path" in kind:
+                given[name] = Path(given[name])
+        if isinstance(given["services"], str):
+            given["services"] = given["services"].split(",")
+        given["services"] = tuple(given["services"])
+        return cls(**given)

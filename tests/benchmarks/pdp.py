@@ -1,0 +1,176 @@
+"""What a decision beside a service costs, with 100,000 resources and as many users followed.
+
+In process, questions a second are those of processor time: of the one core that decides. Over its socket they
+are those of the clock, with one process on one core and the load on another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any
+
+import uvloop
+
+from service.audit.decision_log import DecisionLog, DecisionWriter, output_named
+from service.evaluation.questions import ROUTE, USER, Asked, Resource, Subject
+from service.pdp.point import DecisionPoint
+from service.pdp.server import PdpApp
+from service.pdp.settings import PdpSettings
+from tests.benchmarks.frame.results import Note, Pace, Result, at_least, at_most, result
+from tests.benchmarks.load import Connection, json_request
+from tests.benchmarks.pdp_followed import followed, path_of
+from tests.benchmarks.servers import PORT, Server, pin_to_last_core, running
+
+BATCH = 100
+_CONNECTIONS = 8
+_KNOWN = 200_000  # questions of a round
+_NEW = 10_000
+
+
+def main(pace: Pace) -> Iterator[Result | Note]:
+    """Yield questions a second in process and over the socket, memory, and the seconds of a start."""
+    size = 5_000 if pace.is_quick else 100_000
+    before = resident()
+    point = followed(size)
+    gc.collect()
+    memory = resident()
+    yield result(f"memory with {size:,} resources and users", "MiB", [memory], goals=[at_most(400)])
+    yield result("of it for what is followed", "MiB", [memory - before])
+    yield from in_process(point, size, pace)
+    with tempfile.TemporaryDirectory(prefix="pc-") as folder:
+        file = Path(folder) / "policy"
+        file.write_bytes(point.state.kept())
+        yield from starts(file, pace)
+        del point
+        gc.collect()
+        pin_to_last_core()
+        for name, log in (("", None), (" with the decision log", str(Path(folder) / "decisions"))):
+            words = ["tests.benchmarks.pdp_followed", str(file), PORT, *([] if log is None else [log])]
+            with running(words, {}) as server:
+                rounds = [over_socket(server, size, pace.seconds, seed) for seed in range(pace.rounds)]
+            goals = [] if log else [at_least(150_000)]
+            batches = f"by batches of {BATCH} over its socket{name}"
+            by_clock, by_processor = zip(*rounds, strict=True)
+            yield result(batches, "1/s", by_clock, better="more", goals=goals)
+            yield result(f"{batches}, of processor time", "1/s", by_processor, better="more", goals=goals)
+
+
+def in_process(point: DecisionPoint, size: int, pace: Pace) -> Iterator[Result]:
+    """Yield the questions a second of processor time."""
+    chance = Random(1)
+    users = [f"user-{chance.randrange(1, size)}" for _ in range(1_000)]
+    for user in users:
+        point.may(user, "GET", "/area5/thing5/7")
+
+    def known() -> int:
+        may = point.may
+        for number in range(_KNOWN):
+            may(users[number % 1_000], "GET", "/area5/thing5/7")
+        return _KNOWN
+
+    def new() -> int:
+        for _ in range(_NEW):
+            path = path_of(chance.randrange(size)).replace("{id}", str(chance.randrange(10**6)))
+            point.may(f"user-{chance.randrange(1, size)}", "GET", path)
+        return _NEW
+
+    yield result("known questions", "1/s", _rates(known, pace), better="more", goals=[at_least(1_000_000)])
+    yield result("new questions", "1/s", _rates(new, pace), better="more", goals=[at_least(20_000)])
+    with tempfile.TemporaryDirectory(prefix="pc-") as folder:
+        log = DecisionLog(DecisionWriter(output_named(Path(folder) / "log")), 1.0)
+        app = PdpApp(_Followed(point), log)  # type: ignore[arg-type]  # nothing is renewed here
+        asked = [
+            Asked(Subject(USER, user), "GET", Resource(ROUTE, "/area5/thing5/7", "orders")) for user in users
+        ]
+
+        def logged() -> int:
+            log.writer._events.waiting.clear()  # type: ignore[union-attr]  # as its thread does
+            for question in asked:
+                app._note(question, point.find(question))
+            return len(asked)
+
+        yield result("questions with the decision log", "1/s", _rates(logged, pace), better="more")
+
+
+class _Followed:
+    """What an application needs of its follower."""
+
+    def __init__(self, point: DecisionPoint) -> None:
+        self.point = point
+        self.revision = 1
+        self.settings: Any = PdpSettings(hub="http://hub", key_file=Path("key"), services=("orders",))
+
+
+def _rates(work: Callable[[], int], pace: Pace) -> list[float]:
+    rates = []
+    for _ in range(pace.rounds):
+        began = time.process_time()
+        count = work()
+        rates.append(count / (time.process_time() - began))
+    return rates
+
+
+def starts(file: Path, pace: Pace) -> Iterator[Result]:
+    """Yield the seconds from the beginning of a process until it answers from its file."""
+
+    async def start() -> float:
+        began = time.monotonic()
+        words = ["tests.benchmarks.pdp_followed", str(file), PORT]
+        with running(words, {}):
+            return time.monotonic() - began
+
+    rounds = [uvloop.run(start()) for _ in range(min(pace.rounds, 3))]
+    yield result("a start from its file", "s", rounds, goals=[at_most(3.0)])
+
+
+def over_socket(server: Server, size: int, seconds: float, seed: int) -> tuple[float, float]:
+    """Return the questions that are answered a second, and a second of the processor."""
+    chance = Random(seed)
+    requests = [_batch(server.port, size, chance) for _ in range(20)]
+
+    async def ask(until: float) -> int:
+        connection = await Connection.open(server.port)
+        count = 0
+        while time.monotonic() < until:
+            answer = await connection.ask(requests[count % len(requests)])
+            assert answer.count(b'"decision":') == BATCH
+            assert b'"stale"' not in answer
+            count += 1
+        connection.close()
+        return count
+
+    async def all_of() -> tuple[float, float]:
+        until = time.monotonic() + 0.3
+        await asyncio.gather(*(ask(until) for _ in range(_CONNECTIONS)))  # warm
+        began, used = time.monotonic(), server.cpu_seconds()
+        counts = await asyncio.gather(*(ask(began + seconds) for _ in range(_CONNECTIONS)))
+        answered = BATCH * sum(counts)
+        return answered / (time.monotonic() - began), answered / (server.cpu_seconds() - used)
+
+    return uvloop.run(all_of())
+
+
+def _batch(port: int, size: int, chance: Random) -> bytes:
+    questions = [
+        {
+            "subject": {"type": "user", "id": f"user-{chance.randrange(1, size)}"},
+            "resource": {"type": "route", "id": path_of(chance.randrange(size)).replace("{id}", "7")},
+        }
+        for _ in range(BATCH)
+    ]
+    return json_request(
+        "POST", "/access/v1/evaluations", port, {"action": {"name": "GET"}, "evaluations": questions}
+    )
+
+
+def resident() -> float:
+    """Return the MiB that this process has in memory."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return median(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))

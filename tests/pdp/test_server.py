@@ -1,0 +1,229 @@
+"""The process beside a service speaks as the hub does, and says what its answers rest on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from service.pdp.following import Follower
+from service.pdp.server import PdpApp
+from service.pdp.settings import PdpSettings, PdpSettingsError
+from tests.pdp.conftest import House, log_in
+
+pytestmark = pytest.mark.anyio
+
+
+class Beside:
+    """A process beside the service, asked in the test's own process."""
+
+    def __init__(self, house: House, follower: Follower, http: httpx.AsyncClient) -> None:
+        self.house = house
+        self.follower = follower
+        self.http = http
+
+    async def both(self, method: str, path: str, **options: Any) -> tuple[httpx.Response, Any]:
+        """Send a request to the process and, with the key of a proxy, to the hub."""
+        mine = await self.http.request(method, path, **options)
+        headers = [*options.get("headers", []), ("X-Portcullis-Key", self.house.evaluator)]
+        sent = [(name, value) for name, value in headers]
+        theirs = await self.house.hub.as_anonymous(method, path, *sent)
+        return mine, theirs
+
+
+@pytest.fixture(scope="module")
+async def beside(house: House) -> AsyncIterator[Beside]:
+    async with house.following(house.evaluator, bound=30.0) as follower:
+        transport = httpx.ASGITransport(PdpApp(follower))
+        async with httpx.AsyncClient(transport=transport, base_url="http://pdp") as http:
+            yield Beside(house, follower, http)
+
+
+@pytest.fixture(scope="module")
+async def token(house: House) -> str:
+    role = await house.role("sender", house.buttons["orders:order:read"])
+    await house.user("simon", role)
+    return await log_in(house.hub, "simon")
+
+
+QUESTIONS = [
+    ({"type": "user", "id": "simon"}, "GET", {"type": "route", "id": "/orders/7"}),
+    ({"type": "user", "id": "simon"}, "DELETE", {"type": "route", "id": "/orders/7"}),
+    ({"type": "user", "id": "nobody"}, "GET", {"type": "route", "id": "/orders/7"}),
+    ({"type": "user", "id": "simon"}, "use", {"type": "permission", "id": "orders:order:write"}),
+    ({"type": "user", "id": "simon"}, "read", {"type": "orders", "id": "order"}),
+    ({"type": "user", "id": "simon"}, "GET", {"type": "route", "id": "/orders/{id}"}),
+    ({"type": "user", "id": "simon"}, "GET", {"type": "route", "id": "//x"}),
+    ({"type": "user", "id": "simon"}, "use", {"type": "permission", "id": "system:user:list"}),
+    ({"type": "group", "id": "simon"}, "GET", {"type": "route", "id": "/orders/7"}),
+]
+
+
+def body(question: Any) -> dict[str, Any]:
+    subject, action, resource = question
+    return {"subject": subject, "action": {"name": action}, "resource": resource}
+
+
+async def test_answers_are_those_of_the_hub_to_the_letter(beside: Beside, token: str) -> None:
+    await beside.follower.renew(wait=False)
+    questions = [body(question) for question in QUESTIONS]
+    questions += [question | {"subject": {"type": "token", "id": token}} for question in questions[:2]]
+    hub = beside.house.hub
+    for question in questions:
+        mine = await beside.http.post("/access/v1/evaluation", json=question)
+        theirs = await hub.ask("POST", "/access/v1/evaluation", question, token=beside.house.evaluator)
+        assert (mine.status_code, mine.json()) == (theirs.status, theirs.json), question
+    for semantic in ("execute_all", "deny_on_first_deny", "permit_on_first_permit"):
+        several = {"evaluations": [*questions, {}], "options": {"evaluations_semantic": semantic}}
+        for _ in range(2):  # the second time from memory
+            mine = await beside.http.post("/access/v1/evaluations", json=several)
+            theirs = await hub.ask("POST", "/access/v1/evaluations", several, token=beside.house.evaluator)
+            assert mine.json() == theirs.json
+
+
+async def test_each_answer_says_what_it_rests_on(beside: Beside) -> None:
+    answer = await beside.http.post("/access/v1/evaluation", json=body(QUESTIONS[0]))
+    assert answer.headers["portcullis-revision"] == str(beside.follower.revision)
+    assert int(answer.headers["portcullis-rights"]) == beside.follower.point.state.rights
+    assert 0 < int(answer.headers["portcullis-age"]) < 30_000
+    assert "portcullis-stale" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "faulty", [b"", b"[]", b"{", b'{"subject": 1}', b'{"subject": {"type": "user"}}', b"\xff"]
+)
+async def test_a_faulty_question_is_refused_as_by_the_hub(beside: Beside, faulty: bytes) -> None:
+    for path in ("/access/v1/evaluation", "/access/v1/evaluations"):
+        mine = await beside.http.post(path, content=faulty)
+        assert (mine.status_code, mine.json()["code"]) == (400, "bad_request")
+    assert (await beside.http.get("/access/v1/evaluation")).status_code == 405
+    assert (await beside.http.post("/access/v1/search/subject")).status_code == 404
+
+
+FORWARDED = [
+    ("GET", "/orders/7", 200),
+    ("DELETE", "/orders/7", 403),
+    ("POST", "/orders", 403),
+    ("HEAD", "/orders/7", 200),
+    ("GET", "/nowhere", 403),
+    ("GET", "//orders/7", 400),
+    ("get", "/orders/7", 400),
+    ("GET", "/orders/7?x=/../y", 200),
+]
+
+
+@pytest.mark.parametrize("dialect", ["caddy", "traefik", "nginx", "envoy"])
+async def test_proxies_are_answered_as_by_the_hub(beside: Beside, token: str, dialect: str) -> None:
+    await beside.follower.renew(wait=False)
+    names = {"nginx": ("X-Original-Method", "X-Original-URI", "X-Original-Host")}.get(
+        dialect, ("X-Forwarded-Method", "X-Forwarded-Uri", "X-Forwarded-Host")
+    )
+    for method, target, status in FORWARDED:
+        path = f"/access/v1/forward/{dialect}/orders"
+        headers = list(zip(names, (method, target, "orders.example"), strict=True))
+        if dialect == "envoy":
+            path, headers = path + target, [("Host", "orders.example")]
+        asking = method if dialect == "envoy" else "GET"
+        if dialect == "envoy" and method == "get":
+            continue  # no client sends it
+        for credentials in ([], [("Authorization", f"Bearer {token}")], [("Authorization", "Bearer x.y.z")]):
+            mine, theirs = await beside.both(asking, path, headers=[*headers, *credentials])
+            assert mine.status_code == theirs.status, (method, target, credentials)
+            if credentials and credentials[0][1].endswith(token):
+                assert mine.status_code == status, target
+            if mine.status_code == 200:
+                for name in ("user", "user-id", "roles", "decision"):
+                    assert mine.headers[f"x-portcullis-{name}"] == theirs.header(f"x-portcullis-{name}")
+            elif theirs.body:
+                ours, hubs = mine.json(), theirs.json
+                for each in (ours, hubs):
+                    each.pop("requestId")
+                assert ours == hubs
+        forged = [*headers, ("X_Portcullis_User", "root")]
+        assert (await beside.http.request(asking, path, headers=forged)).status_code == 400
+
+
+async def test_a_service_that_is_not_followed_is_refused(beside: Beside) -> None:
+    headers = {"X-Forwarded-Method": "GET", "X-Forwarded-Uri": "/", "X-Forwarded-Host": "x"}
+    answer = await beside.http.get("/access/v1/forward/caddy/stock", headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (403, "proxy_refused")
+    assert (await beside.http.get("/access/v1/forward/apache/orders", headers=headers)).status_code == 404
+
+
+async def test_without_a_lease_questions_are_denied_and_proxies_told_503(house: House, token: str) -> None:
+    async with (
+        house.follower(house.evaluator) as follower,
+        httpx.AsyncClient(transport=httpx.ASGITransport(PdpApp(follower)), base_url="http://pdp") as http,
+    ):
+        headers = {"X-Forwarded-Method": "GET", "X-Forwarded-Uri": "/orders/7", "X-Forwarded-Host": "x"}
+        headers["Authorization"] = f"Bearer {token}"
+
+        async def asked() -> tuple[bool, str, int, int]:
+            answer = (await http.post("/access/v1/evaluation", json=body(QUESTIONS[0]))).json()
+            several = (
+                await http.post("/access/v1/evaluations", json={"evaluations": [body(QUESTIONS[0])]})
+            ).json()
+            assert several["evaluations"] == [answer]
+            forwarded = await http.get("/access/v1/forward/caddy/orders", headers=headers)
+            ready = await http.get("/health/ready")
+            return (
+                answer["decision"],
+                answer["context"]["reason"],
+                forwarded.status_code,
+                ready.status_code,
+            )
+
+        assert await asked() == (False, "stale", 503, 503)
+        await follower.renew()
+        assert await asked() == (True, "opened", 200, 200)
+        follower.point.lease.give_up()
+        assert await asked() == (False, "stale", 503, 503)
+        marked = await http.post("/access/v1/evaluation", json=body(QUESTIONS[0]))
+        assert marked.headers["portcullis-stale"] == "true"
+        follower.point.last_known = True
+        assert await asked() == (True, "opened", 200, 503)
+
+
+async def test_a_question_may_demand_what_the_answer_knows(house: House) -> None:
+    role = await house.role("demanded", house.buttons["orders:order:read"])
+    user = await house.user("dora")
+    question = body(({"type": "user", "id": "dora"}, "GET", {"type": "route", "id": "/orders/7"}))
+    async with (
+        house.following(house.evaluator) as follower,
+        httpx.AsyncClient(transport=httpx.ASGITransport(PdpApp(follower)), base_url="http://pdp") as http,
+    ):
+        for given in ([role], [], [role]):
+            answer = await house.hub.ask("PATCH", f"/api/user/{user}", {"roleIds": given})
+            number = answer.header("portcullis-rights")
+            headers = {"Portcullis-At-Least": f"rights={number}, revision=1"}
+            answered = await http.post("/access/v1/evaluation", json=question, headers=headers)
+            assert answered.json()["decision"] is bool(given)
+        far = {"Portcullis-At-Least": "revision=1000000"}
+        assert (await http.post("/access/v1/evaluation", json=question, headers=far)).status_code == 503
+        for wrong in ("x", "revision=-1", "revision=1,x=2", "rights="):
+            answer2 = await http.post(
+                "/access/v1/evaluation", json=question, headers={"Portcullis-At-Least": wrong}
+            )
+            assert answer2.status_code == 400
+
+
+async def test_metrics_are_told(beside: Beside) -> None:
+    text = (await beside.http.get("/metrics")).text
+    assert "portcullis_pdp_lease 1" in text
+    assert 'portcullis_pdp_answers_total{outcome="allow"}' in text
+
+
+WRONG: list[dict[str, Any]] = [
+    *({"listen": place} for place in ("0.0.0.0:8181", "192.168.1.1:80", "[::]:80", "x", "127.0.0.1:x")),
+    *({"services": names} for names in ((), ("Orders",), ("portcullis",))),
+    *({"bound": seconds} for seconds in (0.0, 61.0)),
+    *({"hub": "ftp://hub"}, {"name": "a b"}, {"stale": "allow"}, {"decision_log_allows": 2.0}),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_settings_that_can_not_work_are_refused(tmp_path: Any, wrong: dict[str, Any]) -> None:
+    with pytest.raises(PdpSettingsError):
+        PdpSettings(**{"hub": "http://hub", "key_file": tmp_path / "key", "services": ("orders",)} | wrong)
