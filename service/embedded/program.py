@@ -154,7 +154,7 @@ def has_stopped(pid: int) -> bool:
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         return all(_state(thread) in _STILL for thread in threads)
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the second, if it ended between opening and reading
         return not Path(f"/proc/{pid}").exists()
 
 
