@@ -30,7 +30,8 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     secret, and None if only the route is told. ``dry_run`` says that it asked only what it would change.
     ``grants`` and ``edits`` are what was asked about the caller after the request was admitted, and
     ``objects`` other questions, of layer and object; each of the codes of the token and of ``stored_codes``,
-    those in the database, if they differ; of these alone where somebody signs in, who has sent no token.
+    those in the database, if they differ; of these alone where somebody signs in, who has sent no token, and
+    of the token's alone for ``token_objects``, some of ``objects``: versions before 1.0 do not tell them.
     ``grants`` are of ``ceiling`` alone, what a directory may hand out, where it has assigned roles. ``time``
     is RFC 3339; ``trace_id`` is that of the request's trace, "" without tracing.
     """
@@ -61,6 +62,7 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     grants: tuple[GrantQuestion, ...] = ()
     edits: tuple[EditRequest, ...] = ()
     objects: tuple[ObjectQuestion, ...] = ()
+    token_objects: tuple[ObjectQuestion, ...] = ()
     ceiling: frozenset[str] | None = None
 
 

@@ -60,7 +60,7 @@ TEXTS: Final = (
     "W" * 120,
 )
 """Fifty texts."""
-FEW: Final = 10
+FEW: Final = 5
 """How many records of a kind hold them, unless each is to be in every field."""
 
 _BODIES: Final[dict[str, dict[str, Any]]] = {
@@ -140,7 +140,7 @@ def store(client: httpx.Client, *, everywhere: bool) -> dict[str, list[int]]:
 
 
 def _store(client: httpx.Client, kind: str, body: dict[str, Any], number: int) -> int:
-    for _ in range(3):
+    for _ in range(5):
         answer = client.post(f"/api/{kind}", json=body)
         if answer.status_code == 201:
             record: int = answer.json()["data"]["id"]

@@ -94,16 +94,24 @@ class Hostile:
 
 def paths(ids: dict[str, list[int]]) -> list[str]:
     """Return the paths of all views, those of a record with the id of one of ``ids``, by kind."""
-    known = {f"{kind}s": str(numbers[6]) for kind, numbers in ids.items()} | {"directories": "hostile"}
+    known = {f"{kind}s": str(numbers[3]) for kind, numbers in ids.items()} | {"directories": "hostile"}
     return [
         re.sub(r"\{\w+\}", known.get(pattern.split("/")[1], "1"), pattern) + ASKED.get(pattern, "")
         for pattern in PATTERNS
     ]
 
 
+_MOVE: Final = """path => {
+  if (location.hash === `#${path}`) return;
+  for (const { dataset } of document.querySelectorAll("main .page")) delete dataset.path;
+  location.hash = path;
+}"""
+"""Goes to a view. What is shown stays until that is there, and may have the same path with another query."""
+
+
 def show(page: Page, path: str) -> Locator:
     """Go to a view, wait until all of it is shown, and return it."""
-    page.evaluate("path => { location.hash = path; }", path)
+    page.evaluate(_MOVE, path)
     shown = page.locator(f'main .page[data-path="{path.partition("?")[0]}"]')
     expect(shown).to_be_visible()
     expect(shown.get_by_role("heading", level=1)).not_to_be_empty()

@@ -116,6 +116,7 @@ async def test_what_was_asked_of_other_layers_is_told(service: World) -> None:
     both = (("service", "orders list"), ("service", "orders bind"))
     assert (allowed.outcome, allowed.layer, allowed.objects) == ("allow", "endpoint", both)
     assert (denied.layer, denied.object, denied.objects) == ("service", "orders bind", both)
+    assert (allowed.stored_codes, allowed.token_objects, denied.token_objects) == (None, (), both[:1])
     assert (len(denied.passed), denied.required) == (4, ("thing:delete",))
 
 

@@ -47,7 +47,7 @@ def asked_again(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
         if layer == ASSURANCE:
             yield policy.judge(layer, name, satisfied)
             continue
-        for codes in both:
+        for codes in [held] if (layer, name) in event.token_objects else both:
             yield policy.judge(layer, name, codes)
     granting: list[HeldCodes | None] = both if event.ceiling is None else [_held(event.ceiling)]
     for question in event.grants:

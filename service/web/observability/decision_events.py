@@ -78,6 +78,9 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         delegated = None  # decided by a newer policy than the one that the event names
     details = _told(context.refusal)
     stored = None if delegated is None else delegated.stored_codes
+    if held is not None and stored == held.codes:
+        stored = None
+    objects = _objects(context, delegated, decision)
     return DecisionEvent(
         time=clock.text(),
         outcome="allow" if decision.allowed else "deny",
@@ -93,7 +96,7 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         user_id=None if caller is None else caller.user_id,
         roles=() if caller is None else caller.roles,
         codes=None if held is None else held.codes,
-        stored_codes=None if held is not None and stored == held.codes else stored,
+        stored_codes=stored,
         satisfied=None if context.satisfied is None else context.satisfied.codes,
         layer=decision.layer,
         object=decision.object,
@@ -108,7 +111,10 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         needed=details.get("needed", "any"),
         grants=() if delegated is None else tuple(delegated.grants),
         edits=() if delegated is None else tuple(delegated.edits),
-        objects=_objects(context, delegated, decision),
+        objects=objects,
+        token_objects=()
+        if delegated is None or stored is None
+        else tuple(question for question in objects if question not in delegated.objects),
         ceiling=None if delegated is None else delegated.ceiling,
     )
 
