@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -57,9 +58,12 @@ def requests(policy: Policy) -> list[tuple[str, str]]:
     return sorted(pairs)
 
 
+routes_of = lru_cache(8)(ResourceIndex)
+
+
 def decided(policy: Policy, method: str, path: str, held: HeldCodes | None) -> bool:
     """Decide one request as the guard does: a route open to everybody authenticates nobody."""
-    route = ResourceIndex(policy.rules.objects(ENDPOINT)).find(method, path)
+    route = routes_of(tuple(policy.rules.objects(ENDPOINT))).find(method, path)
     assert route is not None
     public = policy.rules.codes(ENDPOINT, route) == ("@anyone",)
     asking = None if public else held

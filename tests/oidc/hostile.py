@@ -49,8 +49,8 @@ def signed(claims: dict[str, Any], key: Any, alg: str, header: dict[str, Any]) -
 class HostileProvider:
     """A provider; ``changes`` are claims of the next tokens, ``answers`` what replaces a whole document."""
 
-    def __init__(self) -> None:
-        self.key = new_key("first")
+    def __init__(self, key: RSAKey | None = None) -> None:
+        self.key = key or new_key("first")
         self.keys: list[Any] = [self.key]
         self.changes: dict[str, Any] = {}
         self.header: dict[str, Any] = {"kid": "first"}
@@ -77,9 +77,9 @@ class HostileProvider:
 
     def reset(self) -> None:
         """Be honest again, with other subjects than before."""
-        url, key = self.url, self.key
-        self.__init__()  # type: ignore[misc]  # all members are plain
-        self.url, self.key, self.keys = url, key, [key]
+        url = self.url
+        self.__init__(self.key)  # type: ignore[misc]  # all members are plain; a new key takes long
+        self.url = url
         self.subject = secrets.token_hex(8)
 
     def authorized(self, url: str, **changes: Any) -> dict[str, str]:
