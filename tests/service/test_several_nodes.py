@@ -53,9 +53,16 @@ def nodes(spare_stores: SpareStores, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def log_in(client: httpx.Client, device: str) -> dict[str, str]:
-    answer = client.post("/api/auth/login", json=CREDENTIALS | {"device": device})
-    assert answer.status_code == 200, answer.text
-    tokens: dict[str, str] = answer.json()["data"]
+    """Return the tokens of a new session; on a busy machine a store may be late, which is 503."""
+    answers: list[httpx.Response] = []
+
+    def answered() -> bool:
+        answers.append(client.post("/api/auth/login", json=CREDENTIALS | {"device": device}))
+        return answers[-1].status_code != 503
+
+    assert eventually(answered), answers[-1].text
+    assert answers[-1].status_code == 200, answers[-1].text
+    tokens: dict[str, str] = answers[-1].json()["data"]
     return tokens
 
 
