@@ -8,8 +8,8 @@ of the two. By which index each page is found and counted, PostgreSQL says itsel
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
-import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -28,6 +28,7 @@ from sqlalchemy.engine import Engine
 
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
+from service.endpoints.users import UserQuery
 from service.records import user_list
 from service.records.database.transactions import Database
 from service.records.user_list import SORTS, UserFilter
@@ -191,12 +192,9 @@ async def explained(url: str) -> dict[str, list[str]]:
 
 
 def criteria_of(query: dict[str, str]) -> UserFilter:
-    values = {
-        re.sub("[A-Z]", lambda match: f"_{match[0].lower()}", name): [value] if name == "status" else value
-        for name, value in query.items()
-        if name not in ("sort", "page")
-    }
-    return msgspec.convert(values, UserFilter, strict=False)
+    sent = {name: [value] if name == "status" else value for name, value in query.items()}
+    asked = msgspec.convert(sent, UserQuery, strict=False)
+    return UserFilter(**{each.name: getattr(asked, each.name) for each in dataclasses.fields(UserFilter)})
 
 
 @contextmanager
