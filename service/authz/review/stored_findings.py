@@ -53,10 +53,13 @@ def unmet_demands(standing: Standing, strengths: Strengths) -> Iterator[Finding]
         for request in all_requests(policy)
         if not decider.passes_request(request, HeldCodes())
     }
+    beyond = {
+        acr: [request for request, enough in demanding.items() if _BEST[acr] not in enough]
+        for acr in {acr for _, acr in strengths}
+    }
     for (roles, acr), persons in sorted(strengths.items()):
-        beyond = [request for request, enough in demanding.items() if _BEST[acr] not in enough]
-        held = standing.held(roles) if beyond else HeldCodes()
-        unmet = [request for request in beyond if decider.passes_request(request, held)]
+        held = standing.held(roles) if beyond[acr] else HeldCodes()
+        unmet = [request for request in beyond[acr] if decider.passes_request(request, held)]
         if unmet:
             words = " or ".join(weakest(demanding[unmet[0]])) or "what nobody has"
             yield Finding(UNMET, f"{' '.join(roles)} {acr}", _reason(persons, acr, unmet, words))
