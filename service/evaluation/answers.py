@@ -13,7 +13,7 @@ from service.authz.engine import rules
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Decision, Policy, tell_span
 from service.authz.engine.request_classes import registered
-from service.authz.engine.resource_index import PARAMETER, OverlappingPatterns, ResourceIndex, comparable
+from service.authz.engine.resource_index import PARAMETER, OverlappingPatterns, comparable
 from service.authz.review.explain import Reason, reason_of
 from service.evaluation.questions import (
     TOKEN,
@@ -44,8 +44,7 @@ _MOST_KEPT: Final = 100_000  # paths of all templates
 class _Known:
     """What was found out about one policy."""
 
-    def __init__(self, policy: Policy) -> None:
-        self.routes = ResourceIndex(policy.rules.objects(rules.ENDPOINT))
+    def __init__(self) -> None:
         self.overlapping: dict[str, tuple[OverlappingPatterns, OverlappingPatterns]] = {}
         self._paths: dict[RequestsTo, tuple[str, ...] | None] = {}
         self._kept = 0
@@ -78,7 +77,7 @@ class Templates:
         ``MOST_PATHS`` would have to be looked at.
         """
         if (known := self._known.get(policy)) is None:
-            known = self._known[policy] = _Known(policy)
+            known = self._known[policy] = _Known()
         # The names of parameters make no difference.
         return known.paths(policy, RequestsTo(asked.service, asked.method, shape(asked.template)))
 
@@ -89,16 +88,16 @@ def _distinct(policy: Policy, known: _Known, asked: RequestsTo) -> tuple[str, ..
     for number, path in enumerate(_candidates(policy, known, asked)):
         if number == MOST_PATHS:
             return None
-        by_lines.setdefault(_lines(policy, known, asked, path), path)
+        by_lines.setdefault(_lines(policy, asked, path), path)
     return tuple(by_lines.values())
 
 
-def _lines(policy: Policy, known: _Known, asked: RequestsTo, path: str) -> tuple[object, ...]:
+def _lines(policy: Policy, asked: RequestsTo, path: str) -> tuple[object, ...]:
     """Return what is equal for requests that are decided alike."""
     method = asked.method
     if asked.service != PORTCULLIS:
         return _of_object(policy, rules.RESOURCE, policy.object_at(asked.service, method, path))
-    route = known.routes.find(method, path)
+    route = policy.routes.find(method, path)
     resource = policy.resource_at(method, path) or rules.UNREGISTERED
     return _of_object(policy, rules.RESOURCE, resource), route and _of_object(policy, rules.ENDPOINT, route)
 

@@ -157,8 +157,8 @@ class Cluster:
         self.client = ClusterClient(self._map, seeds[0], open_node)
         self.checks = ClusterChecks(self._map, self.client)
         self.elsewhere: Elsewhere | None = self
-        self._scripts: Scripts | None = None
-        self._revocations: RevocationWriter | None = None
+        self._scripts: Scripts  # both are set by ``uses``: they need this object themselves
+        self._revocations: RevocationWriter
         self._tasks: set[asyncio.Task[None]] = set()
         self._left: list[tuple[list[str], list[str | int]]] = []
         self._again: asyncio.TimerHandle | None = None
@@ -205,7 +205,6 @@ class Cluster:
         writes keeps the entry, which is earlier. Each list is read, so another one does as well. Raises
         ``Unavailable``.
         """
-        assert self._revocations is not None  # noqa: S101 - see ``uses``
         home = self._map.owner(keys.slot_of(key))
 
         def preferred(tag: str) -> tuple[bool, bool]:
@@ -238,7 +237,6 @@ class Cluster:
         epoch first, so who reads a copy before the user's epoch knows of each change whose copies have been
         replaced.
         """
-        assert self._scripts is not None  # noqa: S101 - see ``uses``
         names = [self.names.of(keys.ALL_RIGHTS, tag) for tag in self.names.tags]
         stored, following = await self.client.values(*names), secrets.token_hex(20)
         answers = await asyncio.gather(
@@ -262,7 +260,6 @@ class Cluster:
 
         So what is asked after it sees them. A server may not have the script yet: then this waits once.
         """
-        assert self._scripts is not None  # noqa: S101 - see ``uses``
         node = self._map.owner(keys.slot_of(names[0]))
         if node is None or not self._map.is_up(keys.slot_of(names[0])):
             self._start(self._put(names, words))
@@ -280,7 +277,6 @@ class Cluster:
         node.send_soon(Command(text, answered, answered, repeatable=True))
 
     async def _put(self, names: list[str], words: list[str | int]) -> None:
-        assert self._scripts is not None  # noqa: S101 - see ``uses``
         try:
             await self._scripts.run("index", names, *words)
         except Unavailable:
@@ -299,7 +295,6 @@ class Cluster:
                 self._start(self._put(names, kept))
 
     async def _tell_ahead(self, key: str, ahead: int) -> None:
-        assert self._scripts is not None  # noqa: S101 - see ``uses``
         node = self._map.owner(keys.slot_of(key))
         if node is not None and node.tag is not None:
             try:

@@ -125,7 +125,7 @@ async def concerned(
 ) -> list[Concerned]:
     """Return at most ``most`` of those that have changed since the snapshot ``since``, in order.
 
-    Those behind ``after``; without a snapshot, of all that there are.
+    They come after ``after`` in the order. Without a snapshot all that exist count as changed.
     """
     given: dict[str, Any] = {"noun": after.noun, "id": after.id, "most": most}
     if since is None:

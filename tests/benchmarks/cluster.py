@@ -80,16 +80,7 @@ def shard_failover(place: Path, stack: ExitStack) -> list[str]:
     cluster, service, tokens = _sharded(place, stack, wait_replicas=1)
     caller = Caller(service.url)
     stack.callback(caller.close)
-    ended: list[tuple[str, str]] = []
-
-    def log_out_all() -> None:
-        for access, refresh in tokens:
-            if caller.ask("POST", "/api/auth/logout", token=access).status == _OK:
-                ended.append((access, refresh))
-            time.sleep(2 * _UNNOTICED / _USERS)
-
-    leaving = threading.Thread(target=log_out_all)
-    leaving.start()
+    leaving, ended = _logging_out(caller, tokens)
     time.sleep(_UNNOTICED)
     primary = cluster.primaries[0]
     cluster.cut_off_replicas_of(primary)
@@ -170,6 +161,23 @@ def four_nodes(place: Path, stack: ExitStack) -> list[str]:
     return _node_killed(place, stack, 4)
 
 
+def _logging_out(
+    caller: Caller, tokens: Sequence[tuple[str, str]]
+) -> tuple[threading.Thread, list[tuple[str, str]]]:
+    """Log all out in the background; returns the thread, and the pairs whose logout was acknowledged."""
+    ended: list[tuple[str, str]] = []
+
+    def log_out_all() -> None:
+        for access, refresh in tokens:
+            if caller.ask("POST", "/api/auth/logout", token=access).status == _OK:
+                ended.append((access, refresh))
+            time.sleep(2 * _UNNOTICED / _USERS)
+
+    leaving = threading.Thread(target=log_out_all)
+    leaving.start()
+    return leaving, ended
+
+
 def _session_failover(place: Path, stack: ExitStack, *, wait_replicas: int) -> list[str]:
     stores = stack.enter_context(EmbeddedStores(place / "stores", with_valkey=False))
     (place / "group").mkdir()
@@ -183,16 +191,7 @@ def _session_failover(place: Path, stack: ExitStack, *, wait_replicas: int) -> l
     caller = Caller(service.url)
     stack.callback(caller.close)
     tokens = [_pair(caller.log_in(f"user{number}")) for number in range(_USERS)]
-    ended: list[tuple[str, str]] = []
-
-    def log_out_all() -> None:
-        for access, refresh in tokens:
-            if caller.ask("POST", "/api/auth/logout", token=access).status == _OK:
-                ended.append((access, refresh))
-            time.sleep(2 * _UNNOTICED / _USERS)
-
-    leaving = threading.Thread(target=log_out_all)
-    leaving.start()
+    leaving, ended = _logging_out(caller, tokens)
     time.sleep(_UNNOTICED)
     group.cut_off_replicas()
     time.sleep(_UNNOTICED)

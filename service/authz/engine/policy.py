@@ -261,7 +261,7 @@ class Policy:
         if service != PORTCULLIS:
             resource = self.object_at(service, method, path)
             return self.judge(RESOURCE, resource, held), resource
-        route = self._routes.find(method, path)
+        route = self.routes.find(method, path)
         if route is None:
             return self.judge(ENDPOINT, UNKNOWN, held), UNREGISTERED
         # A public route authenticates nobody.
@@ -295,7 +295,8 @@ class Policy:
         return self.judge(RESOURCE, resource, None if resource == NO_SESSION else held), decision
 
     @cached_property
-    def _routes(self) -> ResourceIndex:
+    def routes(self) -> ResourceIndex:
+        """The routes of this service, by the requests that they serve."""
         return ResourceIndex(self.rules.objects(ENDPOINT))
 
     def decide(self, layer: str, object_: str, caller: Caller | None, /) -> Decision:

@@ -137,7 +137,7 @@ def compared_classes(before: Policy, after: Policy) -> Iterator[Compared]:
     of one policy alone, and a route of one policy alone, as far as they fit the same requests.
     """
     policies = (before, after)
-    served = [ResourceIndex(policy.rules.objects(ENDPOINT)) for policy in policies]
+    served = [policy.routes for policy in policies]
     shapes = [{shape(name) for name in policy.rules.objects(ENDPOINT)} for policy in policies]
     resources = [set(map(shape, registered(policy))) for policy in policies]
     alone = OverlappingPatterns(shapes[0] ^ shapes[1])

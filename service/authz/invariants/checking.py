@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, decided_alike, registered, request_classes
-from service.authz.engine.resource_index import ResourceIndex, by_group, group_of
+from service.authz.engine.resource_index import by_group, group_of
 from service.authz.engine.rules import ENDPOINT, Rule
 from service.authz.invariants.spans import ALWAYS, Held, Span, joined, pieces
 from service.authz.invariants.statements import (
@@ -150,7 +150,7 @@ class _Check:
         self._other = other
         self._answers = line_answers(situation.policy.model_text)
         self._routes = list(situation.policy.rules.objects(ENDPOINT))
-        self._serving = ResourceIndex(self._routes)
+        self._serving = situation.policy.routes
         mine = registered(situation.policy)
         theirs = mine if other is None else registered(other)
         self._resources, self._differing = by_group(mine | theirs), by_group(mine ^ theirs)

@@ -6,7 +6,6 @@ from typing import Final
 from service.authz.engine.external_classes import external_classes
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
-from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ANYONE, ENDPOINT
 from service.authz.proof.conditions import Clauses, clauses_of, lets_visitors_pass, line_answers
 from service.kernel.codes import HeldCodes
@@ -71,6 +70,6 @@ def all_requests(policy: Policy, routes: Iterable[str] | None = None) -> list[Re
     served = policy.rules.objects(ENDPOINT)
     chosen = None if routes is None else set(routes)
     names = [name for name in served if chosen is None or name in chosen]
-    requests = request_classes(names, registered(policy), serving=ResourceIndex(served))
+    requests = request_classes(names, registered(policy), serving=policy.routes)
     own = sorted(requests, key=lambda request: (request.name.partition(" ")[2], request.name))
     return own if routes is not None else [*own, *external_classes(policy)]

@@ -72,7 +72,7 @@ def demanded_acr(policy: Policy) -> Acr:
         if name.startswith(prefix) and ANYONE not in words
     }
     if demanding:
-        requests = request_classes(routes, filter(is_registered, demanding), serving=ResourceIndex(served))
+        requests = request_classes(routes, filter(is_registered, demanding), serving=policy.routes)
         demands += [demanding.get(request.resource(policy), ()) for request in requests]
     needs = [challenge_of(words) for words in demands]
     return max(((each.acr_values[0]) for each in needs if each), key=STRENGTHS.index, default=STRENGTHS[0])

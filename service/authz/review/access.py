@@ -8,8 +8,7 @@ from typing import Literal
 from service.authz.engine.paths import canonical, canonical_external_path, registered_fault, shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
-from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, PREFLIGHT, RESOURCE, UNREGISTERED
+from service.authz.engine.rules import ASSURANCE, GRANT, PREFLIGHT, RESOURCE, UNREGISTERED
 from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests, deciding_lines
 from service.authz.proof.comparison import OnDemand
 from service.authz.proof.conditions import clauses_of
@@ -162,8 +161,7 @@ def _others(policy: Policy, asked: Explanation | ObjectExplanation) -> tuple[str
     if isinstance(asked, ObjectExplanation) or asked.endpoint is None or asked.public:
         return ()
     route = asked.endpoint.object
-    serving = ResourceIndex(policy.rules.objects(ENDPOINT))
-    requests = request_classes([route], registered(policy), serving=serving)
+    requests = request_classes([route], registered(policy), serving=policy.routes)
     return tuple(
         sorted(request.name for request in requests if request.resource(policy) != asked.resource.object)
     )

@@ -3,12 +3,10 @@
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Final, Literal, TypeVar
 
 from service.authz.engine.policy import Policy, question_digest
 from service.authz.engine.predicates import HOLDING
-from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import (
     ANYONE,
     ASSURANCE,
@@ -175,17 +173,11 @@ def explain(
     return explain_at(policy, locate(policy, method, path, service), held, satisfied)
 
 
-@lru_cache(4)
-def _routes(names: tuple[str, ...]) -> ResourceIndex:
-    return ResourceIndex(names)  # policies of one node have the same
-
-
 def locate(policy: Policy, method: str, path: str, service: str = PORTCULLIS) -> Located:
     """Return what decides a request to ``service`` with this canonical ``path``."""
     if service != PORTCULLIS:
         return Located(None, policy.object_at(service, method, path), external=True)
-    route = _routes(tuple(policy.rules.objects(ENDPOINT))).find(method, path)
-    return Located(route, policy.resource_at(method, path) or UNREGISTERED)
+    return Located(policy.routes.find(method, path), policy.resource_at(method, path) or UNREGISTERED)
 
 
 def explain_at(

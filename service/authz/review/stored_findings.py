@@ -8,7 +8,6 @@ from typing import Final, TypeAlias
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
-from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, NOBODY, RESOURCE
 from service.authz.engine.rules import UNREGISTERED as UNREGISTERED_REQUESTS
 from service.authz.invariants.statements import NONE, Apart, EndsWithin, Invariants, OnlyRoles
@@ -234,8 +233,7 @@ class _Holders:
     def _requests(self) -> Iterator[Finding]:
         rules = self._policy.rules
         routes = [name for name in rules.objects(ENDPOINT) if rules.codes(ENDPOINT, name) != (ANYONE,)]
-        serving = ResourceIndex(rules.objects(ENDPOINT))
-        requests = list(request_classes(routes, registered(self._policy), serving=serving))
+        requests = list(request_classes(routes, registered(self._policy), serving=self._policy.routes))
         resources = [request_class.resource(self._policy) for request_class in requests]
         lines = [
             (rules.codes(RESOURCE, resource), rules.codes(ENDPOINT, request_class.route))
