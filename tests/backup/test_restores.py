@@ -275,7 +275,7 @@ async def test_api_keys_and_public_links_of_before_are_refused(made: Made) -> No
 async def test_recovery_codes_and_shown_codes_of_apps_of_before_are_refused(made: Made) -> None:
     old = made.person
     person = Person(made.new, old.id, old.name, secret=old.secret)
-    [begun] = query(made, "SELECT extract(epoch FROM max(begin_time))::bigint FROM sys.timeline")
+    [begun] = query(made, "SELECT floor(extract(epoch FROM max(begin_time)))::bigint FROM sys.timeline")
     [step] = query(made, "SELECT last_step FROM sys.user_factor WHERE kind = 'totp'")
     assert step == begun // totp.PERIOD
     refusal = await person.challenged()
