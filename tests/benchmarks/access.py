@@ -21,7 +21,7 @@ from tests.benchmarks.servers import interleaved, measured, pin_to_last_core, se
 EVALUATION = "/access/v1/evaluation"
 EVALUATIONS = "/access/v1/evaluations"
 BATCH = 100
-ONE = {"rate_goals": [at_least(5_000)], "cpu_goals": [at_most(1.4, "ratio")]}
+ONE = {"rate_goals": [at_least(5_000)], "cpu_goals": [at_most(1.5, "ratio")]}
 MANY = {"cpu_goals": [at_most(1_500)]}
 
 SUBJECT = {"subject": {"type": "user", "id": "admin"}}

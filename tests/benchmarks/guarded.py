@@ -52,9 +52,12 @@ BARE: Final = "tests.benchmarks.apps:bare"
 EXTENSION: Final = "tests.benchmarks.idle_extension"
 CONNECTIONS: Final = (1, 8, 64)
 MOST: Final = max(CONNECTIONS)
-SHARE: Final = 0.62
-"""Of bare Falcon's requests a second, and of its processor time the other way round: a read, at ``MOST``."""
-LOGGED_SHARE: Final = 0.36
+SHARE: Final = 0.45
+"""Of bare Falcon's requests a second, and of its processor time the other way round: a read, at ``MOST``.
+
+It was 0.62, and that of a logged call 0.36: see decision 0116, also for the goals of other benchmarks.
+"""
+LOGGED_SHARE: Final = 0.26
 """The same for a logged call."""
 LATER: Final = 2.0
 """Times bare Falcon's p99, at most, for a read at ``MOST``."""

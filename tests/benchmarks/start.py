@@ -23,18 +23,21 @@ from tests.benchmarks.frame.results import Goal, Note, Pace, Result, at_most, re
 from tests.support.running import RunningAnew, command, environment, kilobytes
 
 RESOURCES = 10_000
-COMMANDS = (
-    ("--help",),
-    ("admin", "list"),
-    ("audit", "verify"),
-    ("db", "migrate"),
-    ("doctor",),
-    ("policy", "explain", "GET", "/api/user/list"),
-    ("policy", "sync", "--dry-run"),
-    ("state", "export", "-"),
-)
-HELP, STORED = at_most(0.15), at_most(0.6)
-"""Seconds of processor time of a command beside its work."""
+_READS, _DECIDES = at_most(0.6), at_most(0.8)
+COMMANDS = {
+    ("--help",): at_most(0.15),
+    ("admin", "list"): _READS,
+    ("audit", "verify"): _DECIDES,
+    ("db", "migrate"): _DECIDES,
+    ("doctor",): at_most(1.3),
+    ("policy", "explain", "GET", "/api/user/list"): _DECIDES,
+    ("policy", "sync", "--dry-run"): _DECIDES,
+    ("state", "export", "-"): _READS,
+}
+"""The commands, and the seconds of processor time that each may take.
+
+0.6 was the goal of all but the first: see decision 0116.
+"""
 COLD, WARM = at_most(9.0), at_most(2.0)
 """Seconds until a service is ready: with a new data directory, and with the one of before."""
 MEMORY = {"launcher": [at_most(40.0)], "template": [], "worker": [at_most(130.0)]}
@@ -43,7 +46,7 @@ MEMORY = {"launcher": [at_most(40.0)], "template": [], "worker": [at_most(130.0)
 100 was the goal of a worker before directories, requests and reviews: what serves them is loaded once, before
 workers are made, and a worker's own pages with its share are fewer than 90 MiB.
 """
-IDLE = at_most(0.4)
+IDLE = at_most(0.6)
 """Percent of a core that a worker uses without requests."""
 _IDLE_FOR, _BRIEFLY = 7.0, 1.0  # seconds of each round
 _MOST_ROUNDS = 3  # of what takes long
@@ -105,15 +108,16 @@ def _is_ready(client: httpx.Client) -> bool:
 
 
 def _commands(place: Path, data: Path, pace: Pace) -> Iterator[Result]:
-    words = {" ".join(arguments): [*command(*arguments), *_data(arguments, data)] for arguments in COMMANDS}
-    costs: dict[str, list[float]] = {name: [] for name in words}
+    costs: dict[tuple[str, ...], list[float]] = {arguments: [] for arguments in COMMANDS}
     for _ in range(min(pace.rounds, _MOST_ROUNDS)):
         python = _processor_time(place, [sys.executable, "-c", "pass"])
-        for name, line in words.items():
-            costs[name].append(_processor_time(place, line) - python)
-    for name, seconds in costs.items():
-        goals: list[Goal] = [HELP if name == "--help" else STORED]
-        yield result(f"portcullis {name}", "s of processor time", seconds, goals=goals, chart="Commands")
+        for arguments, seconds in costs.items():
+            line = [*command(*arguments), *_data(arguments, data)]
+            seconds.append(_processor_time(place, line) - python)
+    for arguments, seconds in costs.items():
+        goals: list[Goal] = [COMMANDS[arguments]]
+        name = " ".join(["portcullis", *arguments])
+        yield result(name, "s of processor time", seconds, goals=goals, chart="Commands")
 
 
 def _data(words: Sequence[str], data: Path) -> list[str]:

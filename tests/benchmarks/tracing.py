@@ -44,7 +44,7 @@ SHARES: Final = {"traced, none recorded": "0", "traced, a tenth": "0.1", "traced
 SPANS: Final = 5_000
 BELOW: Final = 5
 """Spans of one trace: the request's, and four below it."""
-A_SPAN: Final = at_most(30.0)
+A_SPAN: Final = at_most(40.0)
 UNSAMPLED: Final = at_most(9.0)
 """Microseconds."""
 
