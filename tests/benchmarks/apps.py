@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from sqlalchemy import text
 from service.app import Container, Lifespan
 from service.app.routes import add_routes
 from service.authz.publishing.shipped import read_shipped
+from service.server.worker import TURN
 from service.settings import load
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import logged, needs
@@ -100,6 +102,7 @@ class _Publishing(Lifespan):
 def _service(
     *, real: bool = False, logged: bool = False, lifespan: type[Lifespan] = Lifespan
 ) -> RequestMiddleware:
+    sys.setswitchinterval(TURN)  # as each worker does
     settings = load(os.environ)
     configure_logging(settings.log.format, settings.log.level)
     parts = Container(settings, read_shipped())
