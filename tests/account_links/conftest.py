@@ -22,6 +22,7 @@ from service.settings import Oidc, load
 from tests.factors.conftest import SETTINGS, Person, public
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
+from tests.support.waiting import eventually_here
 from tests.web.driver import Answer
 
 NEW: Final = "five wary otters at noon"
@@ -108,6 +109,8 @@ class Mailing:
             await answer_requests(opened, self.links, Notices(), ClosedPasswords(Oidc()))
         finally:
             await opened.close()
+        # What the service's own job has taken is gone, and mailed, with its commit.
+        assert await eventually_here(lambda: not self.execute("SELECT 1 FROM sys.reset_request"))
 
     async def confirm(self, token: str, password: str = NEW, **proof: Any) -> Answer:
         """Set a password by a link."""

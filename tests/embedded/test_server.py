@@ -75,7 +75,7 @@ def test_a_stopped_server_stays_away_until_it_is_started(own_stores: EmbeddedSto
     own_stores.postgres.start()
     own_stores.valkey.start()
     assert database_answers(own_stores)
-    assert key_value_store_answers(own_stores)
+    assert eventually(lambda: key_value_store_answers(own_stores))
 
 
 def test_a_paused_server_answers_nothing_until_it_is_resumed(own_stores: EmbeddedStores) -> None:
@@ -90,7 +90,7 @@ def test_a_paused_server_answers_nothing_until_it_is_resumed(own_stores: Embedde
     own_stores.valkey.pause()
     assert not key_value_store_answers(own_stores)
     own_stores.valkey.resume()
-    assert key_value_store_answers(own_stores)
+    assert eventually(lambda: key_value_store_answers(own_stores))
 
 
 def test_a_paused_server_can_be_stopped(own_stores: EmbeddedStores) -> None:

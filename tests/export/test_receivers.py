@@ -268,7 +268,7 @@ async def test_a_write_that_hangs_holds_one_thread_however_often_it_is_tried(
         goes_on.wait(30)
         return write(file, text)
 
-    receiver = receiver_of(destination(f"file://{tmp_path}/audit.jsonl", timeout=0.1))
+    receiver = receiver_of(destination(f"file://{tmp_path}/audit.jsonl", timeout=1.0))
     monkeypatch.setattr("service.audit.export.appended_file.os.write", hanging)
     try:
         for reason in ("takes nothing within", "not yet taken"):

@@ -17,7 +17,7 @@ from tests.oidc.conftest import Browser, provider_settings, variables
 from tests.oidc.hostile import HostileProvider
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
-from tests.support.members import Member, member, query
+from tests.support.members import Member, member, query, until_row
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
 pytestmark = pytest.mark.anyio
@@ -135,6 +135,8 @@ async def asked(service: Inside, user_name: str) -> None:
         await answer_requests(opened, links, notices_of(settings), ClosedPasswords(settings.oidc))
     finally:
         await opened.close()
+    # What the service's own job has taken is gone, and mailed, with its commit.
+    await until_row(service, "SELECT count(*) FROM sys.reset_request", (0,))
 
 
 async def test_no_link_for_a_forgotten_password_is_mailed(

@@ -241,7 +241,9 @@ class Fuzz:
 async def fuzz(workers: Workers) -> AsyncIterator[Fuzz]:
     admin = Person(workers.service.port, "admin")
     await admin.log_in()
-    fuzz = Fuzz(admin, Random())
+    seed = secrets.randbits(32)
+    print("seed:", seed)  # noqa: T201 - pytest shows it where a test fails
+    fuzz = Fuzz(admin, Random(seed))
     await fuzz.begin()
     yield fuzz
     await fuzz.end()

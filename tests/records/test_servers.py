@@ -240,7 +240,10 @@ async def test_a_replica_is_read_once_it_has_what_was_written_before_and_else_th
         await write("INSERT INTO written VALUES (3)")
         behind = await seen(snapshots)
         standby.execute("SELECT pg_wal_replay_resume()")
-    again = await seen(snapshots)
+    for _ in range(40):  # each waits half a second for the standby
+        again = await seen(snapshots)
+        if again[1]:
+            break
     pair.stop_standby()
     without = await seen(snapshots)
     await snapshots.close()

@@ -49,6 +49,7 @@ async def test_what_nobody_may_decide_any_more_is_counted_until_it_is_decided(ho
 
 
 async def test_a_review_that_is_over_and_not_closed_is_named(house: Inside) -> None:
+    await house.data("PUT", "/api/jobs/review-ends/paused", {"paused": True})  # the scheduler would close it
     kestrel = await member(house, "kestrel", *DECIDES)
     review = await started(house, kestrel, title="Q4")
     for minutes, state in ((9, "ok"), (11, "warning")):

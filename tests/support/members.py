@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -66,3 +67,10 @@ async def query(service: Inside, statement: str, *values: Any) -> list[Any]:
     """Run a statement on the service's database, and return its rows if it gives any."""
     done = await (await service.beside_async()).execute(statement.encode(), values)
     return await done.fetchall() if done.description else []
+
+
+async def until_row(service: Inside, statement: str, row: tuple[Any, ...]) -> None:
+    """Wait until ``statement`` gives ``row`` among others, for what follows an answer; TimeoutError."""
+    async with asyncio.timeout(20):
+        while row not in await query(service, statement):  # noqa: ASYNC110 - no event tells of it
+            await asyncio.sleep(0.02)

@@ -65,7 +65,6 @@ async def traced(database_url: str, module_redis_url: str, collector: Collector)
         "PORTCULLIS_TRACING__SERVICE_NAME": "gate",
         "PORTCULLIS_TRACING__CONTINUE_FROM": f"{TRUSTED}/32",
         "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN,
-        "PORTCULLIS_DATABASE__TIMEOUT": "1",
     }
     async with inside_published(database_url, module_redis_url, **variables) as service:
         yield service
