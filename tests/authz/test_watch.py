@@ -155,7 +155,7 @@ async def test_a_revision_that_can_not_be_loaded_leaves_the_last_valid_one_and_s
 async def test_a_worker_that_stays_behind_a_published_revision_is_not_ready(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.authz.publishing.watch.FOLLOW_WITHIN", 0.3)
+    monkeypatch.setattr("service.authz.publishing.watch.FOLLOW_WITHIN", 3600.0)
     async with watching(database, silence, poll_every=0.05) as (_, watch):
         assert watch.health().state == "up"
         await execute(
@@ -164,6 +164,7 @@ async def test_a_worker_that_stays_behind_a_published_revision_is_not_ready(
             " SELECT 2, 'x', line_count, 'forced' FROM sys.policy_revision",
         )
         await until(lambda: watch.health().state == "degraded")
+        monkeypatch.setattr("service.authz.publishing.watch.FOLLOW_WITHIN", 0.0)
         await until(lambda: watch.health().state == "down")
 
         await publish(database)
@@ -203,7 +204,8 @@ async def test_every_worker_is_seen_with_its_revision_until_it_leaves(database: 
             return [(worker.worker, worker.revision) for worker in await watch.workers()]
 
         async with asyncio.timeout(20):
-            while await reported() != [("a:1", 2), ("b:1", 1)]:  # noqa: ASYNC110 - as above
+            # The other one may have looked before the revision was published, or after.
+            while await reported() not in ([("a:1", 2), ("b:1", 1)], [("a:1", 2), ("b:1", 2)]):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         await other.leave()
         assert await reported() == [("a:1", 2)]

@@ -194,7 +194,7 @@ async def test_a_sweep_of_a_store_that_is_down_does_its_work_once_it_is_back(
     fresh_url: str, own_s3: S3Server
 ) -> None:
     database = Database(fresh_url)
-    place = Place(fresh_url, database, object_store(settings_of(own_s3), Path()))
+    place = Place(fresh_url, database, object_store(settings_of(own_s3, 1.0), Path()))
     await place.put(place.add("discarded.txt", "discarded"))
 
     own_s3.stop()

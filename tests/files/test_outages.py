@@ -197,7 +197,7 @@ async def test_tampered_credentials_are_a_503_a_line_in_the_log_and_no_secret_an
 
 
 async def test_a_store_that_goes_away_in_the_middle_of_a_download_cuts_it_off(own_s3: S3Server) -> None:
-    store = object_store(settings_of(own_s3), Path())
+    store = object_store(settings_of(own_s3, 1.0), Path())
     content = os.urandom(5 * PART)
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -329,7 +329,7 @@ async def test_a_directory_that_is_none_is_down(tmp_path: Path) -> None:
 async def test_a_store_that_refused_the_last_upload_is_degraded_until_one_succeeds(
     own_s3: S3Server,
 ) -> None:
-    store = object_store(settings_of(own_s3), Path())
+    store = object_store(settings_of(own_s3, 1.0), Path())
     check = FilesCheck(store, store.directory)
 
     async def pieces() -> AsyncIterator[bytes]:

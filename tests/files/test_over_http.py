@@ -22,7 +22,7 @@ from service.records.database.transactions import Database
 from service.settings import Objstore
 from tests.files.forms import BOUNDARY, PNG, disposition
 from tests.support.databases import database
-from tests.support.running import Running, kilobytes, running
+from tests.support.running import PATIENT, Running, kilobytes, running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.waiting import eventually
 
@@ -47,7 +47,8 @@ def url(stores: EmbeddedStores, published_template: str) -> Iterator[str]:
 def service(url: str, module_redis_url: str, folder: Path) -> Iterator[Running]:
     """A service of one worker with a local directory."""
     secret = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
-    variables = {"DATABASE_URL": url, "REDIS_URL": module_redis_url, "JWT_SECRET": secret}
+    stores = {"DATABASE_URL": url, "REDIS_URL": module_redis_url}
+    variables = {**PATIENT, **stores, "JWT_SECRET": secret}
     with running(folder, "--workers", "1", "--data", str(folder / "data"), **variables) as started:
         yield started
 

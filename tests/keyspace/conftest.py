@@ -17,7 +17,7 @@ from service.settings import Auth, Redis
 from tests.support.cluster_raw import ClusterRaw
 from tests.support.databases import session_store
 from tests.support.sentinel import SentinelGroup
-from tests.support.valkey_cluster import ValkeyCluster
+from tests.support.valkey_cluster import PATIENT, ValkeyCluster
 
 OpenSession = Callable[..., Awaitable[Opening]]
 Raw = Any
@@ -52,7 +52,10 @@ def kind() -> str:
 @pytest.fixture(scope="session")
 def valkey_cluster() -> Iterator[ValkeyCluster]:
     """A cluster for the whole session; never stop one of its servers or move its slots."""
-    with tempfile.TemporaryDirectory(prefix="pc-") as folder, ValkeyCluster(Path(folder)) as cluster:
+    with (
+        tempfile.TemporaryDirectory(prefix="pc-") as folder,
+        ValkeyCluster(Path(folder), node_timeout=PATIENT) as cluster,
+    ):
         yield cluster
 
 

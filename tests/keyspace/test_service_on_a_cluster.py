@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.benchmarks.fault_matrix.calls import Caller
 from tests.support.databases import NewDatabase
-from tests.support.running import running
+from tests.support.running import PATIENT, running
 from tests.support.seeded import seed_database
 from tests.support.valkey_cluster import ValkeyCluster
 
@@ -19,6 +19,7 @@ def test_a_service_on_a_cluster_guards_changes_rights_and_ends_sessions(
     database_url = new_database()
     seed_database(database_url)
     variables = {
+        **PATIENT,
         "DATABASE_URL": database_url,
         "REDIS_URL": valkey_cluster.url,
         "JWT_SECRET": secrets.token_hex(32),

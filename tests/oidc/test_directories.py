@@ -256,5 +256,5 @@ async def test_a_directory_that_is_cut_off_gives_nothing_and_takes_nothing(
 
 @pytest.mark.usefixtures("alice")
 async def test_edits_of_directories_are_told_by_the_operation_log(house: Inside) -> None:
-    told = "SELECT targets FROM sys.operation_log WHERE module = 'directory'"
-    await until_row(house, told, (["directory:entra"],))  # entries are written a moment after the answer
+    statement = "SELECT targets FROM sys.operation_log WHERE module = 'directory'"
+    await until_row(house, statement, (["directory:entra"],))  # entries are written a moment after the answer

@@ -15,8 +15,9 @@ from service.records import dormant
 from service.records.database.transactions import Database
 from service.settings import Settings
 from tests.permission_use.conftest import days_ago, store_uses
-from tests.support.inside import PATIENT, Inside
+from tests.support.inside import Inside
 from tests.support.members import Member, member
+from tests.support.running import PATIENT
 from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio

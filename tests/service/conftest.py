@@ -13,7 +13,7 @@ import pytest
 from service.embedded import EmbeddedStores
 from tests.service.callers import PASSWORD, log_in
 from tests.support.databases import database, session_store
-from tests.support.running import Running, portcullis, running
+from tests.support.running import PATIENT, Running, portcullis, running
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def external(
     """A service of two workers; never stop it."""
     folder = tmp_path_factory.mktemp("service")
     with database(stores, published_template) as url, session_store(stores) as redis_url:
-        variables = variables_for(url, redis_url)
+        variables = variables_for(url, redis_url) | PATIENT
         with running(folder, "--workers", "2", **variables) as service:
             yield External(folder, variables, service)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -86,7 +86,13 @@ def check_unavailable(answer: Answer, what: object) -> None:
 def empty_tables(database_url: str) -> None:
     with administrator_of(database_url) as connection:
         connection.execute("CREATE TABLE public.kept AS TABLE sys.policy_revision")
-        connection.execute(sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(tables_of(connection))))
+        truncate = sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(tables_of(connection)))
+        for _ in range(20):
+            # The writer of the logs may be at work, and takes locks in another order.
+            with suppress(psycopg.errors.DeadlockDetected):
+                connection.execute(truncate)
+                return
+    raise AssertionError("the tables can't be emptied")
 
 
 async def log_in(service: Inside) -> Answer:

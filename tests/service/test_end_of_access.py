@@ -103,7 +103,7 @@ async def test_nobody_passes_by_access_that_has_ended_also_at_a_worker_that_stoo
     with service_on(stores, published_template, tmp_path, 2) as (service, url):
         await stop_jobs(url)
         key = proxy(url)
-        end = float(int(time.time()) + 9)
+        end = float(int(time.time()) + 15)
         async with httpx.AsyncClient(
             base_url=service.url, timeout=PATIENCE, trust_env=False, verify=False
         ) as client:

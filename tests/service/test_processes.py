@@ -353,5 +353,8 @@ def least_share(service: Running) -> int:
 
 def sockets(pid: int) -> int:
     """Return how many sockets a process has open."""
-    folder = Path(f"/proc/{pid}/fd")
-    return sum(str(link).startswith("socket:") for link in map(Path.readlink, folder.iterdir()))
+    count = 0
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            count += str(link.readlink()).startswith("socket:")
+    return count

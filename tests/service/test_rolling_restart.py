@@ -15,7 +15,7 @@ from tests.service.pooled_callers import Seen, calling
 from tests.service.wire import exchange
 from tests.support.databases import database
 from tests.support.ports import free_port
-from tests.support.running import Running
+from tests.support.running import PATIENT, Running
 from tests.support.waiting import eventually
 
 CALLERS = 12
@@ -52,7 +52,7 @@ class Pair:
 @pytest.fixture
 def pair(stores: EmbeddedStores, seeded_template: str, redis_url: str, tmp_path: Path) -> Iterator[Pair]:
     with database(stores, seeded_template) as url:
-        variables = variables_for(url, redis_url)
+        variables = variables_for(url, redis_url) | PATIENT
         variables["PORTCULLIS_SERVER__STOP_GRACE"] = "0.5"
         both = Pair(tmp_path, variables)
         try:

@@ -50,7 +50,7 @@ def stop(
     seen = Stop()
     with database(stores, seeded_template) as url, session_store(stores) as redis_url:
         variables = variables_for(url, redis_url)
-        variables["PORTCULLIS_SERVER__STOP_GRACE"] = "3"
+        variables["PORTCULLIS_SERVER__STOP_GRACE"] = "6"
         with running(tmp_path_factory.mktemp("stop"), "--workers", str(WORKERS), **variables) as service:
             observe(service, seen)
     return seen

@@ -21,7 +21,7 @@ from service.embedded import EmbeddedStores
 from tests.service.callers import PASSWORD
 from tests.service.conftest import variables_for
 from tests.support.databases import database, session_store
-from tests.support.running import PATIENCE, Running, running
+from tests.support.running import PATIENCE, PATIENT, Running, running
 from tests.support.waiting import eventually, freeze
 from tests.support.windows import Answered, Record, Window, give_windows
 
@@ -155,7 +155,7 @@ def service_on(
 ) -> Iterator[tuple[Running, str]]:
     """Run a service, all of whose jobs are stopped; with the URL of its database."""
     with database(stores, template) as url, session_store(stores) as redis_url:
-        variables = variables_for(url, redis_url)
+        variables = variables_for(url, redis_url) | PATIENT
         with running(folder, "--workers", str(workers), **variables) as service:
             assert eventually(lambda: len(service.workers) == workers, patience=PATIENCE)
             yield service, url

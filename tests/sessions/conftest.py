@@ -16,7 +16,7 @@ from service.embedded import EmbeddedStores
 from tests.authn.keys import KIND_OF, key, private_pem, public_pem
 from tests.sessions.site import PROXY, Site
 from tests.support.databases import database, session_store
-from tests.support.running import running
+from tests.support.running import PATIENT, running
 from tests.support.spare import SpareStores
 
 
@@ -62,7 +62,7 @@ def site(
     stores: EmbeddedStores, published_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
     """Two workers with the settings as they are, but for more logins of one account at a time."""
-    more = {"PORTCULLIS_THROTTLE__LOGIN_ACCOUNT": "40"}
+    more = {**PATIENT, "PORTCULLIS_THROTTLE__LOGIN_ACCOUNT": "40"}
     with (
         database(stores, published_template, "sessions_site") as url,
         session_store(stores) as redis_url,
@@ -94,7 +94,7 @@ def cookie_site(
     stores: EmbeddedStores, published_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
     """A service in cookie mode where a user is logged in on one device at a time."""
-    mode = {"IS_READ_COOKIE": "true", "CONCURRENT_LOGIN": "false"}
+    mode = {**PATIENT, "IS_READ_COOKIE": "true", "CONCURRENT_LOGIN": "false"}
     with (
         database(stores, published_template, "sessions_cookie_site") as url,
         session_store(stores) as redis_url,
@@ -108,7 +108,7 @@ def unchecked_site(
     stores: EmbeddedStores, published_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
     """A service that does not ask the session store about each request."""
-    mode = {"PER_REQUEST_DENY_CHECK": "false"}
+    mode = {**PATIENT, "PER_REQUEST_DENY_CHECK": "false"}
     with (
         database(stores, published_template, "sessions_unchecked_site") as url,
         session_store(stores) as redis_url,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -124,6 +125,16 @@ def log_in(client: httpx.Client, user: User, device: str | None = "web", **heade
 def renew(client: httpx.Client, session: Session) -> httpx.Response:
     """Send the refresh token of ``session``."""
     return client.post("/api/auth/refresh", json={"refreshToken": session.refresh})
+
+
+def renewed(client: httpx.Client, session: Session) -> httpx.Response:
+    """Refresh as a client does: while the service is unavailable, the same token is sent again."""
+    until = time.monotonic() + 20
+    answer = renew(client, session)
+    while answer.status_code == 503 and time.monotonic() < until:
+        time.sleep(0.2)
+        answer = renew(client, session)
+    return answer
 
 
 def works(client: httpx.Client, session: Session) -> bool:

@@ -14,7 +14,18 @@ import pytest
 
 from service.embedded.server import Server
 from tests.sessions.conftest import Mortal
-from tests.sessions.site import Session, Site, at_once, code_of, credentials, log_in, renew, session_of, works
+from tests.sessions.site import (
+    Session,
+    Site,
+    at_once,
+    code_of,
+    credentials,
+    log_in,
+    renew,
+    renewed,
+    session_of,
+    works,
+)
 from tests.support.waiting import eventually, frozen, stopped
 
 BOUND = 10.0  # seconds in which every request is answered, however busy the machine is
@@ -109,16 +120,6 @@ def test_a_token_that_is_wrong_is_refused_all_the_same(unchecked_site: Site) -> 
 SESSIONS = 12
 
 
-def renewed(client: httpx.Client, session: Session) -> httpx.Response:
-    """Refresh as a client does: while the service is unavailable, the same token is sent again."""
-    until = time.monotonic() + 20
-    answer = renew(client, session)
-    while answer.status_code == 503 and time.monotonic() < until:
-        time.sleep(0.2)
-        answer = renew(client, session)
-    return answer
-
-
 def test_every_session_outlives_a_store_that_freezes_amid_refreshes(mortal: Mortal) -> None:
     site = mortal.site
     users = [site.user() for _ in range(SESSIONS)]
@@ -166,7 +167,7 @@ def test_of_forty_refreshes_of_one_token_one_succeeds_and_the_others_are_superse
     site: Site, client: httpx.Client
 ) -> None:
     session = log_in(client, site.user())
-    answers = at_once(site, 40, lambda each_client, _number: renew(each_client, session))
+    answers = at_once(site, 40, lambda each_client, _number: renewed(each_client, session))
     won = [answer for answer in answers if answer.status_code == 200]
     lost = [answer for answer in answers if answer.status_code != 200]
 

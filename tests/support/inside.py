@@ -24,11 +24,10 @@ from service.records.database.transactions import Database
 from service.web.requests.application import Message
 from service.web.requests.middleware import RequestMiddleware
 from tests.support.cheap_hashes import COSTS, cheap_hasher
+from tests.support.running import PATIENT
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, administrator_hash
 from tests.web.driver import JSON, Answer, ask
 
-PATIENT: Final = {"PORTCULLIS_DATABASE__TIMEOUT": "10", "PORTCULLIS_REDIS__TIMEOUT": "5"}
-"""Seconds in which stores that serve answer, however busy the machine is."""
 USUAL: Final = {"PORTCULLIS_PASSWORD__INITIAL": "false"}
 """Most tests log in with the password that the seed or an administrator has set."""
 CHEAPER: Final = text("UPDATE sys.user SET password_hash = :new WHERE password_hash = :old")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 from typing import Final
 
-_NOT_EPHEMERAL: Final = range(20_000, 30_000)
-"""Ports below those that a system gives to connections, and to programs that ask for any port."""
+_PROCESS: Final = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 16
+_NOT_EPHEMERAL: Final = range(20_000 + _PROCESS, 30_000, 16)
+"""Ports below those that a system gives to connections, and to programs that ask for any port.
+
+Each process of a run of tests has its own: another one would not know what is given and not yet listened on.
+"""
 
 _given: set[int] = set()
 

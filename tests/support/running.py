@@ -19,13 +19,15 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import httpx
 
 from tests.support import command_process
 from tests.support.waiting import eventually
 
+PATIENT: Final = {"PORTCULLIS_DATABASE__TIMEOUT": "10", "PORTCULLIS_REDIS__TIMEOUT": "5"}
+"""Seconds in which stores that serve answer, however busy the machine is."""
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0  # seconds; a start takes three, more where other tests keep the cores busy
 

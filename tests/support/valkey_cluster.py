@@ -15,7 +15,9 @@ from tests.support.waiting import eventually
 
 SLOTS = 16_384
 NODE_TIMEOUT = 700
-"""Milliseconds of silence after which a server is given up."""
+"""Milliseconds of silence after which a server is given up, where servers are killed."""
+PATIENT = 15_000
+"""The same where none is: a server without a processor for a moment is no dead one."""
 
 
 class ValkeyCluster(ValkeyServers):
@@ -31,10 +33,12 @@ class ValkeyCluster(ValkeyServers):
         primaries: int = 3,
         replicas: int = 1,
         password: str = "",
+        node_timeout: int = NODE_TIMEOUT,
         options: tuple[str, ...] = (),
     ) -> None:
         super().__init__(place, password)
         self._options = options
+        self._node_timeout = node_timeout
         self._bus: dict[int, int] = {}
         self.primaries = [self._port() for _ in range(primaries)]
         self.replicas_of = {port: [self._port() for _ in range(replicas)] for port in self.primaries}
@@ -161,7 +165,7 @@ class ValkeyCluster(ValkeyServers):
         server.execute_command("CLUSTER", "MEET", "127.0.0.1", first, self._bus[first])
 
     def _start(self, port: int) -> None:
-        bus, patience = str(self._bus[port]), str(NODE_TIMEOUT)
+        bus, patience = str(self._bus[port]), str(self._node_timeout)
         self._serve(
             port,
             *("--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", patience),
