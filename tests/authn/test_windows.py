@@ -58,14 +58,19 @@ async def test_it_ends_when_a_role_begins_too(parts: Container) -> None:
     assert begin - 16.1 <= claims.exp <= begin
 
 
-@pytest.mark.parametrize("later", [30, 3600])
+@pytest.mark.parametrize("later", [1, 3600])
 async def test_where_nothing_changes_before_a_token_lives_for_the_whole_time(
     parts: Container, later: int
 ) -> None:
-    """Also where it changes a moment later: no random part is taken from it."""
-    await window(parts, end=time.time() + TIMEOUT + 1 + later)
+    """Also where it changes a second later: no random part is taken from it."""
+    for _ in range(20):  # a login may take longer than that second, on a busy machine
+        begun = time.time()
+        await window(parts, end=begun + TIMEOUT + 1 + later)
+        life = (await log_in(parts)).expires_in
+        if time.time() < begun + 1:
+            break
 
-    assert (await log_in(parts)).expires_in == TIMEOUT
+    assert life == TIMEOUT
 
 
 def test_of_many_tokens_few_end_in_the_same_second() -> None:
@@ -97,7 +102,7 @@ async def test_a_right_that_ends_within_a_second_is_waited_out_by_a_login(parts:
     await window(parts, end=end)
     pair = await log_in(parts)
 
-    assert parts.tokens.now() >= end
+    assert end <= parts.tokens.now() <= end + 10
     assert parts.tokens.verify_access(pair.access_token).roles == ()
     assert pair.expires_in == TIMEOUT
 
@@ -157,12 +162,12 @@ async def test_what_is_kept_of_a_user_is_read_again_when_a_role_ends_though_noth
     await window(parts, end=end)
     held = (await current.of([1]))[1].held.codes
     await asyncio.sleep(max(0.0, end - time.time()) + 0.02)
-    async with asyncio.timeout(20):  # the end is told by the clock of the store, which is observed
-        while (await current.of([1]))[1].held.codes:  # noqa: ASYNC110 - no event tells of it
-            await asyncio.sleep(0.01)
+    # The end is told by the clock of the store, as it was observed.
+    await asyncio.sleep(max(0.0, end - parts.store.synchronized.now()) + 0.02)
+    left = (await current.of([1]))[1].held.codes
     await current.finish()
 
-    assert held == frozenset("*")
+    assert (held, left) == (frozenset("*"), frozenset())
 
 
 async def test_what_is_kept_of_a_key_is_too_and_its_answer_says_until_when_it_holds(

@@ -80,6 +80,9 @@ async def test_many_unknown_revisions_cost_few_questions(live: LivePolicy) -> No
     began = monotonic()
     await asyncio.gather(*(ask(number) for number in range(100)))
     assert len(published.times) <= 2 + (monotonic() - began) / 0.05
+    # Over two pauses: one alone seems shorter where the machine was busy before it.
+    pairs = [after - before for before, after in zip(published.times, published.times[2:], strict=False)]
+    assert min(pairs) > 0.045
 
 
 async def test_what_is_published_just_before_it_is_asked_for_is_never_unknown(live: LivePolicy) -> None:

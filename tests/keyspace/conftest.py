@@ -17,7 +17,7 @@ from service.settings import Auth, Redis
 from tests.support.cluster_raw import ClusterRaw
 from tests.support.databases import session_store
 from tests.support.sentinel import SentinelGroup
-from tests.support.valkey_cluster import PATIENT, ValkeyCluster
+from tests.support.valkey_cluster import NODE_PATIENCE, ValkeyCluster
 
 OpenSession = Callable[..., Awaitable[Opening]]
 Raw = Any
@@ -54,7 +54,7 @@ def valkey_cluster() -> Iterator[ValkeyCluster]:
     """A cluster for the whole session; never stop one of its servers or move its slots."""
     with (
         tempfile.TemporaryDirectory(prefix="pc-") as folder,
-        ValkeyCluster(Path(folder), node_timeout=PATIENT) as cluster,
+        ValkeyCluster(Path(folder), node_timeout=NODE_PATIENCE) as cluster,
     ):
         yield cluster
 

@@ -47,8 +47,8 @@ def proxy(url: str) -> str:
         return str(ApiKey(written(KEY, user, ApiKey(1, secret).digest), secret))
 
 
-async def opened(client: httpx.AsyncClient, end: float) -> None:
-    """Open a resource of a new service until ``end``."""
+async def opened(client: httpx.AsyncClient) -> float:
+    """Open a resource of a new service for some eight seconds, and return its end."""
     login = await client.post("/api/auth/login", json={"userName": "admin", "password": PASSWORD})
     headers = {"Authorization": f"Bearer {login.json()['data']['accessToken']}"}
 
@@ -60,9 +60,11 @@ async def opened(client: httpx.AsyncClient, end: float) -> None:
 
     await made("/api/service", {"name": "orders"})
     number = await made("/api/resource", READ | {"service": "orders"})
+    end = float(int(time.time()) + 9)
     until = datetime.fromtimestamp(end, UTC).isoformat()
     opening = {"service": "orders", "resourceId": number, "code": "@anyone", "until": until}
     await made("/api/opening", opening)
+    return end
 
 
 async def ask_on(url: str, key: str, record: Record, *, late: bool) -> None:
@@ -103,11 +105,10 @@ async def test_nobody_passes_by_access_that_has_ended_also_at_a_worker_that_stoo
     with service_on(stores, published_template, tmp_path, 2) as (service, url):
         await stop_jobs(url)
         key = proxy(url)
-        end = float(int(time.time()) + 15)
         async with httpx.AsyncClient(
             base_url=service.url, timeout=PATIENCE, trust_env=False, verify=False
         ) as client:
-            await opened(client, end)
+            end = await opened(client)
         await asyncio.sleep(2)  # the other worker follows
         records = [Record([Window(time.time(), end)]) for _ in range(16)]
         assert time.time() < end - 2 * STOOD

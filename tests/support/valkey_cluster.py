@@ -16,7 +16,7 @@ from tests.support.waiting import eventually
 SLOTS = 16_384
 NODE_TIMEOUT = 700
 """Milliseconds of silence after which a server is given up, where servers are killed."""
-PATIENT = 15_000
+NODE_PATIENCE = 15_000
 """The same where none is: a server without a processor for a moment is no dead one."""
 
 
