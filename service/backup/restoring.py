@@ -26,7 +26,7 @@ from service.kernel.clock import now
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.who import operator_name
-from service.records import bans, policy_revisions, restore_epochs
+from service.records import bans, policy_revisions, restore_epochs, rights_changes
 from service.records.database.transactions import Connection, Database
 from service.records.logs.events import OperationEvent
 from service.records.migrate import migrate
@@ -184,6 +184,7 @@ class _Restore:
         moved = await restore_epochs.raise_ids(connection, seconds)
         await restore_epochs.raise_versions(connection, seconds)
         await restore_epochs.retire_unknown_positions(connection)
+        await rights_changes.forget(connection)
         ended = await restore_epochs.end_secrets(
             connection,
             api_keys=not self.choices.api_keys,

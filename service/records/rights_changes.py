@@ -136,6 +136,14 @@ async def concerned(
     return [Concerned(*row) for row in rows]
 
 
+async def forget(connection: Connection) -> None:
+    """Forget which transactions have changed what: after a restore they are numbers of another server.
+
+    Numbers that this server has not come to would count as changes that no follower has, again and again.
+    """
+    await connection.execute(sa.text("DELETE FROM sys.rights_change"))
+
+
 async def records(connection: Connection, asked: list[Concerned]) -> Records:
     """Return what is stored of ``asked``."""
 

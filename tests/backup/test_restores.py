@@ -96,11 +96,13 @@ def stored(folder: Path) -> set[str]:
     return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
 
 
-async def put_mail(url: str) -> None:
-    outbox = Database(url)
-    async with outbox.transaction() as connection:
+async def leave_behind(url: str) -> None:
+    """Let a mail wait, and changes of rights have numbers of a server with many more transactions."""
+    left = Database(url)
+    async with left.transaction() as connection:
         await outbox_of(mailing()).put(connection, invitation(), LINK)
-    await outbox.close()
+        await connection.execute(text("UPDATE sys.rights_change SET transaction = transaction + 1000000000"))
+    await left.close()
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +140,7 @@ async def made(
             spared, banned = await user(old, "spared"), await user(old, "banned")
             await old.data("POST", f"/api/online/{banned}/ban", {"reason": "before"})
 
-            await put_mail(first)
+            await leave_behind(first)
             acknowledged: list[tuple[datetime, int]] = []
             until = asyncio.Event()
             writing = asyncio.create_task(write(old, until, acknowledged))
@@ -287,6 +289,12 @@ async def test_recovery_codes_and_shown_codes_of_apps_of_before_are_refused(made
     made_anew = await person.data("POST", "/api/user/profile/factors/recovery-codes")
     assert len(made_anew["recoveryCodes"]) == 10
     assert re.search(r"^ +10 recovery codes$", made.output.output, re.MULTILINE)
+
+
+async def test_followers_are_not_sent_for_ever_what_another_server_has_numbered_higher(made: Made) -> None:
+    later = "SELECT noun FROM sys.rights_change WHERE transaction > pg_current_xact_id()::text::bigint"
+    assert query(made, later) == []
+    assert query(made, "SELECT noun FROM sys.rights_change") != []  # what has changed since is there
 
 
 async def test_bans_are_those_of_the_backup(made: Made) -> None:
