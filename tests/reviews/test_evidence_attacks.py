@@ -20,7 +20,7 @@ from service.audit.chain.form import Chain
 from service.audit.evidence_archive import CONTENT, LOG, MANIFEST, Link, Maker, Manifest, Segment, zipped
 from service.audit.evidence_content import Content, Table, digest_of
 from service.audit.evidence_verification import verify
-from tests.reviews.test_evidence import archive, closed_review, files_of, kept_heads
+from tests.reviews.test_evidence import archive, archive_and_heads, closed_review, files_of, kept_heads
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member
 
@@ -120,8 +120,7 @@ def test_what_the_manifest_says_it_is_about_is_what_it_is_about() -> None:
 
 
 async def test_the_heads_of_another_chain_prove_nothing(house: Inside) -> None:
-    data = await archive(house, await closed_review(house))
-    heads = await kept_heads(house)
+    data, heads = await archive_and_heads(house, await closed_review(house))
 
     changes: list[dict[str, Any]] = [{"log": "login_log"}, {"key_id": "0123"}, {"day": date(2020, 1, 1)}]
     for change in changes:

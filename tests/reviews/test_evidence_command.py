@@ -6,11 +6,12 @@ import asyncio
 import json
 from pathlib import Path
 
-import psycopg
+import msgspec
 import pytest
 
+from service.audit.chain.checkpoints import AnchoredCheckpoint
 from tests.access_requests.test_requests import asked, decide, ruled
-from tests.reviews.test_evidence import HEAD, archive, closed_review, files_of
+from tests.reviews.test_evidence import archive_and_heads, closed_review, files_of
 from tests.reviews.test_reviews import close, started
 from tests.support.inside import Inside
 from tests.support.members import member
@@ -26,13 +27,11 @@ async def run(house: Inside, folder: Path, *arguments: str) -> Ended:
     return await asyncio.to_thread(portcullis, folder, *arguments, **variables)
 
 
-async def heads(house: Inside, folder: Path) -> str:
-    """Write the heads that the service reports on standard output; return the name of the file."""
-    async with await psycopg.AsyncConnection.connect(house.database_url) as connection:
-        rows = await (await connection.execute(HEAD)).fetchall()
-    names = ("log", "day", "key_id", "number", "hash")
+def written(folder: Path, heads: list[AnchoredCheckpoint]) -> str:
+    """Write heads as the service reports them on standard output; return the name of the file."""
     lines = [
-        json.dumps({"event": "head of a log", **dict(zip(names, map(str, row), strict=True))}) for row in rows
+        msgspec.json.encode({"event": "head of a log", **msgspec.to_builtins(head)}).decode()
+        for head in heads
     ]
     file = folder / "heads.log"
     file.write_text("\n".join(lines))
@@ -40,10 +39,10 @@ async def heads(house: Inside, folder: Path) -> str:
 
 
 async def test_an_archive_is_verified_offline_against_kept_heads(house: Inside, tmp_path: Path) -> None:
-    data = await archive(house, await closed_review(house))
+    data, heads = await archive_and_heads(house, await closed_review(house))
     file = tmp_path / "review.zip"
     file.write_bytes(data)
-    kept = await heads(house, tmp_path)
+    kept = written(tmp_path, heads)
 
     good = await asyncio.to_thread(
         portcullis, tmp_path, "audit", "verify", "--evidence", str(file), "--heads", kept
