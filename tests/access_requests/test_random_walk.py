@@ -399,7 +399,7 @@ def world(stores: EmbeddedStores, published_template: str) -> Iterator[World]:
         runner.run(stack.aclose())
 
 
-@pytest.mark.parametrize("walks", [6, pytest.param(100, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("walks", [3, pytest.param(100, marks=pytest.mark.extended)])
 def test_no_walk_gives_a_role_without_its_approvals_or_for_longer_or_changes_what_has_ended(
     world: World, walks: int
 ) -> None:

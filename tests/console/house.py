@@ -5,8 +5,10 @@ from __future__ import annotations
 import secrets
 import shutil
 import tempfile
+from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from functools import cached_property
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -41,6 +43,24 @@ def chromium() -> str:
     if program is None:
         pytest.skip("There is no Chromium on this machine: the console is not tried in a browser")
     return program
+
+
+class Administrator(httpx.Auth):
+    """Logs the administrator in, and again when the access token has expired: a house outlives it."""
+
+    def __init__(self, log_in: Callable[[str], dict[str, Any]]) -> None:
+        self._log_in = log_in
+        self._token = ""
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        if self._token:
+            request.headers["Authorization"] = f"Bearer {self._token}"
+            answer = yield request
+            if answer.status_code != HTTPStatus.UNAUTHORIZED:
+                return
+        self._token = self._log_in(ADMINISTRATOR)["accessToken"]
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        yield request
 
 
 class House:
@@ -118,7 +138,7 @@ class House:
     def api(self) -> httpx.Client:
         """A client with the access token of the administrator."""
         client = self._open.enter_context(self.service.client())
-        client.headers["Authorization"] = f"Bearer {self.log_in(ADMINISTRATOR)['accessToken']}"
+        client.auth = Administrator(self.log_in)
         return client
 
     def log_in(self, name: str) -> dict[str, Any]:

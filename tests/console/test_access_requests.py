@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from playwright.sync_api import expect
 
 from service.embedded import EmbeddedStores
@@ -109,6 +110,7 @@ def approve_from_the_queue(visit: Visit, name: str, reason: str) -> None:
     expect(button(page, "Approve")).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_who_is_refused_asks_two_people_approve_the_work_is_done_and_the_role_ends_by_itself(
     visitor: Callable[[], Visit], house: House
 ) -> None:
@@ -183,6 +185,7 @@ def test_a_role_is_asked_for_by_the_keyboard_alone(visit: Visit, house: House) -
     assert (made["duration"], made["reason"], made["userName"]) == (7200, "Inventory", "tanager")
 
 
+@pytest.mark.extended
 def test_what_breaks_the_rule_is_said_at_its_field_and_a_second_request_leads_to_the_first(
     visit: Visit, house: House
 ) -> None:
@@ -206,6 +209,7 @@ def test_what_breaks_the_rule_is_said_at_its_field_and_a_second_request_leads_to
     assert page.url.endswith(f"/access-requests/{made['id']}")
 
 
+@pytest.mark.extended
 def test_an_approver_denies_and_an_author_withdraws_and_neither_is_offered_again(
     visitor: Callable[[], Visit], house: House
 ) -> None:
@@ -241,6 +245,7 @@ def test_an_approver_denies_and_an_author_withdraws_and_neither_is_offered_again
     expect(rows.last).to_contain_text("Denied")
 
 
+@pytest.mark.extended
 def test_the_preview_of_the_last_approval_says_what_is_gained_and_its_end_may_be_earlier(
     visit: Visit, house: House
 ) -> None:
@@ -264,6 +269,7 @@ def test_the_preview_of_the_last_approval_says_what_is_gained_and_its_end_may_be
     expect(page.get_by_role("timer")).to_have_text(re.compile(r"^\d+ min \d+ s left$"))
 
 
+@pytest.mark.extended
 def test_all_requests_are_found_by_state_role_and_user_and_show_what_the_role_opens(
     visit: Visit, house: House
 ) -> None:
@@ -290,6 +296,7 @@ def test_all_requests_are_found_by_state_role_and_user_and_show_what_the_role_op
     expect(page.get_by_role("table")).to_contain_text("/api/role/list")
 
 
+@pytest.mark.extended
 def test_how_a_role_is_asked_for_is_set_changed_and_ended_on_the_page_of_the_role(
     visit: Visit, house: House
 ) -> None:
@@ -340,6 +347,7 @@ def test_how_a_role_is_asked_for_is_set_changed_and_ended_on_the_page_of_the_rol
     assert house.api.get(rule).status_code == 404
 
 
+@pytest.mark.extended
 def test_an_emergency_gives_the_role_at_once_is_told_and_somebody_else_closes_it(
     visitor: Callable[[], Visit], house: House
 ) -> None:
@@ -379,6 +387,7 @@ def test_an_emergency_gives_the_role_at_once_is_told_and_somebody_else_closes_it
     )
 
 
+@pytest.mark.extended
 def test_a_role_with_a_later_beginning_waits_when_all_have_approved_and_is_given_by_the_job(
     visit: Visit, house: House
 ) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.console.house import House
@@ -90,6 +91,7 @@ def test_a_role_is_assigned_for_a_time_and_with_a_reason_changed_and_ended(
     expect(row(page, "roller").get_by_role("button")).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_an_assignment_that_others_have_changed_meanwhile_is_merged(visit: Visit, house: House) -> None:
     user = house.member("wryneck")
     made = give(house, user, roleCode="auditor", until=(datetime.now(UTC) + timedelta(days=4)).isoformat())
@@ -135,6 +137,7 @@ def test_nobody_is_offered_to_change_their_own_roles(visit: Visit, house: House)
     expect(button(visit.page, "Assign a role")).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_the_assignments_of_all_users_are_found_by_what_they_have(visit: Visit, house: House) -> None:
     user = house.member("wagtail")
     house.member("treecreeper")
@@ -162,6 +165,7 @@ def test_the_assignments_of_all_users_are_found_by_what_they_have(visit: Visit, 
     expect(row(page, "auditor")).to_contain_text("Inventory")
 
 
+@pytest.mark.extended
 def test_a_role_limits_how_long_it_is_assigned_and_asks_for_a_reason(visit: Visit, house: House) -> None:
     house.member("wallcreeper")
     role = stored(house, "wallcreeper")["id"]
@@ -180,6 +184,7 @@ def test_a_role_limits_how_long_it_is_assigned_and_asks_for_a_reason(visit: Visi
     assert (saved["maxDuration"], saved["reasonRequired"]) == (43_200, True)
 
 
+@pytest.mark.extended
 def test_what_is_taken_from_a_member_comes_back_with_its_end_and_its_reason(
     visit: Visit, house: House
 ) -> None:
@@ -198,6 +203,7 @@ def test_what_is_taken_from_a_member_comes_back_with_its_end_and_its_reason(
     assert (datetime.fromisoformat(back["until"]), back["reason"]) == (until, "Leave of another")
 
 
+@pytest.mark.extended
 def test_why_a_user_holds_a_permission_since_and_until_when_and_who_decided_is_shown_at_once(
     visit: Visit, house: House
 ) -> None:
@@ -228,6 +234,7 @@ def test_why_a_user_holds_a_permission_since_and_until_when_and_who_decided_is_s
     assert "at=" in page.url
 
 
+@pytest.mark.extended
 def test_questions_are_asked_about_an_instant_to_come(visit: Visit, house: House) -> None:
     user = house.member("skua")
     house.member("gannet", "system:role:export")

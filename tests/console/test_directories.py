@@ -29,6 +29,7 @@ def wigeon(house: House) -> int:
     return house.member("wigeon")
 
 
+@pytest.mark.extended
 def test_a_mapping_is_set_below_its_ceiling_and_what_it_no_longer_gives_ends(
     visit: Visit, house: House, wigeon: int
 ) -> None:
@@ -77,6 +78,7 @@ def test_a_mapping_is_set_below_its_ceiling_and_what_it_no_longer_gives_ends(
     assert house.api.get("/api/directory/hobby").status_code == 404
 
 
+@pytest.mark.extended
 def test_what_a_directory_manages_is_disabled_with_the_reason(visit: Visit, house: House) -> None:
     godwit = house.member("bar-godwit")
     house.member("plover", "system:file:list")

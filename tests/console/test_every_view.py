@@ -13,6 +13,7 @@ from tests.console.test_users import act, headed
 from tests.console.visits import Visit
 
 
+@pytest.mark.extended
 def test_hostile_texts_stay_texts_no_view_is_too_wide_and_tab_stops_follow_the_eye(
     calm: Visit, hostile: Hostile
 ) -> None:

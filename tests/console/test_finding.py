@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.console.house import House
@@ -54,6 +55,7 @@ def test_the_palette_leads_by_keys_alone_to_pages_and_records(visit: Visit, hous
     headed(page, "System health")
 
 
+@pytest.mark.extended
 def test_a_decision_id_in_the_palette_leads_to_its_explanation(visit: Visit, house: House) -> None:
     house.member("nightingale")
     with house.service.client() as client:
@@ -85,6 +87,7 @@ def test_the_palette_asks_for_nothing_that_the_caller_may_not_see(visit: Visit, 
     assert {re.sub(r".*/api/(\w+)/.*", r"\1", url) for url in asked} == {"role"}
 
 
+@pytest.mark.extended
 def test_paths_and_codes_are_suggested_and_taken_by_keys(visit: Visit, house: House) -> None:
     made = {"resourceName": "Nests", "resourceCode": "nests", "method": "GET", "path": "/api/nests"}
     number = house.api.post("/api/resource", json=made).json()["data"]["id"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import pytest
 from playwright.sync_api import Response, expect
 
 import service
@@ -28,6 +29,7 @@ TRIED = """async () => {
 """Tries what could run the code of others, or send something to them; returns how it failed."""
 
 
+@pytest.mark.extended
 def test_the_first_load_is_small_and_all_of_it_is_of_one_release(newcomer: Visit) -> None:
     loaded: list[Response] = []
 

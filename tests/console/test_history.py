@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from tests.console.house import House
@@ -75,6 +76,7 @@ def test_the_way_back_leads_to_the_row_and_the_scroll_of_a_long_list(visit: Visi
     page.wait_for_function("before => scrollY === before", arg=before)
 
 
+@pytest.mark.extended
 def test_a_reader_who_scrolls_meanwhile_is_not_taken_back(visit: Visit, house: House) -> None:
     birds(house, "stilt")
     page = visit.page
@@ -98,6 +100,7 @@ def test_a_reader_who_scrolls_meanwhile_is_not_taken_back(visit: Visit, house: H
     expect(page.get_by_role("heading", level=1)).to_be_focused()
 
 
+@pytest.mark.extended
 def test_a_next_page_is_an_entry_of_the_history(visit: Visit, house: House) -> None:
     birds(house, "ruddy")
     page = visit.page
@@ -127,6 +130,7 @@ def test_a_next_page_is_an_entry_of_the_history(visit: Visit, house: House) -> N
     headed(page, "Your account")
 
 
+@pytest.mark.extended
 def test_the_pages_of_a_log_lead_back_one_by_one(visit: Visit, house: House) -> None:
     for name in ("a", "b", "c"):
         body = {"roleCode": f"shoveler-{name}", "roleName": f"Shoveler {name}"}

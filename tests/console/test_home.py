@@ -64,6 +64,7 @@ def test_first_steps_are_ticked_off_as_they_are_taken_and_go_when_all_are(visit:
     expect(steps).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_first_steps_are_put_away_for_good_and_are_not_shown_to_those_who_can_not_take_them(
     visit: Visit, house: House
 ) -> None:
@@ -83,6 +84,7 @@ def test_first_steps_are_put_away_for_good_and_are_not_shown_to_those_who_can_no
     expect(heading).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_what_nobody_has_uses_or_reaches_needs_attention_and_has_one_action(
     visit: Visit, house: House
 ) -> None:
@@ -116,6 +118,7 @@ def test_what_nobody_has_uses_or_reaches_needs_attention_and_has_one_action(
         settled(page)
 
 
+@pytest.mark.extended
 def test_findings_lead_to_where_they_are_mended(visit: Visit) -> None:
     page = visit.page
     me, robot = {"id": 1, "userName": "admin"}, {"id": 77, "userName": "robot"}
@@ -141,6 +144,7 @@ def test_findings_lead_to_where_they_are_mended(visit: Visit) -> None:
     assert addresses == ["#/doctor", "#/account", "#/users/77/keys"]
 
 
+@pytest.mark.extended
 def test_changes_of_rights_and_refusals_are_told_with_their_explanation(visit: Visit, house: House) -> None:
     number = house.member("desk-whimbrel", "system:role:list")
     role = {"roleCode": "desk-whimbrel-more", "roleName": "Whimbrel more"}

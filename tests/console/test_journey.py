@@ -105,7 +105,7 @@ def fresh(house: House, stores: EmbeddedStores, published_template: str) -> Iter
         new.end()
 
 
-@pytest.mark.parametrize("kind", [Mouse, Keyboard])
+@pytest.mark.parametrize("kind", [pytest.param(Mouse, marks=pytest.mark.extended), Keyboard])
 def test_from_the_first_password_to_a_log_that_tells_who_was_refused_and_then_allowed(
     fresh: Visit, kind: type[Mouse | Keyboard]
 ) -> None:

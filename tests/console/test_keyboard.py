@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.console.house import House
@@ -11,6 +12,7 @@ from tests.console.test_users import button, headed
 from tests.console.visits import Visit, settled
 
 
+@pytest.mark.extended
 def test_the_focus_follows_views_and_returns_on_the_way_back(visit: Visit, house: House) -> None:
     house.member("typist")
     visit.sign_in_by_hand("typist")
@@ -50,6 +52,7 @@ def test_the_focus_follows_views_and_returns_on_the_way_back(visit: Visit, house
     expect(page.get_by_role("main")).to_be_focused()
 
 
+@pytest.mark.extended
 def test_a_narrow_page_scrolls_in_one_direction_only(visit: Visit, house: House) -> None:
     house.member("narrow")
     visit.sign_in("narrow")
@@ -67,6 +70,7 @@ def test_a_narrow_page_scrolls_in_one_direction_only(visit: Visit, house: House)
     expect(drawer).to_be_focused()
 
 
+@pytest.mark.extended
 def test_the_navigation_of_a_narrow_page_keeps_the_focus_and_closes_when_it_is_used(
     visit: Visit, house: House
 ) -> None:
@@ -153,6 +157,7 @@ def test_the_focus_stays_with_what_was_done_to_a_user(visit: Visit, house: House
     expect(heading).to_be_focused()
 
 
+@pytest.mark.extended
 def test_the_focus_goes_from_row_to_row_and_to_the_heading_after_the_last(visit: Visit, house: House) -> None:
     made = {"userName": "wader", "nickName": "wader", "kind": "service"}
     user = house.api.post("/api/user", json=made).json()["data"]["id"]

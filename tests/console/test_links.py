@@ -140,6 +140,7 @@ def test_somebody_invited_by_mail_sets_a_password_adds_an_app_and_sees_the_first
         assert owner.troubles == []
 
 
+@pytest.mark.extended
 def test_a_forgotten_password_is_replaced_by_the_link_of_a_mail_and_the_second_factor(
     visit: Visit, mailing: House, mailbox: Mailbox
 ) -> None:
@@ -184,6 +185,7 @@ def test_a_link_that_is_not_good_says_so_and_leads_to_the_sign_in_page(visit: Vi
     heading(page, "Sign in")
 
 
+@pytest.mark.extended
 def test_where_no_mail_is_sent_the_link_of_an_invitation_is_shown_to_be_handed_over(house: House) -> None:
     with new_context(house) as context:
         visit = Visit(house, context)
@@ -202,6 +204,7 @@ def test_where_no_mail_is_sent_the_link_of_an_invitation_is_shown_to_be_handed_o
         assert visit.troubles == []
 
 
+@pytest.mark.extended
 def test_the_own_address_is_confirmed_by_the_link_of_a_mail_that_the_account_page_sends(
     visit: Visit, mailing: House, mailbox: Mailbox
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from service.records.logs.paging import follow_cursor
@@ -41,6 +42,7 @@ def test_a_change_is_found_and_shown_with_what_was_before_and_after(visit: Visit
     visit.picture("operation")
 
 
+@pytest.mark.extended
 def test_a_log_that_is_followed_shows_what_is_written_meanwhile(visit: Visit, house: House) -> None:
     visit.sign_in(address="/logs/operations?target=role:followed")
     expect(visit.page.get_by_text("Nothing matches these filters.")).to_be_visible()
@@ -54,6 +56,7 @@ def test_a_log_that_is_followed_shows_what_is_written_meanwhile(visit: Visit, ho
     expect(visit.page.get_by_text("1 new entry")).to_be_visible()
 
 
+@pytest.mark.extended
 def test_a_log_is_followed_further_after_a_restore(visit: Visit, house: House) -> None:
     visit.sign_in(address="/logs/operations?target=role:restored&follow=true")
     expect(visit.page.get_by_text("Nothing matches these filters.")).to_be_visible()
@@ -87,6 +90,7 @@ def test_the_login_log_tells_who_was_refused(visit: Visit, house: House) -> None
     visit.axe()
 
 
+@pytest.mark.extended
 def test_what_was_only_previewed_is_hidden_and_counted_until_it_is_asked_for(
     visit: Visit, house: House
 ) -> None:
@@ -128,6 +132,7 @@ def test_what_was_only_previewed_is_hidden_and_counted_until_it_is_asked_for(
     ).to_have_count(1)
 
 
+@pytest.mark.extended
 def test_a_refused_read_is_found_with_the_number_of_its_repetitions(visit: Visit, house: House) -> None:
     house.member("reader", "system:role:list")
     with house.service.client() as client:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
+import pytest
 from playwright.sync_api import expect
 
 from tests.console.house import House
@@ -62,6 +63,7 @@ def test_a_refused_upload_says_why(visit: Visit, house: House, tmp_path: Path) -
     expect(alert).to_be_visible()
 
 
+@pytest.mark.extended
 def test_a_download_from_the_object_store_is_followed_by_a_link_of_one_minute(
     visit: Visit, house: House
 ) -> None:
@@ -128,6 +130,7 @@ def test_a_session_is_ended_and_its_user_banned(visitor: Callable[[], Visit], ho
     assert [user["ban"]["reason"] for user in users] == [MARKUP]
 
 
+@pytest.mark.extended
 def test_a_key_is_made_shown_once_works_and_is_deleted(visit: Visit, house: House) -> None:
     made = house.api.post("/api/user", json={"userName": "nightly", "nickName": "Nightly", "kind": "service"})
     assert made.status_code == 201, made.text
@@ -155,6 +158,7 @@ def test_a_key_is_made_shown_once_works_and_is_deleted(visit: Visit, house: Hous
     assert httpx.get(info, headers=headers, trust_env=False).status_code == 401
 
 
+@pytest.mark.extended
 def test_findings_are_shown_to_those_who_may_see_them_and_a_job_is_run_and_paused(
     visit: Visit, house: House
 ) -> None:

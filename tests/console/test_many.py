@@ -25,8 +25,11 @@ RESOURCES: tuple[dict[str, Any], ...] = tuple(
 )
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
-    ("noun", "bodies"), [("role", ROLES), ("resource", RESOURCES)], ids=["roles", "resources"]
+    ("noun", "bodies"),
+    [("role", ROLES), ("resource", RESOURCES)],
+    ids=["roles", "resources"],
 )
 def test_many_are_disabled_and_enabled_after_a_preview_of_all(
     visit: Visit, house: House, noun: str, bodies: tuple[dict[str, Any], ...]

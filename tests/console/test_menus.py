@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.console.house import House
@@ -77,6 +78,7 @@ def test_a_button_is_made_bound_disabled_and_deleted(visit: Visit, house: House)
     assert below(house, parent) == []
 
 
+@pytest.mark.extended
 def test_a_page_gets_what_a_front_end_shows_and_hides_itself_from_navigation(
     visit: Visit, house: House
 ) -> None:
@@ -101,6 +103,7 @@ def test_a_page_gets_what_a_front_end_shows_and_hides_itself_from_navigation(
     house.api.delete(f"/api/menu/{menu['id']}")
 
 
+@pytest.mark.extended
 def test_menus_are_moved_by_keys_by_a_dialog_and_by_drag(visit: Visit, house: House) -> None:
     top = made(house, "Top")
     first, two, three = (made(house, title, top) for title in ("One", "Two", "Three"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.console.house import House
@@ -10,6 +11,7 @@ from tests.console.test_users import headed
 from tests.console.visits import Visit
 
 
+@pytest.mark.extended
 def test_the_way_to_a_request_is_drawn_and_told_in_a_table(visit: Visit, house: House) -> None:
     house.member("wheatear", "system:role:list")
     visit.sign_in(address="/policy/explain?userName=wheatear&method=GET&path=%2Fapi%2Frole%2Flist")
@@ -30,6 +32,7 @@ def test_the_way_to_a_request_is_drawn_and_told_in_a_table(visit: Visit, house: 
     expect(refused.locator(".edge.bad")).not_to_have_count(0)
 
 
+@pytest.mark.extended
 def test_sign_ins_and_refusals_are_bars_on_the_first_view_and_a_view_of_their_own(
     visit: Visit, house: House
 ) -> None:
@@ -50,6 +53,7 @@ def test_sign_ins_and_refusals_are_bars_on_the_first_view_and_a_view_of_their_ow
     narrow(page)
 
 
+@pytest.mark.extended
 def test_the_guards_of_all_routes_are_one_bar(visit: Visit) -> None:
     visit.sign_in(address="/resources/coverage")
     page = visit.page
@@ -61,6 +65,7 @@ def test_the_guards_of_all_routes_are_one_bar(visit: Visit) -> None:
     narrow(page)
 
 
+@pytest.mark.extended
 def test_revisions_and_changes_of_users_and_roles_share_one_axis_of_time(visit: Visit, house: House) -> None:
     role = house.api.post("/api/role", json={"roleCode": "whinchat", "roleName": "Whinchat"}).json()["data"]
     described = house.api.patch(
@@ -88,6 +93,7 @@ def test_revisions_and_changes_of_users_and_roles_share_one_axis_of_time(visit: 
     visit.axe()
 
 
+@pytest.mark.extended
 def test_the_path_to_a_request_is_shown_on_the_page_of_a_user(visit: Visit, house: House) -> None:
     user = house.member("linnet", "system:role:list")
     page = visit.page
@@ -114,6 +120,7 @@ def test_the_path_to_a_request_is_shown_on_the_page_of_a_user(visit: Visit, hous
     expect(page.get_by_role("img", name="The way of linnet to GET /api/role/list: Allowed")).to_be_visible()
 
 
+@pytest.mark.extended
 def test_changes_of_rights_of_a_record_have_a_row_of_their_own_on_its_axis(
     visit: Visit, house: House
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.house import House
@@ -116,6 +117,7 @@ def test_what_cannot_return_is_named(visit: Visit, house: House) -> None:
     expect(trouble.get_by_role("listitem")).to_contain_text("restore:heed")
 
 
+@pytest.mark.extended
 def test_revisions_are_compared_and_linked_to_who_gains(visit: Visit, house: House) -> None:
     made = {"resourceName": "Compared", "resourceCode": "compared", "method": "GET", "path": "/api/compared"}
     before = revision(house)
@@ -192,6 +194,7 @@ def test_a_reviewer_finds_who_may_and_what_they_may(visit: Visit, house: House) 
     narrow(page)
 
 
+@pytest.mark.extended
 def test_a_reviewer_asks_what_would_be_without_changing_it(visit: Visit, house: House) -> None:
     house.member(
         "avocet-if", "system:policy:read", "system:role:list", "system:user:list", "system:menu:list"
@@ -232,6 +235,7 @@ def test_a_reviewer_asks_what_would_be_without_changing_it(visit: Visit, house: 
     expect(page.locator(".impact .good")).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_the_matrix_is_searched_folded_saved_and_walked_by_keys(visit: Visit, house: House) -> None:
     page = visit.page
     visit.sign_in(address="/policy/matrix?roles=auditor,super")
@@ -281,6 +285,7 @@ def test_the_matrix_is_searched_folded_saved_and_walked_by_keys(visit: Visit, ho
     assert house
 
 
+@pytest.mark.extended
 def test_the_lines_in_force_are_searched(visit: Visit) -> None:
     page = visit.page
     visit.sign_in(address="/policy")
@@ -293,6 +298,7 @@ def test_the_lines_in_force_are_searched(visit: Visit) -> None:
     narrow(page)
 
 
+@pytest.mark.extended
 def test_who_follows_the_policy_is_shown_with_how_far_it_is_behind(visit: Visit, house: House) -> None:
     def made(path: str, body: dict[str, Any]) -> Any:
         answer = house.api.post(path, json=body)

@@ -42,7 +42,7 @@ class Site:
         expect(self.visit.page.get_by_role("navigation").first).to_be_visible()
 
 
-@pytest.fixture(scope="module", params=["cookies", "tokens"])
+@pytest.fixture(scope="module", params=["cookies", pytest.param("tokens", marks=pytest.mark.extended)])
 def served(
     request: pytest.FixtureRequest, stores: EmbeddedStores, published_template: str, _closed: None
 ) -> Iterator[tuple[House, HostileProvider]]:
@@ -122,6 +122,7 @@ def test_who_has_a_second_factor_here_is_asked_for_it_after_the_provider(site: S
     headed(page, "Your account")
 
 
+@pytest.mark.extended
 def test_a_challenge_in_the_address_is_answered_and_leads_on(site: Site) -> None:
     secret, _ = with_app(site.house, "snipe")
     with site.house.service.client() as client:
@@ -151,6 +152,7 @@ def test_a_sign_in_that_failed_is_told_in_a_sentence_and_a_password_still_works(
     headed(page, "Your account")
 
 
+@pytest.mark.extended
 def test_who_came_from_a_provider_proves_there_what_is_demanded(site: Site) -> None:
     site.house.member("goldeneye")
     site.house.execute(KNOWN.format("goldeneye"), site.provider.url, site.provider.subject)

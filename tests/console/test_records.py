@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.console.house import House
@@ -27,6 +28,7 @@ def names(house: House, code: str) -> list[str]:
     return [user["userName"] for user in users]
 
 
+@pytest.mark.extended
 def test_a_user_gets_a_role_and_loses_it_on_the_page_of_the_role(visit: Visit, house: House) -> None:
     house.member("crossbill", "system:role:list")
     house.member("hawfinch")
@@ -87,6 +89,7 @@ def test_a_record_shows_what_it_allows_and_its_history_and_only_tabs_for_the_rea
     visit.axe()
 
 
+@pytest.mark.extended
 def test_a_click_anywhere_on_a_row_goes_to_its_record_and_the_name_is_its_one_link(visit: Visit) -> None:
     page = visit.page
     visit.sign_in(address="/roles")

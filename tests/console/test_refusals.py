@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from tests.console.house import House
@@ -139,6 +140,7 @@ def test_a_value_that_is_taken_is_named_with_what_was_not_saved(visit: Visit) ->
     expect(page.get_by_role("textbox", name="Code", exact=True)).to_be_focused()
 
 
+@pytest.mark.extended
 def test_a_decision_id_alone_says_who_was_refused_what_and_why(visit: Visit, house: House) -> None:
     house.member("dipper", "system:user:list")
     decision_id = refused(house, "dipper")
@@ -172,6 +174,7 @@ def test_a_decision_id_alone_says_who_was_refused_what_and_why(visit: Visit, hou
     expect(page.get_by_label("Decision id")).to_be_focused()
 
 
+@pytest.mark.extended
 def test_codes_that_have_been_given_since_are_told(visit: Visit, house: House) -> None:
     user = house.member("ouzel")
     decision_id = refused(house, "ouzel")
@@ -186,6 +189,7 @@ def test_codes_that_have_been_given_since_are_told(visit: Visit, house: House) -
     expect(page.get_by_role("region", name="Answer")).to_contain_text("The user ouzel")
 
 
+@pytest.mark.extended
 def test_a_refusal_on_a_page_leads_those_who_may_to_its_explanation(
     visitor: Callable[[], Visit], house: House
 ) -> None:
@@ -214,6 +218,7 @@ def test_a_refusal_on_a_page_leads_those_who_may_to_its_explanation(
     expect(answer.locator(".path")).to_contain_text("Grant")
 
 
+@pytest.mark.extended
 def test_the_way_to_an_explanation_closes_the_dialog_that_it_is_in(visit: Visit, house: House) -> None:
     house.member("pipit", "system:user:list", "system:user:detail", "system:user:reset-password",
                  "system:policy:read", "system:operation-log:detail")  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from service.administration.resource_import import operations_of
@@ -56,6 +57,7 @@ def test_requests_are_registered_from_the_coverage(visit: Visit, house: House) -
         house.api.delete(f"/api/resource/{resource['id']}")
 
 
+@pytest.mark.extended
 def test_operations_of_a_document_are_registered_disabled(visit: Visit, house: House) -> None:
     assert house.api.post("/api/service", json={"name": "orders"}).status_code == 201
     known = {"resourceName": "Known", "resourceCode": "known", "method": "GET", "path": "/v1/known"}
@@ -91,6 +93,7 @@ def test_operations_of_a_document_are_registered_disabled(visit: Visit, house: H
     assert "List orders" in {resource["resourceName"] for resource in listed["items"]}
 
 
+@pytest.mark.extended
 def test_a_resource_is_edited_beside_others_disabled_and_deleted(visit: Visit, house: House) -> None:
     made = {"resourceName": "Coots", "resourceCode": "coots", "method": "GET", "path": "/api/coots"}
     number = house.api.post("/api/resource", json=made).json()["data"]["id"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.console.house import House
@@ -132,6 +133,7 @@ def decide_the_group_and_an_exception(reviewer: Visit) -> None:
     expect(entry).to_have_accessible_name("Reviews")
 
 
+@pytest.mark.extended
 def test_a_group_and_an_exception_are_decided_the_revoked_role_is_gone_and_the_evidence_downloads(
     visitor: Callable[[], Visit], house: House
 ) -> None:
@@ -164,6 +166,7 @@ def test_a_group_and_an_exception_are_decided_the_revoked_role_is_gone_and_the_e
         assert "manifest.json" in archive.namelist()
 
 
+@pytest.mark.extended
 def test_a_decision_about_a_group_is_made_about_those_that_were_in_view(visit: Visit, house: House) -> None:
     names = [f"starling-{number:02}" for number in range(24)]
     role = held_by(house, "murmuration", *names)
@@ -223,6 +226,7 @@ def test_an_item_is_shortened_by_the_keyboard_and_decided_otherwise_before_the_e
     assert holders(house, "heronry") == {"egret-a", "egret-b"}
 
 
+@pytest.mark.extended
 def test_what_nobody_may_decide_is_a_finding_and_a_refusal_in_a_group_names_its_user(
     visit: Visit, house: House
 ) -> None:
@@ -270,6 +274,7 @@ def observed(house: House, role: str) -> Iterator[None]:
         house.execute("UPDATE sys.use_recording SET since_time = now()")
 
 
+@pytest.mark.extended
 def test_a_role_whose_permissions_nobody_needs_becomes_smaller_after_its_dry_run(
     visit: Visit, house: House
 ) -> None:
@@ -300,6 +305,7 @@ def test_a_role_whose_permissions_nobody_needs_becomes_smaller_after_its_dry_run
         assert given["permissions"] == ["system:role:list"]
 
 
+@pytest.mark.extended
 def test_nothing_is_said_of_a_time_of_which_use_is_not_recorded(visit: Visit) -> None:
     page = visit.page
     visit.sign_in(address="/policy/unused")
@@ -311,6 +317,7 @@ def test_nothing_is_said_of_a_time_of_which_use_is_not_recorded(visit: Visit) ->
     visit.axe()
 
 
+@pytest.mark.extended
 def test_a_revision_is_signed_off_and_what_changed_since_stands_in_one_place(
     visit: Visit, house: House
 ) -> None:

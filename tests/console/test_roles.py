@@ -6,6 +6,7 @@ import json
 from itertools import product
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from service.kernel.codes import HeldCodes
@@ -110,6 +111,7 @@ def test_a_role_is_made_previewed_saved_and_undone_by_the_keyboard_alone(visit: 
     assert stored(house, "keyed")["permissions"] == []
 
 
+@pytest.mark.extended
 def test_a_role_shows_what_its_wildcards_cover_and_a_copy_gives_the_same(visit: Visit, house: House) -> None:
     page = visit.page
     visit.sign_in(address="/roles/2")
@@ -142,6 +144,7 @@ def test_a_role_shows_what_its_wildcards_cover_and_a_copy_gives_the_same(visit: 
     assert house.api.get("/api/role/list?roleCode=copied").json()["data"]["total"] == 0
 
 
+@pytest.mark.extended
 def test_what_others_gave_to_a_role_meanwhile_is_merged(visit: Visit, house: House) -> None:
     house.member("dunlin", "system:user:list")
     role_id = stored(house, "dunlin")["id"]

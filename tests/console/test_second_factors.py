@@ -221,7 +221,9 @@ def prove(page: Page, code: str) -> None:
     page.keyboard.press("Enter")
 
 
-@pytest.mark.parametrize("helpers", ["the browser's", "the console's"])
+@pytest.mark.parametrize(
+    "helpers", ["the browser's", pytest.param("the console's", marks=pytest.mark.extended)]
+)
 def test_a_passkey_is_enrolled_and_signs_in_alone_and_as_second_step(
     visit: Visit, local: House, helpers: str
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.console.house import House
@@ -11,6 +12,7 @@ from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit
 
 
+@pytest.mark.extended
 def test_a_service_is_registered_edited_beside_others_and_deleted(visit: Visit, house: House) -> None:
     page = visit.page
     visit.sign_in(address="/services/new")
@@ -99,6 +101,7 @@ def test_a_service_is_opened_and_closed_again(visit: Visit, house: House) -> Non
     house.api.delete(f"/api/service/{number}")
 
 
+@pytest.mark.extended
 def test_what_is_opened_with_an_end_shows_it_and_comes_back_with_it(visit: Visit, house: House) -> None:
     number = house.api.post("/api/service", json={"name": "orders-us"}).json()["data"]["id"]
     page, dialogs = visit.page, visit.page.get_by_role("dialog")

@@ -132,6 +132,7 @@ def test_who_has_no_factor_is_told_to_add_one_first(guarded: Guarded) -> None:
     headed(page, "Your account")
 
 
+@pytest.mark.extended
 def test_an_administrator_looks_at_factors_and_resets_them(visit: Visit, house: House) -> None:
     number = house.member("factored")
     Guarded(visit, "factored", house.log_in("factored")["accessToken"]).enrol()
@@ -150,6 +151,7 @@ def test_an_administrator_looks_at_factors_and_resets_them(visit: Visit, house: 
     assert house.api.get(f"/api/user/{number}/factors").json()["data"]["items"] == []
 
 
+@pytest.mark.extended
 def test_a_demand_is_set_on_a_resource_and_explained(visit: Visit, house: House) -> None:
     made = {"resourceName": "Grebes", "resourceCode": "grebes", "method": "GET", "path": "/api/auth/sessions"}
     number = house.api.post("/api/resource", json=made).json()["data"]["id"]
@@ -186,6 +188,7 @@ def test_a_demand_is_set_on_a_resource_and_explained(visit: Visit, house: House)
     assert house.api.delete(f"/api/resource/{number}").status_code == 200
 
 
+@pytest.mark.extended
 def test_requests_with_one_demand_share_a_question_over_what_is_typed(visit: Visit, house: House) -> None:
     number = house.member("prover-by-password")
     visit.sign_in("prover-by-password", "/account")
@@ -211,6 +214,7 @@ def test_requests_with_one_demand_share_a_question_over_what_is_typed(visit: Vis
     assert saved["nickName"] == "Typed before the question"
 
 
+@pytest.mark.extended
 def test_a_page_that_can_ask_for_no_passkey_offers_none(visit: Visit) -> None:
     page = visit.page
     visit.sign_in()

@@ -36,6 +36,7 @@ def test_an_export_has_the_columns_that_it_names(visit: Visit, path: str, title:
     assert next(csv.reader([header])) == named
 
 
+@pytest.mark.extended
 def test_an_export_says_its_filters_and_its_rows(visit: Visit, house: House) -> None:
     house.member("exported-one")
     for _ in range(2):
@@ -52,6 +53,7 @@ def test_an_export_says_its_filters_and_its_rows(visit: Visit, house: House) -> 
     visit.picture("export")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("kind", "name"), [("users", "wanda"), ("roles", "reporter")])
 def test_a_template_is_a_table_that_can_be_imported(
     visit: Visit, tmp_path: Path, kind: str, name: str
@@ -69,6 +71,7 @@ def test_a_template_is_a_table_that_can_be_imported(
     visit.axe()
 
 
+@pytest.mark.extended
 def test_a_template_of_an_openapi_document_can_be_read(visit: Visit, tmp_path: Path) -> None:
     page = visit.page
     visit.sign_in(address="/resources/import")

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from itertools import cycle
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.console.house import House
@@ -43,6 +44,7 @@ def stored(house: House, name: str) -> dict[str, Any]:
     return user
 
 
+@pytest.mark.extended
 def test_a_preview_that_takes_long_says_so_until_it_is_there(visit: Visit, house: House) -> None:
     page = visit.page
     visit.sign_in(address=f"/users/{house.member('phalarope')}")
@@ -112,6 +114,7 @@ def test_an_account_is_made_kept_out_let_in_again_and_deleted(visit: Visit, hous
     assert house.api.get("/api/user/list?userName=bluethroat").json()["data"]["total"] == 0
 
 
+@pytest.mark.extended
 def test_a_preview_names_users_for_whom_it_has_no_effect_yet(visit: Visit, house: House) -> None:
     number = house.member("garganey")
     assert house.api.put(f"/api/user/{number}/status", json={"status": "disabled"}).status_code == 200
@@ -127,6 +130,7 @@ def test_a_preview_names_users_for_whom_it_has_no_effect_yet(visit: Visit, house
     button(dialog, "Cancel").click()
 
 
+@pytest.mark.extended
 def test_a_list_of_users_is_filtered_and_its_address_leads_back_to_it(visit: Visit, house: House) -> None:
     table = [
         {
@@ -161,6 +165,7 @@ def test_a_list_of_users_is_filtered_and_its_address_leads_back_to_it(visit: Vis
     assert page.evaluate("document.documentElement.scrollWidth") == 320
 
 
+@pytest.mark.extended
 def test_an_edit_that_meets_the_edit_of_another_is_merged(visit: Visit, house: House) -> None:
     user_id = house.member("knot")
     page = visit.page
@@ -186,6 +191,7 @@ def test_an_edit_that_meets_the_edit_of_another_is_merged(visit: Visit, house: H
     assert saved["phone"] == "+49 30 1234567"
 
 
+@pytest.mark.extended
 def test_many_users_are_chosen_and_changed_after_a_preview_of_all(visit: Visit, house: House) -> None:
     for name in ("goosander", "scaup"):
         house.member(name)
@@ -216,6 +222,7 @@ def test_many_users_are_chosen_and_changed_after_a_preview_of_all(visit: Visit, 
     assert "auditor" in [role["roleCode"] for role in stored(house, "goosander")["roles"]]
 
 
+@pytest.mark.extended
 def test_many_users_are_enabled_lose_a_role_and_their_sessions(visit: Visit, house: House) -> None:
     auditor = next(
         role["id"]
@@ -267,6 +274,7 @@ def test_many_users_are_enabled_lose_a_role_and_their_sessions(visit: Visit, hou
     assert stored(house, "pintail-two")["status"] == "enabled"
 
 
+@pytest.mark.extended
 def test_a_refusal_to_change_many_users_names_those_whom_it_is_about(visit: Visit, house: House) -> None:
     house.member("clerk-of-many", "system:user:list", "system:user:update")
     house.member("shoveler")
@@ -283,6 +291,7 @@ def test_a_refusal_to_change_many_users_names_those_whom_it_is_about(visit: Visi
     assert stored(house, "shoveler")["status"] == "enabled"
 
 
+@pytest.mark.extended
 def test_a_session_of_a_user_is_shown_and_ended(visitor: Callable[[], Visit], house: House) -> None:
     user_id = house.member("plover", "system:role:list")
     theirs, mine = visitor(), visitor()
@@ -296,6 +305,7 @@ def test_a_session_of_a_user_is_shown_and_ended(visitor: Callable[[], Visit], ho
     expect(theirs.page.get_by_role("heading", name="Sign in again")).to_be_visible()
 
 
+@pytest.mark.extended
 def test_the_faults_of_a_table_are_shown_by_row_before_it_is_saved(visit: Visit, house: House) -> None:
     page = visit.page
     visit.sign_in(address="/users/import")

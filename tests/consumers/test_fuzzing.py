@@ -66,6 +66,7 @@ def assert_as_documented(trial: Tried) -> None:
     assert not [status for status in trial.answers if status >= 500], trial.answers
 
 
+@pytest.mark.extended
 def test_an_administrator_and_somebody_without_any_right_are_answered_as_documented(
     service: Running, tmp_path: Path
 ) -> None:

@@ -90,6 +90,7 @@ def test_each_recipe_is_there() -> None:
     assert RECIPES.count("```diff") == len(CHANGES)
 
 
+@pytest.mark.extended
 def test_what_the_recipes_make_is_well_formed(changed: tuple[Path, list[Path]]) -> None:
     root, paths = changed
     sources = sorted({str(path) for path in paths if path.suffix == ".py"})

@@ -29,6 +29,7 @@ exec portcullis "$@"
 """
 
 
+@pytest.mark.extended
 async def test_all_administrators_get_a_second_factor_and_nobody_is_locked_out(checkout: Path) -> None:
     (checkout / ".venv" / "bin" / "python").write_text(PYTHON)
     walk = steps(block for block in blocks(PAGE) if block.mark == OURS)

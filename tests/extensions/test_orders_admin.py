@@ -127,7 +127,7 @@ def test_its_operations_are_in_the_openapi_document(client: httpx.Client) -> Non
 
 
 def test_the_commands_know_it(extended: Extended) -> None:
-    tested = extended.command("policy", "test")
+    tested = extended.command("policy", "test", str(EXAMPLE / "orders_admin" / "policies" / "cases"))
     health = extended.command("doctor")
 
     assert tested.status == 0, tested.errors

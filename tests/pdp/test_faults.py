@@ -380,7 +380,7 @@ async def test_it_answers_from_its_file_only_once_the_hub_is_back(tmp_path: Path
             assert known.reason in ("opened", "not_held")
 
 
-@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.parametrize("killed", [True, pytest.param(False, marks=pytest.mark.extended)])
 async def test_a_hub_that_was_stopped_and_started_again_is_followed_again_by_itself(
     tmp_path: Path, killed: bool
 ) -> None:

@@ -115,6 +115,7 @@ ONE_CODE = "with the row holdsSubtree for all codes but system:user:delete"
 ITSELF = "wildcards widened: a * at the end may stand for no segment at all, in the layer resource"
 
 
+@pytest.mark.extended
 def test_faults_for_one_layer_or_one_code_are_noticed_by_the_cases_of_the_catalogue() -> None:
     before = noticed_without(
         "catalogue",
@@ -141,6 +142,7 @@ def test_a_back_door_for_one_object_or_one_code_is_noticed_in_each_layer() -> No
         assert noticed[f"system:user:create open to everybody logged in, in the layer {layer}"] is True
 
 
+@pytest.mark.extended
 def test_a_widened_wildcard_is_noticed_by_the_cases_of_wildcards() -> None:
     assert noticed_without("wildcards.yaml")[ITSELF] is False
     assert noticed_without()[ITSELF] is True
@@ -177,6 +179,7 @@ def test_a_line_on_which_no_case_depends_is_named(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.extended
 def test_what_is_said_to_be_equivalent_no_set_of_held_codes_tells_apart() -> None:
     """Sets of two codes, of all codes of up to three segments of the policy's, another one and a wildcard."""
     universe = Universe(SMALL, MATCHER.expression)
@@ -214,6 +217,7 @@ def differs(mutant: Mutant, callers: list[HeldCodes | None]) -> bool:
     )
 
 
+@pytest.mark.extended
 def test_nothing_is_called_equivalent_where_two_codes_together_may_be_told_apart(tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text(ONE_CASE)
     both = "|| (holdsExactly(r.caller, p.code) && holdsPattern(r.caller, p.code)) \\\n    )"

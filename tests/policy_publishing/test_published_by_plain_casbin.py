@@ -22,6 +22,7 @@ def variables(new_database: NewDatabase, published_template: str) -> dict[str, s
     return {"DATABASE_URL": new_database(published_template), "JWT_SECRET": SECRET}
 
 
+@pytest.mark.extended
 def test_a_plain_casbin_answers_the_published_policy_as_the_service_does(
     variables: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -44,15 +44,20 @@ async def used(shared: Inside) -> Inside:
     return shared
 
 
+@pytest.mark.parametrize(
+    ("part", "names"),
+    [("questions", QUESTIONS), pytest.param("tour", ("check", "test"), marks=pytest.mark.extended)],
+    ids=["questions", "tour"],
+)
 async def test_the_commands_print_what_the_page_shows(
-    used: Inside, command_on: Callable[[Inside], Callable[..., Any]]
+    used: Inside, command_on: Callable[[Inside], Callable[..., Any]], part: str, names: tuple[str, ...]
 ) -> None:
     command = command_on(used)
-    commands = [*shown("questions", "text"), *shown("tour", "text")]
+    commands = shown(part, "text")
 
     arguments = [shlex.split(line) for line, _ in commands]
     assert [(words[0], words[1]) for words in arguments] == [("portcullis", "policy")] * len(arguments)
-    assert [words[2] for words in arguments] == [*QUESTIONS, "check", "test"]
+    assert [words[2] for words in arguments] == list(names)
     for (_, text), given in zip(commands, arguments, strict=True):
         printed = await command(*given[2:])
         assert re.fullmatch(pattern(text), printed, flags=re.DOTALL), printed

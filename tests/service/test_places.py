@@ -61,6 +61,7 @@ def elsewhere() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.mark.extended
 def test_a_service_starts_where_shared_memory_can_not_be_written(
     stores: EmbeddedStores, seeded_template: str, elsewhere: Path
 ) -> None:
@@ -77,6 +78,7 @@ def test_a_service_starts_where_shared_memory_can_not_be_written(
             service.stop()
 
 
+@pytest.mark.extended
 def test_a_service_goes_on_when_the_reader_of_its_log_has_gone(
     stores: EmbeddedStores, seeded_template: str, tmp_path: Path
 ) -> None:

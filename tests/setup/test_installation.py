@@ -13,6 +13,7 @@ import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -146,9 +147,14 @@ def names_of_bases(cls: type) -> dict[str, set[str]]:
     for base in cls.__mro__[1:]:
         package = base.__module__.partition(".")[0]
         if package in BOUNDED:
-            names[package] |= {name for name in vars(base) if private(name)}
-            names[package] |= set(re.findall(r"\bself\.(_[a-z]\w*)", inspect.getsource(base)))
+            names[package] |= private_names_of(base)
     return names
+
+
+@cache  # to find the source of a class, its whole file is parsed
+def private_names_of(base: type) -> frozenset[str]:
+    used = re.findall(r"\bself\.(_[a-z]\w*)", inspect.getsource(base))
+    return frozenset({name for name in vars(base) if private(name)}.union(used))
 
 
 def test_the_private_names_of_base_classes_are_those_of_the_list() -> None:

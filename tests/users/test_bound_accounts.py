@@ -136,6 +136,7 @@ def test_every_route_that_acts_on_an_account_is_walked() -> None:
     assert on_accounts <= {write.endpoint for write in WRITES} | {f"POST {KEYS}", f"DELETE {KEYS}/{{key_id}}"}
 
 
+@pytest.mark.extended
 async def test_no_write_lets_it_log_in_as_somebody_who_is_not_bound(bound: House) -> None:
     before, world = None, World(bound.connection)
     for write in WRITES:
