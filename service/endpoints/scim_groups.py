@@ -1,6 +1,6 @@
 """Groups that directories provision: ``/scim/v2/Groups``."""
 
-from typing import Any, Final
+from typing import Final
 
 from service.administration.scim_groups import ScimGroups, SentGroup
 from service.endpoints.scim_kinds import ScimEndpoint, ScimKind, meta_of, searches_all
@@ -18,16 +18,6 @@ def _sent(body: ScimGroupBody) -> SentGroup:
     if any((each.type or "User").lower() != "user" for each in members):
         raise ScimFault("invalidValue", "members: Only users are members of groups")
     return SentGroup(body.display_name, body.external_id, frozenset(each.value for each in members))
-
-
-def _attributes(group: Group) -> dict[str, Any]:
-    """Return the attributes of a stored group that a patch changes."""
-    made: dict[str, Any] = {
-        "displayName": group.display_name,
-        "externalId": group.external_id,
-        "members": [{"value": str(user_id)} for user_id, _ in group.members],
-    }
-    return {name: value for name, value in made.items() if value}
 
 
 def _shown(group: Group, base: str) -> messages.ScimGroup:
@@ -55,7 +45,6 @@ GROUPS: Final = ScimKind(
     find=scim.groups,
     read=scim.one_group,
     sent=_sent,
-    attributes=_attributes,
     shown=_shown,
     example={"schemas": [GROUP.uri], "displayName": "Auditors", "members": [{"value": "999999999999"}]},
     patch_example={

@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from msgspec import to_builtins
+
 from service.administration.scim_users import source_of
 from service.endpoints.record_endpoints import Responder, described
 from service.errors import Conflict, NotFound, PreconditionFailed
@@ -63,8 +65,8 @@ class ScimKind:
 
     ``body`` is what is sent, ``answer`` what is shown, ``page`` a page of these. ``find`` and ``read`` read
     what is stored; they leave ``linked`` out, the members of groups and the groups of users, where nobody
-    asks for it. ``sent`` is what a body says, ``attributes`` are those of a stored resource that a patch
-    changes, ``shown`` shows it below an address.
+    asks for it. ``sent`` is what a body says, ``shown`` shows a stored resource below an address: a patch
+    changes what it shows.
     """
 
     schema: Schema
@@ -76,7 +78,6 @@ class ScimKind:
     find: Callable[..., Awaitable[tuple[list[Any], int]]]
     read: Callable[..., Awaitable[Any]]
     sent: Callable[[Any], Any]
-    attributes: Callable[[Any], dict[str, Any]]
     shown: Callable[[Any, str], ScimResource]
     example: Mapping[str, Any]
     patch_example: Mapping[str, Any]
@@ -131,7 +132,7 @@ class ScimKind:
     def replaces(self, summary: str) -> Responder:
         """Return the responder that replaces a resource."""
 
-        def change_of(body: Any, _deviations: Deviations) -> Callable[[Any], Any]:
+        def change_of(body: Any, _deviations: Deviations, _base: str) -> Callable[[Any], Any]:
             sent = self.sent(body)
             return lambda _: sent
 
@@ -140,11 +141,12 @@ class ScimKind:
     def patches(self, summary: str) -> Responder:
         """Return the responder that patches a resource: the edit is that of a replacement by the result."""
 
-        def change_of(body: ScimPatch, deviations: Deviations) -> Callable[[Any], Any]:
+        def change_of(body: ScimPatch, deviations: Deviations, base: str) -> Callable[[Any], Any]:
             operations = [each.as_sent() for each in body.operations]
 
             def change(stored: Any) -> Any:
-                made = patched(self.schema, self.attributes(stored), operations, deviations)
+                before = to_builtins(self.shown(stored, base))
+                made = patched(self.schema, before, operations, deviations)
                 return self.sent(self.body.of_attributes(made))
 
             return change
@@ -167,7 +169,7 @@ class ScimKind:
             endpoint: Any, context: RequestContext, id: str, body: Any, query: ScimGetQuery
         ) -> Any:
             with understood() as deviations:
-                change = change_of(body, deviations)
+                change = change_of(body, deviations, endpoint.base)
                 stored = await endpoint.part.update(context.write, _id(id), change, unchanged(context))
             return self._answer(endpoint, context, stored, query)
 

@@ -1,6 +1,6 @@
 """Users that directories provision: ``/scim/v2/Users``."""
 
-from typing import Any, Final
+from typing import Final
 
 from service.administration.scim_users import ScimUsers, SentUser
 from service.endpoints.scim_kinds import ScimEndpoint, ScimKind, meta_of
@@ -25,20 +25,6 @@ def _sent(body: ScimUserBody) -> SentUser:
         email=email.value,
         email_type=email.type,
     )
-
-
-def _attributes(user: ProvisionedUser) -> dict[str, Any]:
-    """Return the attributes of a stored user that a patch changes."""
-    email = {"value": user.email, "type": user.email_type, "primary": True}
-    made = {
-        "userName": user.user_name,
-        "externalId": user.external_id,
-        "displayName": user.display_name,
-        "name": user.formatted_name and {"formatted": user.formatted_name},
-        "active": user.status == "enabled",
-        "emails": user.email and [{name: value for name, value in email.items() if value}],
-    }
-    return {name: value for name, value in made.items() if value is not None}
 
 
 def _shown(user: ProvisionedUser, base: str) -> messages.ScimUser:
@@ -71,7 +57,6 @@ USERS: Final = ScimKind(
     find=scim.users,
     read=scim.one_user,
     sent=_sent,
-    attributes=_attributes,
     shown=_shown,
     example={
         "schemas": [USER.uri],

@@ -33,6 +33,43 @@ async def test_members_get_the_roles_of_their_groups_and_lose_them_with_these(
     assert await roles_of(house, egret) == set()
 
 
+async def test_who_is_removed_as_the_group_shows_it_loses_its_roles(house: Inside, entra: ScimClient) -> None:
+    heron, egret = await entra.user("heron"), await entra.user("egret")
+    group = await entra.group("Readers", heron, egret)
+    shown = next(
+        each for each in (await entra.data("GET", f"/Groups/{group}"))["members"] if each["value"] == heron
+    )
+    assert {"value", "$ref", "display", "type"} == shown.keys()
+    for removal in (
+        {"path": "members", "value": [shown]},
+        {"path": f'members[value eq "{heron}" and type eq "User"]'},
+        {"path": 'members[display eq "Heron"]'},
+        {"path": f'members[$ref eq "{shown["$ref"]}"]'},
+    ):
+        made = await entra.patch(f"/Groups/{group}", {"op": "remove", **removal})
+        assert [each["value"] for each in made["members"]] == [egret], removal
+        assert (await roles_of(house, heron), await roles_of(house, egret)) == (set(), {"reader"}), removal
+        # Who has gone already is no fault: Entra removes members again.
+        assert await entra.patch(f"/Groups/{group}", {"op": "remove", **removal}) == made
+        await entra.patch(f"/Groups/{group}", {"op": "add", "path": "members", "value": [shown]})
+        assert await roles_of(house, heron) == {"reader"}
+    await entra.patch(f"/Groups/{group}", {"op": "remove", "path": 'members[type eq "User"]'})
+    assert await roles_of(house, heron) == await roles_of(house, egret) == set()
+
+
+async def test_members_are_sent_again_as_they_are_shown_and_nothing_is_written(entra: ScimClient) -> None:
+    group = await entra.group("Readers", await entra.user("heron"), await entra.user("egret"))
+    shown = await entra.data("GET", f"/Groups/{group}")
+    assert await entra.data("PUT", f"/Groups/{group}", shown) == shown
+    for op in ("add", "replace"):
+        operation = {"op": op, "path": "members", "value": shown["members"]}
+        assert await entra.patch(f"/Groups/{group}", operation) == shown
+    # A group of the id of a member is no member.
+    nested = {"op": "add", "path": "members", "value": [{**shown["members"][0], "type": "Group"}]}
+    body = {"schemas": [PATCH], "Operations": [nested]}
+    assert await entra.refused("PATCH", f"/Groups/{group}", body) == (400, "invalidValue")
+
+
 async def test_who_loses_a_group_loses_its_rights_with_the_next_request(
     house: Inside, entra: ScimClient
 ) -> None:

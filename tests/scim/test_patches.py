@@ -14,6 +14,15 @@ HERON: Final[dict[str, Any]] = {
     "emails": [{"value": "heron@example.org", "type": "work", "primary": True}],
 }
 STAFF: Final[dict[str, Any]] = {"displayName": "Staff", "members": [{"value": "7"}, {"value": "8"}]}
+SHOWN: Final[dict[str, Any]] = {
+    "schemas": [GROUP.uri],
+    "displayName": "Staff",
+    "members": [
+        {"value": "7", "$ref": "/scim/v2/Users/7", "display": "heron", "type": "User"},
+        {"value": "8", "$ref": "/scim/v2/Users/8", "display": "egret", "type": "User"},
+    ],
+}
+"""A group as a read shows it."""
 
 
 def patch(schema: Any, resource: dict[str, Any], *operations: dict[str, Any]) -> tuple[Any, list[str]]:
@@ -92,6 +101,38 @@ def test_a_user_is_patched(operation: dict[str, Any], changed: dict[str, Any], n
 def test_a_group_is_patched(operation: dict[str, Any], members: list[str]) -> None:
     made, _ = patch(GROUP, STAFF, operation)
     assert [member["value"] for member in made.get("members", ())] == members
+
+
+@pytest.mark.parametrize(
+    ("operation", "members"),
+    [
+        ({"op": "remove", "path": "members", "value": [SHOWN["members"][0]]}, ["8"]),
+        ({"op": "remove", "path": "members", "value": SHOWN["members"][0]}, ["8"]),
+        ({"op": "remove", "path": "members", "value": [{"value": "7", "display": "Heron of old"}]}, ["8"]),
+        ({"op": "remove", "path": "members", "value": [{"value": "7"}, {"display": "EGRET"}]}, []),
+        ({"op": "remove", "path": "members", "value": [{"$ref": "/scim/v2/Users/7"}]}, ["8"]),
+        ({"op": "remove", "path": "members", "value": [{"value": "9", "type": "User"}]}, ["7", "8"]),
+        ({"op": "remove", "path": 'members[value eq "7" and type eq "User"]'}, ["8"]),
+        ({"op": "remove", "path": 'members[display eq "Heron"]'}, ["8"]),
+        ({"op": "remove", "path": 'members[$ref ew "/Users/7"]'}, ["8"]),
+        ({"op": "remove", "path": 'members[type eq "User"]'}, []),
+        ({"op": "remove", "path": 'members[type eq "Group"]'}, ["7", "8"]),
+        ({"op": "remove", "path": 'members[value eq "7"].value'}, ["8"]),
+        ({"op": "add", "path": "members", "value": [{"value": "7"}, {"value": "9"}]}, ["7", "8", "9"]),
+    ],
+)
+def test_members_are_chosen_by_what_a_read_shows_of_them(
+    operation: dict[str, Any], members: list[str]
+) -> None:
+    made, _ = patch(GROUP, SHOWN, operation)
+    assert [member["value"] for member in made.get("members", ())] == members
+
+
+def test_a_member_that_is_added_as_a_group_is_not_taken_for_the_user_of_that_id() -> None:
+    made, _ = patch(
+        GROUP, SHOWN, {"op": "add", "path": "members", "value": [{"value": "7", "type": "Group"}]}
+    )
+    assert [member["type"] for member in made["members"]] == ["Group", "User"]
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ class _Patched(Resource):
     def __init__(self, resource: Mapping[str, Any]) -> None:
         super().__init__((name, _copied(value)) for name, value in resource.items())
         self._visits = 0
-        self._known: dict[str, set[Keys]] = {}
+        self._known: dict[str, dict[Keys, Resource]] = {}
         self._gone: dict[str, set[str]] = {}
 
     def visit(self, name: str) -> None:
@@ -72,16 +72,16 @@ class _Patched(Resource):
             self.settle(name)
         return dict(self)
 
-    def known(self, attribute: Attribute) -> set[Keys]:
-        """Return the values that an attribute has, in the form in which they are compared."""
+    def known(self, attribute: Attribute) -> dict[Keys, Resource]:
+        """Return the values that an attribute has, by the form in which they are compared."""
         if attribute.name not in self._known:
             self.visit(attribute.name)
-            held = self.get(attribute.name, ())
-            self._known[attribute.name] = {_keys(attribute, item, item) for item in held}
+            held, names = self.get(attribute.name, ()), _identity(attribute)
+            self._known[attribute.name] = {_keys(attribute, item, names or item): item for item in held}
         return self._known[attribute.name]
 
-    def store(self, name: str, items: list[Resource], known: set[Keys] | None = None) -> None:
-        """Store the values of an attribute; ``known`` are these in the form in which they are compared."""
+    def store(self, name: str, items: list[Resource], known: dict[Keys, Resource] | None = None) -> None:
+        """Store the values of an attribute; ``known`` are these by the form in which they are compared."""
         if known is None:
             self._known.pop(name, None)
         if items:
@@ -133,7 +133,7 @@ def patched(
 
 def _copied(value: Any) -> Any:
     if isinstance(value, list):
-        return [dict(item) for item in value]
+        return [dict(item) if isinstance(item, dict) else item for item in value]
     return dict(value) if isinstance(value, Mapping) else value
 
 
@@ -240,27 +240,37 @@ def _remove(made: _Patched, target: PathTarget) -> None:
         return
     kept = []
     made.visit(name)
+    part = target.part and target.part.name
+    whole = part is None or part in _identity(target.attribute)  # without its id nothing is left of a member
     for item in made.get(name, ()):
         if target.chosen is not None and not matches(target.chosen, item):
             kept.append(item)
-        elif target.part is not None and (
-            rest := {key: item[key] for key in item if key != target.part.name}
-        ):
+        elif not whole and (rest := {key: item[key] for key in item if key != part}):
             kept.append(rest)
     made.store(name, kept)
 
 
 def _remove_values(made: _Patched, target: PathTarget, value: Any, deviations: Deviations) -> None:
-    """Remove the values that are listed, as Entra asks for it: each has all the parts that are given."""
+    """Remove the values that are listed, as Entra asks for it.
+
+    Their ``value`` says which, whatever is given beside it; without it, all parts that are given say so.
+    """
     if not target.attribute.many or target.chosen is not None or target.part is not None:
         raise ScimFault("invalidValue", "A remove has a value only where it chooses from several")
     listed = value_of(target.attribute, value, deviations)
     name = target.attribute.name
     if not all(listed):
         raise ScimFault("invalidValue", f"The values of {name} to remove say nothing")
-    gone = _matcher(target.attribute, listed)
+    described = [{"value": item["value"]} if "value" in item else item for item in listed]
+    gone = _matcher(target.attribute, described)
     made.visit(name)
     made.store(name, [item for item in made.get(name, ()) if not gone(item)])
+
+
+def _identity(attribute: Attribute) -> tuple[str, ...]:
+    """Return the part that tells a value from others, as the id of a member does; none where all do."""
+    value = attribute.part("value")
+    return ("value",) if value is not None and value.fixed == "immutable" else ()
 
 
 def _keys(attribute: Attribute, item: Mapping[str, Any], names: Iterable[str]) -> Keys:
@@ -285,7 +295,7 @@ def _matcher(
 def _write_many(made: _Patched, op: Op, target: PathTarget, value: Any, deviations: Deviations) -> None:
     name, attribute = target.attribute.name, target.attribute
     held: list[Resource] = made.get(name, [])
-    known: set[Keys] | None = None
+    known: dict[Keys, Resource] | None = None
     if target.chosen is not None or target.part is not None:
         made.visit(name)
     if target.chosen is not None:
@@ -308,14 +318,24 @@ def _write_many(made: _Patched, op: Op, target: PathTarget, value: Any, deviatio
         _settle_primary(held, held)
     else:
         known = made.known(attribute)
-        sent: list[Resource] = value_of(attribute, value, deviations)
-        new = [(_keys(attribute, item, item), item) for item in sent]
-        added = [item for keys, item in new if keys not in known]
-        known.update(keys for keys, _ in new)
+        added = _unknown(attribute, value_of(attribute, value, deviations), known)
         held = [*held, *added]
         if _settle_primary(held, added):
             known = None
     made.store(name, held, known)
+
+
+def _unknown(attribute: Attribute, sent: Sequence[Resource], known: dict[Keys, Resource]) -> list[Resource]:
+    """Return the values, of those that are sent, that an attribute does not have, and make them ``known``."""
+    names = _identity(attribute)
+    new = []
+    for item in sent:
+        same = known.setdefault(_keys(attribute, item, names or item), item)
+        if same is item:
+            new.append(item)
+        elif names:
+            same.update(item)  # nothing that is sent is passed over: a group is no member
+    return new
 
 
 def _part_or_item(target: PathTarget, value: Any, deviations: Deviations) -> Resource:
