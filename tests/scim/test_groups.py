@@ -70,6 +70,14 @@ async def test_members_are_sent_again_as_they_are_shown_and_nothing_is_written(e
     assert await entra.refused("PATCH", f"/Groups/{group}", body) == (400, "invalidValue")
 
 
+async def test_null_that_is_added_takes_no_member_away(house: Inside, entra: ScimClient) -> None:
+    heron = await entra.user("heron")
+    group = await entra.group("Readers", heron)
+    for operation in ({"path": "members", "value": None}, {"value": {"members": None}}):
+        await entra.patch(f"/Groups/{group}", {"op": "add", **operation})
+        assert await roles_of(house, heron) == {"reader"}
+
+
 async def test_who_loses_a_group_loses_its_rights_with_the_next_request(
     house: Inside, entra: ScimClient
 ) -> None:

@@ -136,6 +136,20 @@ def test_a_member_that_is_added_as_a_group_is_not_taken_for_the_user_of_that_id(
 
 
 @pytest.mark.parametrize(
+    ("schema", "resource", "name"),
+    [
+        *((GROUP, STAFF, name) for name in ("members", 'members[value eq "7"]', "displayName")),
+        *((USER, HERON, name) for name in ("emails", "emails.type", "active", "name", "name.formatted")),
+    ],
+)
+def test_null_adds_nothing_and_removes_nothing(schema: Any, resource: dict[str, Any], name: str) -> None:
+    assert patch(schema, resource, {"op": "add", "path": name, "value": None}) == (resource, [])
+    if "[" not in name:
+        made, _ = patch(schema, resource, {"op": "add", "value": {name: None}})
+        assert made == resource
+
+
+@pytest.mark.parametrize(
     ("operation", "scim_type"),
     [
         ({"op": "copy", "path": "active", "value": True}, "invalidSyntax"),

@@ -197,6 +197,8 @@ def _change(schema: Schema, made: _Patched, op: Op, path: str, value: Any, *, de
 
 def _edit(made: _Patched, op: Op, target: PathTarget, value: Any, deviations: Deviations) -> None:
     attribute = target.attribute
+    if op == "add" and value is None:
+        return  # null is no value (RFC 7643 §2.5): nothing is added
     if op == "remove" or value is None or (value == [] and op == "replace"):
         if op == "remove" and value is not None:
             deviations.note("remove with a value")
