@@ -5,7 +5,7 @@ no others; who holds more than its ceiling by others is disabled by it, and not 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
@@ -33,10 +33,13 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentUser(Known):
-    """A user as the client wants it: the whole of it, what is not there is taken away."""
+    """A user as the client wants it: the whole of it, what is not there is taken away.
+
+    Only ``active`` stays as it is where it is None, and is true for a new user.
+    """
 
     user_name: str
-    active: bool = True
+    active: bool | None = None
     email: str | None = None
 
     @property
@@ -54,7 +57,9 @@ class SentUser(Known):
 
     def is_stored(self, stored: ProvisionedUser) -> bool:
         """Tell whether nothing is to be written."""
-        values = {**self.values, "status": "enabled" if self.active else "disabled"}
+        values = self.values
+        if self.active is not None:
+            values = {**values, "status": "enabled" if self.active else "disabled"}
         same = all(getattr(stored, name) == value for name, value in values.items())
         return same and _known(stored) == self.known
 
@@ -91,6 +96,7 @@ class ScimUsers:
 
         Raises ``ValidationFailed``, and ``Conflict`` for a name that is taken, by whomever.
         """
+        sent = replace(sent, active=sent.active is not False)
         async with self._units.of_rights(write) as unit:
             source = await source_of(unit.connection, write.caller)
             unit.check.directory = source.name
@@ -147,18 +153,18 @@ class ScimUsers:
         values = sent.values
         check_values(UserValues, values)
         user = await user_list.read(unit.connection, user_id)
-        if not sent.active and user.status != "disabled":
+        if sent.active is False and user.status != "disabled":
             # First, and whatever becomes of the rest: nobody stays who is to go.
             user = await self._sources.deprovision(unit, source.name, user_id)
         changed = {name: value for name, value in values.items() if getattr(user, name) != value}
         known = _known(stored) != sent.known
-        enabled = sent.active and user.status != "enabled"
+        enabled = sent.active is True and user.status != "enabled"
         if not (changed or known or enabled):
             return
         try:
             target, _ = await self._sources.editing(unit, source.name, user_id, source)
         except PermissionDenied as refusal:
-            if sent.active:
+            if sent.active is not False:
                 raise
             decision_id = None if refusal.decision is None else refusal.decision.id
             _log.warning(

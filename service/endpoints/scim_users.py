@@ -21,7 +21,7 @@ def _sent(body: ScimUserBody) -> SentUser:
         external_id=body.external_id,
         display_name=body.display_name or None,
         formatted_name=(body.name and body.name.formatted) or None,
-        active=body.active is not False,
+        active=body.active,
         email=email.value,
         email_type=email.type,
     )
@@ -99,7 +99,8 @@ class OneScimUser(ScimEndpoint[ScimUsers]):
     on_put = USERS.replaces(
         """Replace a user; what is not there is taken away, and `active` false disables the account.
 
-        Who holds more than the directory may hand out is disabled all the same, and not edited otherwise.
+        Without `active` the account stays enabled or disabled as it is. Who holds more than the directory may
+        hand out is disabled all the same, and not edited otherwise.
         """
     )
     on_patch = USERS.patches("Patch a user: the edit is that of a replacement by the result.")

@@ -116,6 +116,29 @@ async def test_who_is_disabled_has_no_session_and_keeps_the_rows(house: Inside, 
     assert (await house.data("GET", f"/api/user/{user_id}"))["status"] == "enabled"
 
 
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "remove", "path": "active"},
+        {"op": "replace", "path": "active", "value": None},
+        {"op": "replace", "value": {"active": None}},
+        {"op": "add", "value": {"displayName": "New"}},
+    ],
+)
+async def test_an_edit_that_does_not_say_active_enables_and_disables_nobody(
+    house: Inside, entra: ScimClient, operation: dict[str, Any]
+) -> None:
+    for active, status in ((False, "disabled"), (True, "enabled")):
+        user_id = await entra.user(f"heron-{status}", active=active)
+        made = await entra.patch(f"/Users/{user_id}", operation)
+        assert made["active"] is active
+        for body in ({}, {"active": None}, {"displayName": "Other"}):
+            sent = {"schemas": [USER], "userName": f"heron-{status}", **body}
+            made = await entra.data("PUT", f"/Users/{user_id}", sent)
+            assert (made["active"], made.get("displayName")) == (active, body.get("displayName"))
+        assert (await house.data("GET", f"/api/user/{user_id}"))["status"] == status
+
+
 async def test_a_deleted_user_is_hidden_and_comes_back_under_the_same_id(
     house: Inside, entra: ScimClient
 ) -> None:
