@@ -164,8 +164,8 @@ class ScimUsers:
         try:
             target, _ = await self._sources.editing(unit, source.name, user_id, source)
         except PermissionDenied as refusal:
-            if sent.active is not False:
-                raise
+            if sent.active is not False or stored is None:
+                raise  # who was deleted is disabled already, and does not come back
             decision_id = None if refusal.decision is None else refusal.decision.id
             _log.warning(
                 "a user above the ceiling was disabled, and not edited",

@@ -102,7 +102,9 @@ async def test_who_was_deleted_comes_back_without_what_others_gave_above_the_cei
     await entra.data("DELETE", f"/Users/{heron}")
     lord = await member(house, "lord", "system:user:list")
     await house.data("POST", f"/api/user/{heron}/roles", {"roleId": lord.role_id})
-    assert (await entra.refused("POST", "/Users", {"schemas": [USER], "userName": "heron"}))[0] == 403
+    for sent in ({}, {"active": True}, {"active": False}):
+        body = {"schemas": [USER], "userName": "heron", **sent}
+        assert await entra.refused("POST", "/Users", body) == (403, None)
     stored = await house.data("GET", f"/api/user/{heron}")
     assert (stored["status"], stored["email"]) == ("disabled", None)
     # Another directory does not get the account either.
