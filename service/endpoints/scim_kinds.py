@@ -99,7 +99,10 @@ class ScimKind:
         return _asks(self._read("find{}s", on_post, summary, answer=self.page, body=ScimSearch))
 
     def reads(self, summary: str) -> Responder:
-        """Return the responder that reads a resource."""
+        """Return the responder that reads a resource.
+
+        Never 304: the groups of a user, and the names of members, change while the tag stays.
+        """
 
         async def on_get(endpoint: Any, context: RequestContext, id: str, query: ScimGetQuery) -> Any:
             async with endpoint.database.snapshot() as connection:
@@ -112,7 +115,7 @@ class ScimKind:
 
         self._read("get{}", on_get, summary, answer=self.answer, id=str, query=ScimGetQuery)
         operation.example_parameters(id="1")(on_get)
-        return operation.tagged(operation.refuses(NotFound)(on_get))
+        return operation.tagged(operation.shows_more(operation.refuses(NotFound)(on_get)))
 
     def creates(self, summary: str) -> Responder:
         """Return the responder that creates a resource."""

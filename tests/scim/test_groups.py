@@ -119,6 +119,23 @@ async def test_groups_are_found_read_and_shown_at_their_members(entra: ScimClien
     assert await entra.refused("GET", '/Groups?filter=members.type%20eq%20"User"') == (400, "invalidFilter")
 
 
+async def test_who_knows_the_tag_still_sees_the_groups_of_a_user_and_the_names_of_members(
+    entra: ScimClient,
+) -> None:
+    heron = await entra.user("heron")
+    known = ("If-None-Match", (await entra.ask("GET", f"/Users/{heron}")).header("etag") or "")
+    group = await entra.group("Strangers", heron)
+    read = await entra.ask("GET", f"/Users/{heron}", None, known)
+    assert (read.status, read.header("etag")) == (200, known[1])
+    assert [each["display"] for each in read.json["groups"]] == ["Strangers"]
+
+    known = ("If-None-Match", (await entra.ask("GET", f"/Groups/{group}")).header("etag") or "")
+    await entra.patch(f"/Users/{heron}", {"op": "replace", "path": "userName", "value": "grey-heron"})
+    read = await entra.ask("GET", f"/Groups/{group}", None, known)
+    assert (read.status, read.header("etag")) == (200, known[1])
+    assert [each["display"] for each in read.json["members"]] == ["grey-heron"]
+
+
 async def test_only_users_of_the_directory_are_members(house: Inside, entra: ScimClient) -> None:
     okta = await scim_client(house, "okta-feed", "okta")
     theirs, mine = await okta.user("plover"), await entra.user("heron")

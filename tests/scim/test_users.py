@@ -165,16 +165,14 @@ async def test_what_is_managed_is_edited_nowhere_else(house: Inside, entra: Scim
     assert (answer.status, answer.json["directory"]) == (409, "entra")
 
 
-async def test_tags_protect_against_lost_updates_and_save_reads(entra: ScimClient) -> None:
+async def test_tags_protect_against_lost_updates(entra: ScimClient) -> None:
     user_id = await entra.user("heron")
     read = await entra.ask("GET", f"/Users/{user_id}")
     tag = read.header("etag")
     assert tag is not None
-    assert (await entra.ask("GET", f"/Users/{user_id}", None, ("If-None-Match", tag))).status == 304
     await entra.patch(f"/Users/{user_id}", {"op": "replace", "path": "displayName", "value": "New"})
     stale = await entra.ask("PUT", f"/Users/{user_id}", HERON, ("If-Match", tag))
     assert (stale.status, stale.json["status"]) == (412, "412")
-    assert (await entra.ask("GET", f"/Users/{user_id}", None, ("If-None-Match", tag))).status == 200
 
 
 async def test_pages_begin_at_1_and_tell_how_many_there_are(entra: ScimClient) -> None:

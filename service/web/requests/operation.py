@@ -273,7 +273,7 @@ def _encoder_of(operation: Operation) -> Encode:
     if operation.status == NO_CONTENT:
         return _nothing
     if operation.by_scim:
-        return _scim_unless_known if operation.conditional else _scim
+        return _scim
     if operation.conditional:
         return _data_unless_known
     return _bare if is_protocol(kind) else _data
@@ -303,12 +303,6 @@ def _bare(_context: RequestContext, result: object, status: int) -> Answer:
 
 def _scim(_context: RequestContext, result: object, status: int) -> Answer:
     return Answer(status, json_text(result), SCIM_MEDIA.encode("ascii"))
-
-
-def _scim_unless_known(context: RequestContext, result: object, status: int) -> Answer:
-    """Return the answer of a conditional read, whose responder has added its tag."""
-    tag = next(value.decode() for name, value in context.headers if name == b"etag")
-    return Answer(NOT_MODIFIED, media_type=None) if is_known(context, tag) else _scim(context, result, status)
 
 
 def _document(_context: RequestContext, result: Document, _status: int) -> Answer:
