@@ -152,9 +152,32 @@ async def test_only_users_of_the_directory_are_members(house: Inside, entra: Sci
     assert await okta.refused("DELETE", f"/Groups/{group}") == (404, None)
 
 
-async def test_a_directory_has_one_group_of_a_name(entra: ScimClient) -> None:
+async def test_a_directory_has_one_group_of_a_name_in_whatever_case(house: Inside, entra: ScimClient) -> None:
     await entra.group("Readers")
     other = await entra.group("Both")
     body = {"schemas": [GROUP], "displayName": "Readers"}
-    assert await entra.refused("POST", "/Groups", body) == (409, "uniqueness")
-    assert await entra.refused("PUT", f"/Groups/{other}", body) == (409, "uniqueness")
+    for same in (body, body | {"displayName": "readers"}, body | {"displayName": "READERS"}):
+        assert await entra.refused("POST", "/Groups", same) == (409, "uniqueness")
+        assert await entra.refused("PUT", f"/Groups/{other}", same) == (409, "uniqueness")
+    okta = await scim_client(house, "okta-feed", "okta")
+    await okta.group("READERS")
+
+
+async def test_the_case_of_the_name_of_a_group_is_kept_and_can_be_changed(
+    house: Inside, entra: ScimClient
+) -> None:
+    heron = await entra.user("heron")
+    group = await entra.group("Readers", heron)
+    for name, roles in (("READERS", set()), ("Readers", {"reader"})):
+        operation = {"op": "replace", "path": "displayName", "value": name}
+        assert (await entra.patch(f"/Groups/{group}", operation))["displayName"] == name
+        assert await roles_of(house, heron) == roles  # the mapping names groups exactly
+
+
+async def test_a_name_that_is_not_in_the_form_in_which_names_are_compared_is_taken_too(
+    entra: ScimClient,
+) -> None:
+    for name in ("Cafe\u0301", "\u0130zmir"):
+        await entra.group(name)
+        body = {"schemas": [GROUP], "displayName": name}
+        assert await entra.refused("POST", "/Groups", body) == (409, "uniqueness")
