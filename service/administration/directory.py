@@ -513,4 +513,4 @@ async def cut_off(unit: UnitOfWork, name: str, *, roles: bool, known: bool) -> l
         ended = await assignments.revoke_of_directory(unit.connection, name, (), at)
         await accounts.raise_versions(unit.connection, ended)
         unit.refreshing.update(ended)
-    return await directories.sign_ins(unit.connection, name)
+    return await directories.end_sign_ins(unit.connection, name)

@@ -22,7 +22,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import OPERATOR_ID, Caller
 from service.kernel.origin import field_changes
 from service.kernel.write import Write
-from service.keyspace import SessionStore
+from service.keyspace import DeviceSession, SessionStore
 from service.mail.notices import Notices
 from service.records import accounts, directories, user_list
 from service.records.accounts import Credentials
@@ -41,7 +41,8 @@ Purpose: TypeAlias = Literal["sign-in", "link", "step-up"]
 class Begun(Struct, frozen=True):
     """A sign-in under way. ``challenge`` is that of a front end, ``binding`` the digest of a cookie.
 
-    ``user_id`` is who links an account or steps up, 0 for nobody.
+    ``user_id`` is who links an account or steps up, 0 for nobody, and ``session`` the session in which they
+    do.
     """
 
     provider: str
@@ -54,6 +55,7 @@ class Begun(Struct, frozen=True):
     purpose: Purpose = "sign-in"
     user_id: int = 0
     max_age: int | None = None
+    session: str = ""
 
 
 class ProviderAccounts:
@@ -82,80 +84,104 @@ class ProviderAccounts:
     async def account(self, provider: Provider, known: Begun, identity: Identity) -> tuple[Credentials, str]:
         """Return the account of who has signed in, and the name of the sign-in, which is stored.
 
-        The account is made or linked where that is allowed. Raises ``SignInFailed``.
+        The account is made or linked where that is allowed. What that rests on is read in the transaction
+        that stores the sign-in: cutting off and unlinking come before it, or end it. Raises ``SignInFailed``.
         """
         place = (provider.name, provider.settings.issuer, identity.subject)
         async with self._database.snapshot() as connection:
-            origin = await directories.origin(connection, *place)
-            stored = await directories.named(connection, provider.name)
-        if stored is not None and not stored.enabled:
-            raise refused(provider.name, "a provider that is cut off")
-        if known.purpose != "sign-in" and origin is not None and origin.user_id != known.user_id:
-            raise refused(provider.name, "the account of somebody else")
-        if origin is None and known.purpose == "step-up":
-            raise refused(provider.name, "an account that is not linked")
+            origin, _ = await self._stored(connection, place, known)
         if origin is None or identity.groups is not None:
-            user_id = await self._settled(provider, known, identity, origin, stored)
-        else:
-            user_id = origin.user_id
-        account = await accounts.credentials_of(self._database, user_id)
+            async with self._units.of_rights(Write(_nobody(provider.name))) as unit:
+                await self._settle(unit, provider, known, identity)
+                return await self._note(unit.connection, place, known, identity)
+        async with self._database.transaction() as connection:
+            return await self._note(connection, place, known, identity)
+
+    async def _stored(
+        self, connection: Connection, place: tuple[str, str, str], known: Begun
+    ) -> tuple[Origin | None, Directory | None]:
+        """Return whom the provider knows as the subject, and its mapping; raises ``SignInFailed``."""
+        name, _, _ = place
+        origin = await directories.origin(connection, *place)
+        stored = await directories.of_provider(connection, name)
+        if stored is not None and not stored.enabled:
+            raise refused(name, "a provider that is cut off")
+        if known.purpose != "sign-in" and origin is not None and origin.user_id != known.user_id:
+            raise refused(name, "the account of somebody else")
+        if origin is None and known.purpose == "step-up":
+            raise refused(name, "an account that is not linked")
+        return origin, stored
+
+    async def _note(
+        self, connection: Connection, place: tuple[str, str, str], known: Begun, identity: Identity
+    ) -> tuple[Credentials, str]:
+        """Store the sign-in of who has an account by now; return that, and the name of the sign-in."""
+        name, issuer, subject = place
+        linked = await directories.touch(connection, *place)  # from here on nobody unlinks it
+        origin, _ = await self._stored(connection, place, known)
+        if not linked or origin is None:
+            raise refused(name, "an account that was just unlinked")
+        account = await accounts.credentials_of(connection, origin.user_id)
         if account is None:
-            raise refused(provider.name, "no account of a person")
-        session = (await self._store.sessions(str(user_id))).get(known.device)
+            raise refused(name, "no account of a person")
+        live = await self._live(known, origin.user_id)
         now, sign_in = self._directories.now(), secrets.token_urlsafe(18)
         signed_in = SignedIn(
-            user_id=user_id,
+            user_id=origin.user_id,
             device=known.device,
-            source=provider.name,
-            issuer=provider.settings.issuer,
-            subject=identity.subject,
+            source=name,
+            issuer=issuer,
+            subject=subject,
             sid=identity.sid,
             opened_time=now + _OPENS_WITHIN,
             sign_in=sign_in,
         )
-        async with self._database.transaction() as connection:
-            await directories.touch(connection, *place)
-            await directories.signed_in(
-                connection, signed_in, "" if session is None else session.sign_in, now
-            )
+        await directories.signed_in(connection, signed_in, live, now)
         return account, sign_in
 
-    async def _settled(
-        self,
-        provider: Provider,
-        known: Begun,
-        identity: Identity,
-        origin: Origin | None,
-        stored: Directory | None,
-    ) -> int:
-        """Make or link the account, and set its roles, in one transaction; return its id."""
+    async def _live(self, known: Begun, user_id: int) -> str:
+        """Return by which sign-in the session on the device was opened, "" for none.
+
+        Who links an account or steps up must still have the session in which that was begun.
+        """
+        session = (await self._store.sessions(str(user_id))).get(known.device)
+        if known.purpose != "sign-in" and (session is None or name_of(session) != known.session):
+            raise refused(known.provider, "a session that has ended")
+        return "" if session is None else session.sign_in
+
+    async def _settle(self, unit: UnitOfWork, provider: Provider, known: Begun, identity: Identity) -> None:
+        """Make or link the account, and set its roles."""
         place = (provider.name, provider.settings.issuer, identity.subject)
-        async with self._units.of_rights(Write(_nobody(provider.name))) as unit:
-            user_id = origin.user_id if origin is not None else known.user_id
-            if origin is None:
-                if known.purpose == "sign-in":
-                    user_id = await self._made(unit, provider, identity)
-                if not await directories.add_origin(unit.connection, *place, user_id, managed=False):
-                    raise refused(provider.name, "an account that was just made")
-                if known.purpose == "link":
-                    await self._tell_linked(unit, provider.name, user_id)
-            if identity.groups is not None:
-                now = self._directories.now()
-                until = now + self._roles_timeout
-                await directories.note_groups(unit.connection, place, identity.groups, now, until)
-                if stored is not None:
-                    # Who holds more than the ceiling keeps that, and gets nothing by the groups.
-                    groups = identity.groups
-                    await self._directories.follow(
-                        unit, provider.name, {user_id: groups}, until=until, since=now
-                    )
-        return user_id
+        origin, stored = await self._stored(unit.connection, place, known)
+        user_id = origin.user_id if origin is not None else known.user_id
+        if origin is None:
+            if known.purpose == "sign-in":
+                user_id = await self._made(unit, provider, identity)
+            else:
+                await self._require_owner(unit.connection, known)
+            if not await directories.add_origin(unit.connection, *place, user_id, managed=False):
+                raise refused(provider.name, "an account that was just made")
+            if known.purpose == "link":
+                await self._tell_linked(unit, provider.name, user_id)
+        if identity.groups is not None:
+            now = self._directories.now()
+            until = now + self._roles_timeout
+            await directories.note_groups(unit.connection, place, identity.groups, now, until)
+            if stored is not None:
+                # Who holds more than the ceiling keeps that, and gets nothing by the groups.
+                groups = identity.groups
+                await self._directories.follow(unit, provider.name, {user_id: groups}, until=until, since=now)
+
+    async def _require_owner(self, connection: Connection, known: Begun) -> None:
+        """Return if who links an account may still log in, and is: ten minutes may have passed."""
+        account = await accounts.credentials_of(connection, known.user_id)
+        if account is None or account.status != "enabled" or account.banned:
+            raise refused(known.provider, "an account that may not log in")
+        await self._live(known, known.user_id)
 
     async def _tell_linked(self, unit: UnitOfWork, name: str, user_id: int) -> None:
-        users = await user_list.read_all(unit.connection, [user_id])
-        if not users:
-            raise refused(name, "an account that is gone")
-        target = change_log.user_target(users[0].user_name)
+        user = await user_list.read(unit.connection, user_id)
+        target = change_log.user_target(user.user_name)
         unit.changes += field_changes(target, {}, {"provider": name})
         await self._notices.tell(unit.connection, user_id, "identity_linked", "self", {"name": name})
 
@@ -226,6 +252,11 @@ async def _person(connection: Connection, user_name: str) -> int:
     if known.kind == "service":
         raise Conflict("A service account signs in nowhere", rule="kind_of_account")
     return known.user_id
+
+
+def name_of(session: DeviceSession) -> str:
+    """Return what tells a session from all others of its device; one of version 0.2.0 has no name."""
+    return session.sid or str(session.login_time)
 
 
 def refused(name: str, reason: str) -> SignInFailed:

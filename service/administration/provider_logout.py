@@ -41,20 +41,17 @@ class ProviderLogout:
             order = await provider.logout_order(token)
         except Untrusted as error:
             raise refused(name, str(error)) from None
-        digest = sha256(f"{name} {order.jti}".encode()).hexdigest()
-        if await self._store.counters.hit(1, _JTI_LIFE, "logout-token", digest) is not None:
+        spent = (1, _JTI_LIFE, "logout-token", sha256(f"{name} {order.jti}".encode()).hexdigest())
+        if await self._store.counters.wait(*spent) is not None:
             raise refused(name, "a logout token that was sent before")
-        async with self._database.snapshot() as connection:
-            sessions = await directories.sign_ins(
-                connection, name, subject=order.subject, sid=None if order.subject else order.sid
+        async with self._database.transaction() as connection:
+            meant = await directories.end_sign_ins(
+                connection, name, issuer=provider.settings.issuer, subject=order.subject, sid=order.sid
             )
-        meant = [
-            each
-            for each in sessions
-            if each.issuer == provider.settings.issuer
-            and (None in (order.sid, each.sid) or order.sid == each.sid)
-        ]
-        return await end_sessions_of(self._store, self._entries, meant)
+        ended = await end_sessions_of(self._store, self._entries, meant)
+        # Only now: what was answered 503 is sent again, and to end a session twice does no harm.
+        await self._store.counters.hit(*spent)
+        return ended
 
     async def end_session_url(self, caller: Caller, back: str) -> str | None:
         """Return where the caller logs out at the provider by which the session was opened; None for none.

@@ -16,13 +16,20 @@ from urllib.parse import urlencode, urlsplit
 from msgspec import Struct, json
 
 from service.administration.delegation import Delegation
-from service.administration.provider_accounts import Begun, ProviderAccounts, Purpose, refused
+from service.administration.provider_accounts import Begun, ProviderAccounts, Purpose, name_of, refused
 from service.authn.login_service import LoginService
 from service.authn.oidc.provider import Identity, Provider, s256
 from service.authn.oidc.signatures import Untrusted
-from service.authn.proving import ProviderOrigin
+from service.authn.proving import ProviderOrigin, still_opens
 from service.authn.token_issuer import TokenPair
-from service.errors import Conflict, NotFound, SecondFactorRequired, SignInFailed, ValidationFailed
+from service.errors import (
+    Conflict,
+    NotFound,
+    RefreshRequired,
+    SecondFactorRequired,
+    SignInFailed,
+    ValidationFailed,
+)
 from service.kernel.account_acts import Act
 from service.kernel.assurance import Acr
 from service.kernel.identity import Caller, oneself
@@ -76,8 +83,9 @@ class Returned:
 class ProviderProof:
     """That the person of an account has signed in with a provider which knows the account."""
 
-    def __init__(self, stored: Credentials, identity: Identity, sign_in: str) -> None:
+    def __init__(self, database: Database, stored: Credentials, identity: Identity, sign_in: str) -> None:
         """``sign_in`` is the name of the sign-in, which the session gets."""
+        self._database = database
         self._user_id = stored.user_id
         self.user_name = stored.user_name
         self.acr: Acr = identity.acr
@@ -88,8 +96,10 @@ class ProviderProof:
         self.origin = ProviderOrigin(sign_in, identity.amr, hint)
 
     async def compare(self, stored: Credentials | None) -> None:
-        """See ``Proof``: it is the same user still."""
+        """See ``Proof``: it is the same user still, and the sign-in has not ended."""
         if stored is None or stored.user_id != self._user_id:
+            raise SignInFailed
+        if not await still_opens(self._database, stored.user_id, self.origin):
             raise SignInFailed
 
     async def renew(self, stored: Credentials) -> None:
@@ -115,6 +125,7 @@ class ProviderSignIn:
         self._settings = settings
         self._providers = providers
         self._database = database
+        self._store = store
         self._kept = store.challenges
         self._logins = logins
         self._delegation = delegation
@@ -144,11 +155,11 @@ class ProviderSignIn:
         ``next_`` is where the browser goes then. A front end gives the S256 ``challenge`` of a verifier that
         it keeps; ``in_cookies`` a cookie binds the browser instead. ``caller`` links an account or steps up.
         Raises ``NotFound``, ``ValidationFailed``, ``RateLimited`` and ``Unavailable``; for a caller also
-        ``Conflict`` with an API key, and what a new second factor raises for who links an account.
+        ``Conflict`` with an API key, ``RefreshRequired`` without a session, and what a new second factor
+        raises for who links an account.
         """
         provider = self._provider(name)
-        if caller is not None:
-            await self._require(caller, purpose)
+        session = "" if caller is None else await self._require(caller, purpose)
         faults = []
         if not self._may_lead_to(next_):
             faults.append(("next", "must be a path of this service, or a URL of one of oidc.next_origins"))
@@ -172,6 +183,7 @@ class ProviderSignIn:
             purpose,
             0 if caller is None else caller.user_id,
             _LINK_AGE if purpose == "link" else max_age,
+            session,
         )
         url = await provider.authorization_url(
             state=state, nonce=begun.nonce, verifier=begun.verifier, acr=acr, max_age=begun.max_age
@@ -235,8 +247,8 @@ class ProviderSignIn:
             raise refused(confirmed.begun.provider, "another verifier")
         return await self._open(confirmed, address, user_agent)
 
-    async def _require(self, caller: Caller, purpose: Purpose) -> None:
-        """Return for a caller with a session who may have another way to sign in, if that is linked."""
+    async def _require(self, caller: Caller, purpose: Purpose) -> str:
+        """Return the session of a caller, who may have another way to sign in, if that is linked."""
         if caller.key_id is not None:
             raise Conflict("An API key has no session", rule="kind_of_account")
         if purpose == "link":
@@ -245,6 +257,10 @@ class ProviderSignIn:
                 has_one = await factors.has_any(connection, caller.user_id)
                 act: Act = "change-factors" if has_one else "enrol-first-factor"
                 await check.require_act(connection, oneself(caller), act)
+        session = (await self._store.sessions(caller.login_id)).get(caller.device)
+        if session is None or round(1000 * session.login_time) > round(1000 * caller.issued_at):
+            raise RefreshRequired
+        return name_of(session)
 
     async def close(self) -> None:
         """Close the connections to the providers."""
@@ -267,7 +283,7 @@ class ProviderSignIn:
         async def prove() -> ProviderProof:
             provider = self._provider(known.provider)
             stored, sign_in = await self._accounts.account(provider, known, confirmed.identity)
-            return ProviderProof(stored, confirmed.identity, sign_in)
+            return ProviderProof(self._database, stored, confirmed.identity, sign_in)
 
         return await self._logins.by_provider(prove, known.device, address, user_agent)
 

@@ -75,19 +75,22 @@ class SignInOrigins:
     async def unlink_own(self, write: Write, source: str) -> None:
         """Unlink the caller's account from a directory, which ends the other sessions that it opened.
 
+        Sign-ins that wait for a second factor end too.
+
         Raises ``NotFound``, ``InsufficientAuthentication``, and ``Conflict`` for an API key, for the last way
         to sign in, and for what the directory manages.
         """
         caller = write.caller
         if caller.key_id is not None:
             raise Conflict("An API key has no session", rule="kind_of_account")
+        session = (await self.store.sessions(caller.login_id)).get(caller.device)
         async with self.units.of_rights(write) as unit:
             has_one = await factors.has_any(unit.connection, caller.user_id)
             act: Act = "change-factors" if has_one else "enrol-first-factor"
             target = oneself(caller)
             await unit.check.require_act(unit.connection, target, act)
             await self._require_way(unit.connection, caller.user_id, source)
-            await self._unlink(unit, target, source, keep=caller.device)
+            await self._unlink(unit, target, source, keep="" if session is None else session.sign_in)
 
     async def unlink(self, write: Write, user_id: int, source: str) -> None:
         """Unlink another user from a directory, which ends the sessions that it opened.
@@ -110,7 +113,8 @@ class SignInOrigins:
         return None if signed_in is None else (signed_in.source, signed_in.issuer, signed_in.subject)
 
     async def _of(self, connection: Connection, user_id: int) -> list[OriginOfUser]:
-        off = {each.name for each in await directories.every(connection) if not each.enabled}
+        every = await directories.every(connection)
+        off = {each.name for each in every if each.kind == "oidc" and not each.enabled}
         return [
             OriginOfUser(each, self._title(each), self._opens(each) and each.source not in off)
             for each in await directories.origins_of(connection, user_id)
@@ -153,12 +157,9 @@ class SignInOrigins:
         name = change_log.user_target(user.user_name)
         change_log.concerns(name)
         await self.directories.take_back(unit, source, user_id)
-        sessions = [
-            each
-            for each in await directories.sign_ins(connection, source)
-            if each.user_id == user_id and each.device != keep
-        ]
-        await directories.remove_origin(connection, source, user_id)
+        await directories.remove_origin(connection, source, user_id)  # first: it waits for sign-ins under way
+        ended = await directories.end_sign_ins(connection, source, user_id=user_id)
+        sessions = [each for each in ended if each.sign_in != keep]
         unit.changes += field_changes(name, {"provider": source}, {})
         if sessions:  # marked before the commit: nothing is saved while the session store is unavailable
             unit.refreshing.add(user_id)

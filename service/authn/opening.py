@@ -12,7 +12,7 @@ from service.authn.factors.second_step import SecondStep
 from service.authn.login_log import MAX_USER_AGENT
 from service.authn.proving import Proof
 from service.authn.token_issuer import Account, TokenIssuer, TokenPair
-from service.errors import AccountDisabled, LoginFailed, Unavailable, ValidationFailed
+from service.errors import AccountDisabled, LoginFailed, Refusal, Unavailable, ValidationFailed
 from service.kernel.assurance import Authentication
 from service.kernel.device import device_from, is_device
 from service.kernel.user_agents import describe
@@ -83,6 +83,7 @@ class SessionOpening:
             entitled = _allowed(await self._pairs.entitled(known.user_id))
             pair = await self._open(self._pairs.account(entitled), origin, proof, seen=seen)
             if pair is not None:
+                await self._require_sign_in(proof, known, origin.device)
                 return pair
             await asyncio.sleep(PAUSE)
         raise Unavailable("The user is being changed")
@@ -92,6 +93,20 @@ class SessionOpening:
         stored = await accounts.credentials(self._database, proof.user_name)
         await proof.compare(stored)
         return _allowed(stored)
+
+    async def _require_sign_in(self, proof: Proof, known: Credentials, device: str) -> None:
+        """Take the session back, whose tokens nobody has yet, if its sign-in with a provider has ended.
+
+        What ends a sign-in stores that first, and then ends its session. So a session that opens before that
+        is ended there, and one that opens later is ended here.
+        """
+        if not proof.origin.sign_in:
+            return
+        try:
+            await proof.compare(known)
+        except Refusal:
+            await self._store.close_session(str(known.user_id), device, sign_in=proof.origin.sign_in)
+            raise
 
     async def _open(self, account: Account, origin: Origin, proof: Proof, *, seen: bytes) -> TokenPair | None:
         """Open the session; None if the user was marked since ``seen``, or the store had an outdated ban."""

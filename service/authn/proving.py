@@ -31,6 +31,21 @@ class ProviderOrigin(Struct, frozen=True):
 NO_PROVIDER: Final = ProviderOrigin()
 
 
+async def still_opens(database: Database, user_id: int, origin: ProviderOrigin) -> bool:
+    """Tell whether a session may open by the sign-in that a proof comes from, if it comes from one.
+
+    Proofs ask each time they are compared.
+    """
+    if not origin.sign_in:
+        return True
+    async with database.snapshot() as connection:
+        opens = await directories.opens(connection, user_id, origin.sign_in)
+    if not opens:
+        facts = {"event_type": "security", "login_id": str(user_id)}
+        _log.warning("a sign-in with a provider has ended before its session opened", **facts)
+    return opens
+
+
 class Proof(Protocol):
     """What somebody has shown to log in as the person of ``user_name``.
 

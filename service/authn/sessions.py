@@ -157,7 +157,8 @@ class Sessions:
 async def end_sessions_of(store: SessionStore, log: LoginLog, sign_ins: Iterable[SignedIn]) -> int:
     """End the device sessions that were opened by these sign-ins with a provider; return how many.
 
-    A session has the name of its sign-in: one by a password on the same device stays.
+    A session has the name of its sign-in: one by a password on the same device stays. It must be stored that
+    the sign-ins have ended: one that opens a session later is refused by that, see ``SessionOpening``.
     """
     ended = 0
     for each in sign_ins:

@@ -5,7 +5,7 @@ Callers that change one, or what it has assigned, hold ``role_rights.lock``.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
@@ -119,6 +119,8 @@ _DIRECTORIES: Final = sa.select(*_DIRECTORY.columns).select_from(
 _ORIGIN: Final = RowMapper(Origin, directory_account)
 _ASSIGNED: Final = RowMapper(Assigned, user_role, role_code=role.c.role_code)
 _SIGNED_IN: Final = RowMapper(SignedIn, directory_session)
+_ENDED: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""The ``opened_time`` of a sign-in that has ended: no session opens by it any more."""
 
 
 async def every(connection: AsyncConnection) -> list[Directory]:
@@ -129,6 +131,12 @@ async def every(connection: AsyncConnection) -> list[Directory]:
 async def named(connection: AsyncConnection, name: str) -> Directory | None:
     """Return the directory with that name, or None."""
     return await _DIRECTORY.one_or_none(connection, _DIRECTORIES.where(directory.c.name == name))
+
+
+async def of_provider(connection: AsyncConnection, name: str) -> Directory | None:
+    """Return the mapping of a provider, or None: a directory that provisions is none, whatever its name."""
+    stored = await named(connection, name)
+    return None if stored is None or stored.kind != "oidc" else stored
 
 
 async def of_client(connection: AsyncConnection, user_id: int) -> Directory | None:
@@ -203,9 +211,12 @@ async def remove_origin(connection: AsyncConnection, source: str, user_id: int) 
     return (await connection.execute(sa.delete(directory_account).where(known))).rowcount > 0
 
 
-async def touch(connection: AsyncConnection, source: str, issuer: str, subject: str) -> None:
-    """Store that a user has signed in with a provider now."""
-    await _note(connection, (source, issuer, subject), last_time=sa.func.now())
+async def touch(connection: AsyncConnection, source: str, issuer: str, subject: str) -> bool:
+    """Store that a user has signed in with a provider now; False if the provider knows nobody as that.
+
+    Until the transaction ends, nobody unlinks the account.
+    """
+    return await _note(connection, (source, issuer, subject), last_time=sa.func.now())
 
 
 async def note_groups(
@@ -222,10 +233,10 @@ async def note_groups(
     await _note(connection, place, groups=list(groups), groups_time=since, roles_until=until)
 
 
-async def _note(connection: AsyncConnection, place: tuple[str, str, str], **values: Any) -> None:
+async def _note(connection: AsyncConnection, place: tuple[str, str, str], **values: Any) -> bool:
     table = directory_account.c
     same = sa.tuple_(table.source, table.issuer, table.subject) == sa.tuple_(*place)
-    await connection.execute(sa.update(directory_account).where(same).values(**values))
+    return (await connection.execute(sa.update(directory_account).where(same).values(**values))).rowcount > 0
 
 
 async def some_wait(connection: AsyncConnection) -> bool:
@@ -345,18 +356,48 @@ async def signed_in(connection: AsyncConnection, session: SignedIn, live: str, u
     await connection.execute(sa.delete(directory_session).where(of_device, over))
 
 
-async def sign_ins(
-    connection: AsyncConnection, source: str, *, subject: str | None = None, sid: str | None = None
+async def end_sign_ins(
+    connection: AsyncConnection,
+    source: str,
+    *,
+    issuer: str | None = None,
+    subject: str | None = None,
+    sid: str | None = None,
+    user_id: int | None = None,
 ) -> list[SignedIn]:
-    """Return the sessions that were opened with a provider: of this subject and session, if given."""
+    """Let no more sessions open by sign-ins with a provider, and return these, by user and device.
+
+    Of a subject all those are meant that may be of its session ``sid``; without a subject, those of that
+    session. They stay stored, so that whoever could not end their sessions can do it again.
+    """
     table = directory_session.c
+    of_session = table.sid == sid
     conditions = [table.source == source]
+    if issuer is not None:
+        conditions.append(table.issuer == issuer)
     if subject is not None:
         conditions.append(table.subject == subject)
+        of_session |= table.sid.is_(None)
     if sid is not None:
-        conditions.append(table.sid == sid)
-    statement = sa.select(*_SIGNED_IN.columns).where(*conditions)
-    return await _SIGNED_IN.all(connection, statement.order_by(table.user_id, table.device))
+        conditions.append(of_session)
+    if user_id is not None:
+        conditions.append(table.user_id == user_id)
+    ended = sa.update(directory_session).where(*conditions).values(opened_time=_ENDED)
+    made = await _SIGNED_IN.all(connection, ended.returning(*_SIGNED_IN.columns))
+    return sorted(made, key=lambda each: (each.user_id, each.device))
+
+
+async def opens(connection: AsyncConnection, user_id: int, sign_in: str) -> bool:
+    """Tell whether a session may open by a sign-in: it has not ended, and its provider is not cut off."""
+    table = directory_session.c
+    off = (directory.c.name == table.source) & (directory.c.kind == "oidc") & ~directory.c.enabled
+    statement = sa.select(table.sign_in).where(
+        table.user_id == user_id,
+        table.sign_in == sign_in,
+        table.opened_time > _ENDED,
+        ~sa.exists().where(off),
+    )
+    return (await connection.execute(statement)).one_or_none() is not None
 
 
 async def sign_in_named(connection: AsyncConnection, user_id: int, sign_in: str) -> SignedIn | None:

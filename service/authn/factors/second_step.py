@@ -8,7 +8,7 @@ from service.authn.factors import ACR, Answer, amr_of
 from service.authn.factors.challenges import LIFE, Challenge, Challenges, bytes_of, text_of
 from service.authn.factors.checking import FactorCheck
 from service.authn.factors.passkeys import RelyingParty, party_of
-from service.authn.proving import ProviderOrigin
+from service.authn.proving import ProviderOrigin, still_opens
 from service.errors import LoginFailed, SecondFactorRequired
 from service.kernel.assurance import Acr
 from service.records import accounts
@@ -21,7 +21,8 @@ class FactorProof:
 
     auth_time: float | None = None
 
-    def __init__(self, known: Challenge, answer: Answer) -> None:
+    def __init__(self, database: Database, known: Challenge, answer: Answer) -> None:
+        self._database = database
         self._known = known
         self.acr: Acr = ACR[answer.method]
         self.origin = known.origin
@@ -35,10 +36,12 @@ class FactorProof:
         return self._known.user_name
 
     async def compare(self, stored: Credentials | None) -> None:
-        """See ``Proof``: it is the same user still, with the same password."""
+        """See ``Proof``: it is the same user still, with the same password, and the sign-in has not ended."""
         if stored is None or stored.user_id != self._known.user_id:
             raise LoginFailed
         if self._known.proved and self._known.proved != digest_of(stored):
+            raise LoginFailed
+        if not await still_opens(self._database, stored.user_id, self.origin):
             raise LoginFailed
 
     async def renew(self, stored: Credentials) -> None:
@@ -116,7 +119,7 @@ class SecondStep:
     async def _spent(self, issued: bytes | None, known: Challenge, answer: Answer) -> FactorProof:
         if issued is None or not await self._challenges.spend(issued):
             raise LoginFailed
-        return FactorProof(known, answer)
+        return FactorProof(self._database, known, answer)
 
 
 def digest_of(known: Credentials) -> str:

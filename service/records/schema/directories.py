@@ -62,7 +62,8 @@ directory_session = sa.Table(
     sa.Column("subject", sa.Text, nullable=False),
     # That of the provider's session; null if it has told none.
     sa.Column("sid", sa.Text),
-    # Until when it may have opened a session that has not its name, by the session store's clock.
+    # Until when it may have opened a session that has not its name, by the session store's clock; 1970 once
+    # it has ended, and opens none any more.
     sa.Column("opened_time", sa.DateTime(timezone=True), nullable=False),
     # Its name, which the session carries.
     sa.Column("sign_in", sa.Text, primary_key=True, server_default=""),
