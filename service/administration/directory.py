@@ -77,7 +77,8 @@ class Outcome:
 class Directories:
     """Says what directories may hand out, and does what they say. ``now`` is the session store's, in seconds.
 
-    Changes are made within units that the caller has begun.
+    ``providers`` are the names of those of the settings. Changes are made within units that the caller has
+    begun.
     """
 
     def __init__(
@@ -87,12 +88,15 @@ class Directories:
         revocations: Revocations,
         notices: Notices,
         now: Callable[[], float],
+        *,
+        providers: Collection[str],
     ) -> None:
         self._units = units
         self._accounts = accounts
         self._revocations = revocations
         self._notices = notices
         self._now = now
+        self._providers = frozenset(providers)
 
     def now(self) -> datetime:
         """Return the instant by which assignments begin and end, in whole milliseconds, rounded down."""
@@ -111,6 +115,7 @@ class Directories:
             await _require_known(unit.connection, values.ceiling)
             why = "The ceiling has permissions that you do not hold"
             await unit.check.require({*values.ceiling, *(before.ceiling if before else ())}, why)
+            self._require_name(name, values, before)
             await _require_good(unit, name, values, before)
             saved = await directories.put(unit.connection, name, values)
             kept = await directories.role_ids(unit.connection, _roles_of(values))
@@ -384,6 +389,16 @@ class Directories:
             facts: dict[str, Any] = {"givenRoles": [*given] or None, "takenRoles": [*ended] or None}
             await self._notices.tell_each(unit.connection, user_ids, "roles_changed", "administrator", facts)
 
+    def _require_name(self, name: str, values: DirectoryValues, before: Directory | None) -> None:
+        """Return unless what provisions would share a name, and so roles and mapping, with a provider.
+
+        One that was stored before there was the provider can still be cut off.
+        """
+        if values.kind == "scim" and name in self._providers and (before is None or values.enabled):
+            raise ValidationFailed(
+                ("source", "is the name of a provider: what provisions accounts has another one")
+            )
+
     async def _for_change(self, unit: UnitOfWork, name: str, match: Match) -> Directory | None:
         change_log.concerns(target_of(name))
         before = await directories.named(unit.connection, name)
@@ -467,15 +482,15 @@ def _roles_of(values: DirectoryValues) -> set[str]:
     return {code for codes in values.mapping.values() for code in codes}
 
 
-def _shown(values: DirectoryValues | None) -> dict[str, Any]:
+def _shown(stored: Directory | None) -> dict[str, Any]:
     """Return a directory as the operation log tells it."""
-    if values is None:
+    if stored is None:
         return {}
-    mapping = {f"{group}: {code}" for group, codes in values.mapping.items() for code in codes}
+    mapping = {f"{group}: {code}" for group, codes in stored.mapping.items() for code in codes}
     return {
-        "kind": values.kind,
-        "enabled": values.enabled,
-        "ceiling": frozenset(values.ceiling),
+        "kind": stored.kind,
+        "enabled": stored.enabled,
+        "ceiling": frozenset(stored.ceiling),
         "mapping": frozenset(mapping),
     }
 
@@ -489,8 +504,10 @@ async def read(database: Database, name: str) -> Directory:
     return stored
 
 
-async def cut_off(unit: UnitOfWork, name: str, *, roles: bool, known: bool) -> list[SignedIn]:
-    """Disable a directory, and return the sign-ins whose sessions are to be ended after the commit.
+async def cut_off(
+    unit: UnitOfWork, name: str, *, roles: bool, known: bool
+) -> tuple[Directory, list[SignedIn]]:
+    """Disable a directory; return it, and the sign-ins whose sessions are to be ended after the commit.
 
     ``roles``: what it has given ends too. ``known`` tells that the settings have a provider of that name,
     which need not be stored yet. Raises ``NotFound``.
@@ -513,4 +530,4 @@ async def cut_off(unit: UnitOfWork, name: str, *, roles: bool, known: bool) -> l
         ended = await assignments.revoke_of_directory(unit.connection, name, (), at)
         await accounts.raise_versions(unit.connection, ended)
         unit.refreshing.update(ended)
-    return await directories.end_sign_ins(unit.connection, name)
+    return saved, await directories.end_sign_ins(unit.connection, name)

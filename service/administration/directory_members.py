@@ -72,7 +72,8 @@ async def give_roles_anew(database: Database, settings: Settings, notices: Notic
         accounts = Accounts(
             units, revocations, passwords, rules, notices=notices, address_changed=_nothing_follows
         )
-        changes = Directories(units, accounts, revocations, notices, store.synchronized.now)
+        now = store.synchronized.now
+        changes = Directories(units, accounts, revocations, notices, now, providers=settings.oidc.names)
         counts = [await _follow_all(settings, units, changes, name) for name in waiting]
     finally:
         passwords.close()

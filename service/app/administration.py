@@ -119,8 +119,8 @@ def make(
         units, revocations, passwords, rules, notices=notices, address_changed=addresses.changed
     )
     now = stores.sessions.synchronized.now
-    directories = Directories(units, accounts, revocations, notices, now)
     providers = providers_of(settings, now)
+    directories = Directories(units, accounts, revocations, notices, now, providers=settings.oidc.names)
     requests = AccessRequests(units, stores.sessions.synchronized.now, notices, policy.live.invariants)
     closing = Closing(
         database,

@@ -21,6 +21,7 @@ from service.operator.stores import reachable
 from service.operator.units import operator, units_of_work
 from service.operator.who import log_to_errors, operator_event, tell_security
 from service.records.database.transactions import Database
+from service.records.directories import Directory
 from service.records.schema_revision import require_current
 from service.settings import Settings, load
 
@@ -40,26 +41,31 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     with reachable(load(environ)) as settings:
         log_to_errors(settings)
         require_current(settings.database.url)
-        ended = asyncio.run(_cut_off(settings, options.name, roles=options.roles))
+        directory, ended = asyncio.run(_cut_off(settings, options.name, roles=options.roles))
         tell_security(
             settings, "a directory was cut off by the operator", directory=options.name, ended=ended
         )
     say(f"{options.name} is cut off; {counted(ended, 'session')} have ended.")
+    if directory.kind == "scim" and options.name in settings.oidc.names:
+        say(
+            f"People still sign in with the provider {options.name}, which is not that directory: "
+            "remove it from oidc.providers."
+        )
 
 
-async def _cut_off(settings: Settings, name: str, *, roles: bool) -> int:
+async def _cut_off(settings: Settings, name: str, *, roles: bool) -> tuple[Directory, int]:
     begun = perf_counter()
     database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
     logs = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
     store = SessionStore(settings.redis, settings.auth)
     journal = Journal(settings.oplog, logs, store.log, f"directory:{secrets.token_hex(8)}")
-    known = any(provider.name == name for provider in settings.oidc.providers)
+    known = name in settings.oidc.names
     try:
         async with (
             units_of_work(settings, database, configured(settings.policy)) as units,
             units.of_rights(Write(operator())) as unit,
         ):
-            sessions = await cut_off(unit, name, roles=roles, known=known)
+            directory, sessions = await cut_off(unit, name, roles=roles, known=known)
         ended = await end_sessions_of(store, LoginLog(journal.collector.login), sessions)
     finally:
         if journal.collector.waiting:
@@ -77,4 +83,4 @@ async def _cut_off(settings: Settings, name: str, *, roles: bool) -> int:
         **facts,
     )
     await enter(settings, event)
-    return ended
+    return directory, ended

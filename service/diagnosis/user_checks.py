@@ -17,6 +17,7 @@ from service.kernel.text import counted, name_key, printable
 from service.records import (
     access_requests,
     assignment_ends,
+    directories,
     dormant,
     factors,
     mail,
@@ -123,6 +124,22 @@ async def way_in(installation: Installation) -> Finding:
     return fault(
         f"no user who holds * for good has {beside}: without the provider nobody gets in",
         "portcullis admin reset-password NAME, log in, and enrol a factor: docs/guides/second-factors.md",
+    )
+
+
+async def directory_names(installation: Installation) -> Finding:
+    """What provisions accounts and a provider of the same name would end roles of one another."""
+    providers = installation.settings.oidc.names
+    if not providers:
+        return ok("nobody signs in with a provider")
+    async with installation.records() as connection:
+        every = await directories.every(connection)
+    shared = [each.name for each in every if each.kind == "scim" and each.name in providers]
+    if not shared:
+        return ok("no directory that provisions accounts has the name of a provider")
+    return fault(
+        f"a provider and a directory that provisions accounts share a name: {few(shared)}",
+        "give the one that came later another name: docs/guides/provision-from-a-directory.md",
     )
 
 

@@ -39,3 +39,8 @@ class Oidc:
         check=between(0.1, 30.0),
         help="How long a worker waits for a whole answer of a provider.",
     )
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the providers."""
+        return frozenset(each.name for each in self.providers)

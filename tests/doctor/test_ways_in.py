@@ -1,4 +1,7 @@
-"""Somebody who may do everything gets in while a provider does not answer: doctor says whether."""
+"""Somebody who may do everything gets in while a provider does not answer: doctor says whether.
+
+And whether a provider has the name of what provisions accounts.
+"""
 
 from __future__ import annotations
 
@@ -57,3 +60,16 @@ def test_doctor_demands_the_factor_that_the_lines_demand(look_at: LookAt, databa
         " VALUES (1, 'totp', 'phone', '\\x00', now())",
     )
     assert look_at("way-in", **chosen).state == "ok"
+
+
+def test_doctor_finds_a_provider_with_the_name_of_what_provisions(look_at: LookAt, database_url: str) -> None:
+    stored = "INSERT INTO sys.directory (name, kind, mapping, ceiling) VALUES ('{}', '{}', '{{}}', '{{}}')"
+    execute(database_url, stored.format("feed", "scim"))
+    execute(database_url, stored.format("good", "oidc"))
+    assert look_at("directory-names") == Finding("ok", "nobody signs in with a provider")
+    chosen = settings_of_provider()
+    assert look_at("directory-names", **chosen).state == "ok"
+    execute(database_url, "UPDATE sys.directory SET kind = 'scim' WHERE name = 'good'")
+    finding = look_at("directory-names", **chosen)
+    assert finding.state == "fault"
+    assert "share a name: good" in finding.message

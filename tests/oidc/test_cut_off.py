@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.oidc.conftest import Browser, variables
+from tests.oidc.conftest import Browser, provider_settings, variables
 from tests.oidc.hostile import HostileProvider
 from tests.support.inside import Inside
 from tests.support.members import member
@@ -19,10 +19,14 @@ pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).parents[2]
 
 
-async def cut_off(front: Inside, *words: str) -> tuple[int | None, str]:
+async def cut_off(
+    front: Inside, *words: str, provider: HostileProvider | None = None
+) -> tuple[int | None, str]:
+    """Run the command, with the provider ``good`` in its settings if there is one."""
+    providers = [provider_settings(provider, "good")] if provider else []
     environ = (
         os.environ
-        | variables()
+        | variables(*providers)
         | {
             "PORTCULLIS_CONFIG": "",
             "DATABASE_URL": front.database_url,

@@ -66,7 +66,7 @@ async def unit_of(house: Inside) -> AsyncIterator[tuple[Directories, UnitOfWork]
                 address_changed=_unchanged_address,
                 notices=notices,
             )
-            made = Directories(units, accounts, revocations, notices, store.synchronized.now)
+            made = Directories(units, accounts, revocations, notices, store.synchronized.now, providers=())
             async with units.of_rights(Write(operator())) as unit:
                 yield made, unit
     finally:
