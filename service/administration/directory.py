@@ -489,6 +489,7 @@ def _shown(stored: Directory | None) -> dict[str, Any]:
     mapping = {f"{group}: {code}" for group, codes in stored.mapping.items() for code in codes}
     return {
         "kind": stored.kind,
+        "client": stored.client,
         "enabled": stored.enabled,
         "ceiling": frozenset(stored.ceiling),
         "mapping": frozenset(mapping),

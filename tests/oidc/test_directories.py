@@ -27,6 +27,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.directories import add_origin
 from tests.support.inside import Inside
 from tests.support.members import Member, member, until_row
+from tests.users.test_grants import logged
 
 pytestmark = pytest.mark.anyio
 
@@ -252,6 +253,17 @@ async def test_a_directory_that_is_cut_off_gives_nothing_and_takes_nothing(
     with pytest.raises(Conflict) as refusal:
         await set_roles(house, alice, ["Readers"])
     assert refusal.value.extra == {"rule": "directory", "directory": "entra"}
+
+
+async def test_who_provisions_is_told_by_the_operation_log(house: Inside) -> None:
+    for name in ("feed", "other-feed"):
+        await house.data("POST", "/api/user", {"userName": name, "nickName": "Feed", "kind": "service"})
+    body = {"kind": "scim", "mapping": [], "ceiling": [], "client": "feed"}
+    await house.data("PUT", "/api/directory/okta", body)
+    changed = await house.ask("PUT", "/api/directory/okta", body | {"client": "other-feed"})
+    entry = await logged(house, changed.header("x-request-id") or "")
+    (change,) = (await house.data("GET", f"/api/operation-log/{entry['id']}"))["changes"]
+    assert (change["field"], change["before"], change["after"]) == ("client", "feed", "other-feed")
 
 
 @pytest.mark.usefixtures("alice")
