@@ -21,6 +21,7 @@ from service.errors import Conflict, NotFound, SignInFailed, ValidationFailed
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import OPERATOR_ID, Caller
 from service.kernel.origin import field_changes
+from service.kernel.text import shown_name
 from service.kernel.write import Write
 from service.keyspace import DeviceSession, SessionStore
 from service.mail.notices import Notices
@@ -194,11 +195,14 @@ class ProviderAccounts:
         ):
             raise refused(provider.name, "somebody without an account")
         mark = sha256(f"{settings.issuer} {identity.subject}".encode()).hexdigest()[:8]
+        address = _address(identity)
         names = [identity.user_name, identity.user_name and f"{identity.user_name}-{mark}"]
         for user_name in (*names, f"{provider.name}-{mark}"):
-            values = {"user_name": user_name, "nick_name": identity.nick_name or user_name}
-            if identity.email is not None:
-                values["email"] = identity.email
+            values = {
+                "user_name": user_name,
+                "nick_name": shown_name(identity.nick_name, user_name),
+                **address,
+            }
             with suppress(Conflict, ValidationFailed):
                 change_log.check_values(UserValues, values)
                 if user_name is None:
@@ -252,6 +256,16 @@ async def _person(connection: Connection, user_name: str) -> int:
     if known.kind == "service":
         raise Conflict("A service account signs in nowhere", rule="kind_of_account")
     return known.user_id
+
+
+def _address(identity: Identity) -> dict[str, str]:
+    """Return the confirmed address of who gets an account, if accounts have such addresses."""
+    values = {} if identity.email is None else {"email": identity.email}
+    try:
+        change_log.check_values(UserValues, values)
+    except ValidationFailed:
+        return {}
+    return values
 
 
 def name_of(session: DeviceSession) -> str:

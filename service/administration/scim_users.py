@@ -20,7 +20,7 @@ from service.administration.user_edits import NewUser
 from service.errors import Conflict, NotFound, PermissionDenied
 from service.kernel.identity import Caller
 from service.kernel.origin import field_changes
-from service.kernel.text import MAX_NAME_LENGTH, seen
+from service.kernel.text import shown_name
 from service.kernel.write import Write
 from service.records import directories, scim, user_list
 from service.records.database.transactions import Connection, Database
@@ -50,9 +50,7 @@ class SentUser(Known):
     @property
     def values(self) -> Mapping[str, Any]:
         """The values of the account, but for its status."""
-        shown = (self.display_name, self.formatted_name, self.user_name)
-        nick_name = next((text for each in shown if each and (text := seen(each))), "")
-        nick_name = nick_name[:MAX_NAME_LENGTH].strip()
+        nick_name = shown_name(self.display_name, self.formatted_name, self.user_name)
         return {"user_name": self.user_name, "nick_name": nick_name, "email": self.email}
 
     def is_stored(self, stored: ProvisionedUser) -> bool:

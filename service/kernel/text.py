@@ -101,6 +101,11 @@ def seen(text: str, *, lines: bool = False) -> str:
     return replaced(text, lambda _: " ", lines=lines).strip()
 
 
+def shown_name(*texts: str | None) -> str:
+    """Return the first of these texts in which something can be seen, as a name of at most 64 characters."""
+    return next((name for text in texts if text and (name := seen(text)[:MAX_NAME_LENGTH].strip())), "")
+
+
 def _is_unseen(text: str, place: int, *, lines: bool) -> bool:
     character = text[place]
     if category(character) not in _UNSEEN and ord(character) not in _NOT_DRAWN:

@@ -146,6 +146,27 @@ def browser(front: Inside, provider: HostileProvider) -> Browser:
     return Browser(front, provider)
 
 
+@pytest.mark.parametrize(
+    ("claims", "nick_name"),
+    [
+        ({"name": f" {'A' * 63} B of the provider"}, "A" * 63),
+        ({"name": "\u200b \n"}, None),
+        ({"name": None}, None),
+        ({"name": None, "preferred_username": "h" * 200}, "h" * 64),
+        ({"email": "no address", "email_verified": True}, "Alice of the provider"),
+    ],
+    ids=["long", "unseen", "none", "long-user-name", "odd-address"],
+)
+async def test_an_account_is_made_whatever_the_provider_calls_somebody(
+    browser: Browser, claims: dict[str, Any], nick_name: str | None
+) -> None:
+    browser.provider.changes = claims
+    user = await info(browser.service, await browser.sign_in())
+    assert user["nickName"] == (nick_name or user["userName"])
+    assert user["userName"] == claims.get("preferred_username", f"u-{browser.provider.subject}")
+    assert (await browser.service.data("GET", f"/api/user/{user['userId']}"))["email"] is None
+
+
 @pytest.mark.parametrize("name", LONG_NAMES, ids=["four-bytes", "two-bytes", "address"])
 async def test_a_provider_gives_names_of_254_characters(browser: Browser, name: str) -> None:
     browser.provider.changes = {"preferred_username": name, "name": "N" * 64}
