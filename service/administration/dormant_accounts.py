@@ -31,7 +31,7 @@ from service.settings import Settings
 
 JOB: Final = "dormant-accounts"
 AT_ONCE: Final = 200
-"""The most accounts of each step in one run."""
+"""The most accounts that are told, and that are disabled, in one run."""
 
 _OPERATOR: Final = Caller(
     OPERATOR_ID, str(OPERATOR_ID), OPERATOR, OPERATOR, "", (), HeldCodes(["*"]), issued_at=0.0
@@ -61,7 +61,9 @@ async def settle(database: Database, settings: Settings, notices: Notices) -> st
         revocations = Revocations(database, store)
         try:
             disabler = await _Disabler.of(database, settings, store, revocations, notices)
-            for each in due[:AT_ONCE]:
+            for each in due:
+                if disabled == AT_ONCE:
+                    break
                 done = await disabler.disable(each)
                 disabled, kept = disabled + done, kept + (not done)
         finally:

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.clock import now
 from service.records import permission_uses
 from service.records.role_holdings import ACTIVE
+from service.records.schema.directories import directory_account
 from service.records.schema.of_users import notice
 from service.records.schema.rights import api_key, user, user_login
 
@@ -31,7 +32,7 @@ async def quiet(connection: AsyncConnection, days: int, user_id: int | None = No
 
     What was made or edited in that time counts as used, so that an account that was enabled again is not
     disabled the day after. Nobody is among them while uses are not recorded for as long. A notice that is
-    older than ``days`` is of an earlier time.
+    older than ``days`` is of an earlier time. What a directory manages is left out: it disables that.
     """
     since = _first_day(days)
     recorded = await permission_uses.recorded_since(connection)
@@ -44,8 +45,10 @@ async def quiet(connection: AsyncConnection, days: int, user_id: int | None = No
     known = sa.select(sa.func.min(notice.c.create_time)).where(
         notice.c.user_id == user.c.id, notice.c.kind == KIND, notice.c.create_time >= beginning
     )
+    managed = sa.exists().where(directory_account.c.user_id == user.c.id, directory_account.c.managed)
     conditions = [
         ACTIVE,
+        ~managed,
         sa.func.greatest(user.c.create_time, user.c.update_time) < beginning,
         ~keys,
         ~logins,

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from service import settings
+from service.administration import dormant_accounts
 from service.administration.account_links import notices_of
 from service.administration.dormant_accounts import settle
 from service.records import dormant
@@ -146,6 +147,29 @@ async def test_an_account_is_not_dormant_while_it_is_used_or_shut_anyway(
     await place.settle()
 
     assert place.noticed() == {"admin"}
+
+
+async def test_what_a_directory_manages_is_left_to_it(place: House, alice: Member) -> None:
+    known = "INSERT INTO sys.directory_account (source, issuer, subject, user_id, managed)"
+    place.change(f"{known} VALUES ('okta', '', 'a', %s, true)", alice.user_id)
+    assert await place.settle() == "1 accounts told, 0 disabled, 0 kept"
+    assert place.noticed() == {"admin"}
+
+    place.change("UPDATE sys.directory_account SET managed = false")  # who signs in there is not managed
+    await place.settle()
+    assert place.noticed() == {"admin", "alice"}
+
+
+async def test_accounts_that_are_kept_hold_up_no_others(
+    place: House, alice: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dormant_accounts, "AT_ONCE", 1)
+    await place.settle()
+    await place.settle()
+    place.told_for(11)
+    # The administrator, whose id is lower, is kept.
+    assert await place.settle() == "0 accounts told, 1 disabled, 1 kept"
+    assert alice.name not in place.enabled()
 
 
 async def test_use_without_a_login_counts(place: House, alice: Member) -> None:
