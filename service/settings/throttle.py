@@ -28,8 +28,9 @@ class Throttle:
         20,
         unit="attempts",
         check=between(1, _MOST),
-        help="Codes of authenticator apps tried for one account within a day, with shares of devices as for "
-        "`login_account`. A login or step-up that succeeds restarts the count.",
+        help="Codes of authenticator apps tried for one account within a day, and recovery codes for a "
+        "forgotten password, with shares of devices as for `login_account`. A login or step-up that "
+        "succeeds restarts the count.",
     )
     login_address: int = setting(
         300,
