@@ -1,12 +1,14 @@
 """The catalogue of permission codes: the endpoints that each one opens, and the title of its Button.
 
-To add a code: put it here, declare it on its endpoint with ``@needs``, and write its lines into
-``policies/endpoints.csv``. A start compares the three. A new database is seeded with the Buttons of all
-codes, and an upgraded one gets the Button of a new code once.
+To add a code: put it into ``permission_catalogue.csv``, declare it on its endpoint with ``@needs``, and write
+its lines into ``policies/endpoints.csv``. A start compares the three. A new database is seeded with the
+Buttons of all codes, and an upgraded one gets the Button of a new code once.
 """
 
+import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 
@@ -36,388 +38,45 @@ class Page:
     own_root: bool = False
 
 
-def _page(name: str, title: str, icon: str, *permissions: tuple[str, ...]) -> Page:
-    """Return a page; each permission is given as its action, its title, and the endpoints that it opens."""
-    return Page(
-        name,
-        title,
-        icon,
-        tuple(
-            Permission(f"system:{name}:{action}", title, tuple(opens))
-            for action, title, *opens in permissions
-        ),
-    )
-
-
-CATALOGUE: Final = (
-    _page(
-        "user",
-        "Users",
-        "user",
-        ("list", "List users", "GET /api/user/list", "GET /api/assignment/list"),
-        (
-            "detail",
-            "Read a user",
-            "GET /api/user/{id}",
-            "GET /api/user/{id}/origins",
-            "GET /api/user/{id}/roles",
-            "GET /api/user/{id}/roles/{assignment_id}",
-        ),
-        (
-            "create",
-            "Create users",
-            "POST /api/user",
-            "POST /api/user/{id}/invitation",
-            "GET /api/role/list",
-        ),
-        (
-            "update",
-            "Edit users",
-            "PUT /api/user/{id}",
-            "PATCH /api/user/{id}",
-            "PUT /api/user/{id}/status",
-            "POST /api/user/{id}/roles",
-            "PATCH /api/user/{id}/roles/{assignment_id}",
-            "DELETE /api/user/{id}/roles/{assignment_id}",
-            "POST /api/user/bulk/status",
-            "POST /api/user/bulk/role",
-            "GET /api/role/list",
-        ),
-        ("delete", "Delete users", "DELETE /api/user/{id}"),
-        (
-            "reset-password",
-            "Reset passwords",
-            "PUT /api/user/{id}/password",
-            "POST /api/user/{id}/password-reset",
-            "POST /api/auth/oidc/{provider}/accounts",
-        ),
-        ("verify", "Declare addresses of users confirmed", "POST /api/user/{id}/email/verification"),
-        ("export", "Export users", "GET /api/user/export"),
-        ("import", "Create and edit users from a table", "POST /api/user/import"),
-        (
-            "factor",
-            "See and reset second factors",
-            "GET /api/user/{id}/factors",
-            "DELETE /api/user/{id}/factors",
-            "DELETE /api/user/{id}/origins/{source}",
-        ),
-        (
-            "key",
-            "List, make and delete API keys",
-            "GET /api/user/{id}/keys",
-            "POST /api/user/{id}/keys",
-            "DELETE /api/user/{id}/keys/{key_id}",
-        ),
-    ),
-    _page(
-        "role",
-        "Roles",
-        "shield",
-        (
-            "list",
-            "List and read roles",
-            "GET /api/role/list",
-            "GET /api/role/{id}",
-            "GET /api/role/{id}/permissions",
-            "GET /api/role/{id}/request-rule",
-        ),
-        ("create", "Create roles", "POST /api/role"),
-        (
-            "update",
-            "Edit roles",
-            "PUT /api/role/{id}",
-            "PATCH /api/role/{id}",
-            "POST /api/role/bulk/enabled",
-            "PUT /api/role/{id}/request-rule",
-            "DELETE /api/role/{id}/request-rule",
-        ),
-        ("delete", "Delete roles", "DELETE /api/role/{id}"),
-        ("permission", "Set the permissions of roles", "PUT /api/role/{id}/permissions"),
-        ("export", "Export roles", "GET /api/role/export"),
-        ("import", "Create and edit roles from a table, permissions included", "POST /api/role/import"),
-    ),
-    _page(
-        "menu",
-        "Menus",
-        "menu",
-        (
-            "list",
-            "List and read menus",
-            "GET /api/menu/list",
-            "GET /api/menu/{id}",
-            "GET /api/menu/{id}/resources",
-        ),
-        ("create", "Create menus", "POST /api/menu"),
-        ("update", "Edit menus", "PUT /api/menu/{id}", "PATCH /api/menu/{id}"),
-        ("delete", "Delete menus", "DELETE /api/menu/{id}"),
-    ),
-    _page(
-        "resource",
-        "Resources",
-        "link",
-        (
-            "list",
-            "List and read resources",
-            "GET /api/resource/list",
-            "GET /api/resource/{id}",
-            "GET /api/resource/{id}/buttons",
-            "GET /api/opening/list",
-            "GET /api/opening/{id}",
-        ),
-        ("create", "Create resources", "POST /api/resource"),
-        (
-            "update",
-            "Edit resources",
-            "PUT /api/resource/{id}",
-            "PATCH /api/resource/{id}",
-            "POST /api/resource/bulk/enabled",
-            "PUT /api/resource/{id}/enabled",
-        ),
-        ("delete", "Delete resources", "DELETE /api/resource/{id}"),
-        (
-            "bind",
-            "Bind Buttons and resources",
-            "PUT /api/resource/{id}/buttons",
-            "PUT /api/menu/{id}/resources",
-        ),
-        (
-            "open",
-            "Open what other services have without a permission",
-            "POST /api/opening",
-            "DELETE /api/opening/{id}",
-        ),
-    ),
-    _page(
-        "service",
-        "Services",
-        "server",
-        ("list", "List and read other services", "GET /api/service/list", "GET /api/service/{id}"),
-        ("create", "Register other services", "POST /api/service"),
-        ("update", "Edit other services", "PUT /api/service/{id}", "PATCH /api/service/{id}"),
-        ("delete", "Delete other services", "DELETE /api/service/{id}"),
-        (
-            "resources",
-            "Administer the resources of single services",
-            "GET /api/service/list",
-            "GET /api/service/{id}",
-            "GET /api/resource/list",
-            "GET /api/resource/{id}",
-            "GET /api/resource/{id}/buttons",
-            "POST /api/resource",
-            "PUT /api/resource/{id}",
-            "PATCH /api/resource/{id}",
-            "POST /api/resource/bulk/enabled",
-            "PUT /api/resource/{id}/enabled",
-            "DELETE /api/resource/{id}",
-            "PUT /api/resource/{id}/buttons",
-            "GET /api/opening/list",
-            "GET /api/opening/{id}",
-            "POST /api/opening",
-            "DELETE /api/opening/{id}",
-        ),
-    ),
-    _page(
-        "policy",
-        "Policy",
-        "scale",
-        (
-            "read",
-            "Read and explain the policy",
-            "GET /api/policy",
-            "POST /api/policy/explain",
-            "GET /api/policy/coverage",
-            "GET /api/policy/revisions",
-            "GET /api/policy/revisions/{revision}",
-            "GET /api/policy/changes",
-            "GET /api/policy/diff",
-            "GET /api/policy/who",
-            "GET /api/policy/who/users",
-            "GET /api/policy/what",
-            "GET /api/policy/what-if",
-            "GET /api/policy/openings",
-            "GET /api/policy/followers",
-            "GET /api/policy/matrix",
-            "GET /api/policy/unused",
-            "GET /api/policy/permission-map",
-            "POST /access/v1/search/subject",
-            "POST /access/v1/search/resource",
-            "POST /access/v1/search/action",
-        ),
-        (
-            "evaluate",
-            "Ask for decisions for other services",
-            "POST /access/v1/evaluation",
-            "POST /access/v1/evaluations",
-            "GET /access/v1/forward/caddy/{service}",
-            "GET /access/v1/forward/traefik/{service}",
-            "GET /access/v1/forward/nginx/{service}",
-            "GET /access/v1/forward/envoy/{service}",
-            "POST /access/v1/requests",
-            "GET /access/v1/requests/{id}",
-            "POST /access/v1/requests/{id}/cancel",
-        ),
-        ("follow", "Follow the policy beside a service", "POST /access/v1/follow"),
-        ("reload", "Reload the policy", "POST /api/policy/reload"),
-        ("restore", "Restore past revisions", "POST /api/policy/revisions/{revision}/restore"),
-        ("sign-off", "Sign revisions off", "POST /api/policy/revisions/{revision}/sign-off"),
-    ),
-    _page(
-        "review",
-        "Reviews",
-        "list-checks",
-        ("list", "Read reviews"),
-        ("create", "Start and close reviews", "POST /api/review", "POST /api/review/{id}/close"),
-        ("decide", "Decide in reviews"),
-        ("evidence", "Export the evidence of reviews", "GET /api/review/{id}/evidence"),
-    ),
-    _page(
-        "directory",
-        "Directories",
-        "contact",
-        (
-            "list",
-            "Read directories and what they may hand out",
-            "GET /api/directory/list",
-            "GET /api/directory/{source}",
-        ),
-        (
-            "update",
-            "Set what directories may hand out",
-            "PUT /api/directory/{source}",
-            "DELETE /api/directory/{source}",
-        ),
-    ),
-    _page(
-        "scim",
-        "Provisioning",
-        "contact",
-        (
-            "read",
-            "Read what is provisioned by SCIM",
-            "GET /scim/v2/ServiceProviderConfig",
-            "POST /scim/v2/.search",
-            "GET /scim/v2/Schemas",
-            "GET /scim/v2/Schemas/{uri}",
-            "GET /scim/v2/ResourceTypes",
-            "GET /scim/v2/ResourceTypes/{name}",
-            "GET /scim/v2/Users",
-            "GET /scim/v2/Users/{id}",
-            "POST /scim/v2/Users/.search",
-            "GET /scim/v2/Groups",
-            "GET /scim/v2/Groups/{id}",
-            "POST /scim/v2/Groups/.search",
-        ),
-        (
-            "users",
-            "Provision users by SCIM",
-            "GET /scim/v2/Users",
-            "GET /scim/v2/Users/{id}",
-            "POST /scim/v2/Users/.search",
-            "POST /scim/v2/Users",
-            "PUT /scim/v2/Users/{id}",
-            "PATCH /scim/v2/Users/{id}",
-            "DELETE /scim/v2/Users/{id}",
-        ),
-        (
-            "groups",
-            "Provision groups by SCIM",
-            "GET /scim/v2/Groups",
-            "GET /scim/v2/Groups/{id}",
-            "POST /scim/v2/Groups/.search",
-            "POST /scim/v2/Groups",
-            "PUT /scim/v2/Groups/{id}",
-            "PATCH /scim/v2/Groups/{id}",
-            "DELETE /scim/v2/Groups/{id}",
-        ),
-    ),
-    _page(
-        "online",
-        "Online users",
-        "activity",
-        ("list", "List sessions", "GET /api/online/list"),
-        (
-            "kick",
-            "End sessions",
-            "DELETE /api/online/{login_id}",
-            "DELETE /api/online/{login_id}/{device}",
-            "POST /api/user/bulk/end-sessions",
-        ),
-        (
-            "ban",
-            "Ban and unban users",
-            "POST /api/online/{login_id}/ban",
-            "DELETE /api/online/{login_id}/ban",
-        ),
-        ("introspect", "Introspect tokens", "POST /oauth/introspect"),
-    ),
-    _page(
-        "operation-log",
-        "Operation log",
-        "list",
-        ("list", "List operations", "GET /api/operation-log/list"),
-        (
-            "detail",
-            "Read an operation",
-            "GET /api/operation-log/{id}",
-            "GET /api/operation-log/changes",
-        ),
-        ("export", "Export operations", "GET /api/operation-log/export"),
-    ),
-    _page(
-        "login-log",
-        "Login log",
-        "log-in",
-        ("list", "List logins", "GET /api/login-log/list"),
-        ("export", "Export logins", "GET /api/login-log/export"),
-    ),
-    _page(
-        "file",
-        "Files",
-        "file",
-        ("list", "List files", "GET /api/file/list"),
-        ("upload", "Upload files", "POST /api/file"),
-        ("download", "Download files", "GET /api/file/{id}"),
-        ("delete", "Delete files", "DELETE /api/file/{id}"),
-        (
-            "share",
-            "Make and revoke public links",
-            "POST /api/file/{id}/public-link",
-            "DELETE /api/file/{id}/public-link",
-        ),
-    ),
-    _page(
-        "job",
-        "Jobs",
-        "clock",
-        ("list", "List jobs and their runs", "GET /api/jobs"),
-        ("run", "Run jobs now", "POST /api/jobs/{name}/run"),
-        ("update", "Pause and resume jobs", "PUT /api/jobs/{name}/paused"),
-    ),
-    _page("mail", "Mails", "mail", ("list", "List mails", "GET /api/mail/list")),
-    _page(
-        "doctor",
-        "Doctor",
-        "stethoscope",
-        (
-            "read",
-            "Read what is wrong with the installation",
-            "GET /api/system/findings",
-            "GET /api/system/first-steps",
-        ),
-    ),
-    _page(
-        "activity",
-        "Activity",
-        "activity",
-        ("list", "Read sign-ins and refusals by hour", "GET /api/system/activity"),
-    ),
-    _page(
-        "access-request",
-        "Access requests",
-        "hand",
-        ("list", "Read the requests for roles of all"),
-    ),
+_PAGES: Final = (
+    ("user", "Users", "user"),
+    ("role", "Roles", "shield"),
+    ("menu", "Menus", "menu"),
+    ("resource", "Resources", "link"),
+    ("service", "Services", "server"),
+    ("policy", "Policy", "scale"),
+    ("review", "Reviews", "list-checks"),
+    ("directory", "Directories", "contact"),
+    ("scim", "Provisioning", "contact"),
+    ("online", "Online users", "activity"),
+    ("operation-log", "Operation log", "list"),
+    ("login-log", "Login log", "log-in"),
+    ("file", "Files", "file"),
+    ("job", "Jobs", "clock"),
+    ("mail", "Mails", "mail"),
+    ("doctor", "Doctor", "stethoscope"),
+    ("activity", "Activity", "activity"),
+    ("access-request", "Access requests", "hand"),
 )
+"""The name, the title and the icon of each page, in the order of the menu."""
+
+
+def _catalogue() -> Iterator[Page]:
+    """Yield the pages with the permissions of ``permission_catalogue.csv``."""
+    with Path(__file__).with_suffix(".csv").open(encoding="utf-8") as table:
+        rows = list(csv.DictReader(table))
+    for name, title, icon in _PAGES:
+        listed = [
+            Permission(
+                f"system:{name}:{row['action']}", row["title"], tuple(filter(None, row["opens"].split("; ")))
+            )
+            for row in rows
+            if row["page"] == name
+        ]
+        yield Page(name, title, icon, tuple(listed))
+
+
+CATALOGUE: Final = tuple(_catalogue())
 """All pages, in the order of the menu."""
 
 
