@@ -50,14 +50,17 @@ class _Known:
         self._kept = 0
 
     def paths(self, policy: Policy, asked: RequestsTo) -> tuple[str, ...] | None:
-        """Return the paths of a template, as ``Templates`` does; they are found once."""
-        if asked not in self._paths:
+        """Return the paths of a template, as ``Templates`` does; they are found once, if it is short."""
+        if asked in self._paths:
+            return self._paths[asked]
+        distinct_paths = _distinct(policy, self, asked)
+        if is_short(asked):
             if self._kept >= _MOST_KEPT:
                 self._paths.clear()
                 self._kept = 0
-            distinct_paths = self._paths[asked] = _distinct(policy, self, asked)
+            self._paths[asked] = distinct_paths
             self._kept += 1 + len(distinct_paths or ())
-        return self._paths[asked]
+        return distinct_paths
 
 
 class Templates:
@@ -193,8 +196,11 @@ MOST_REMEMBERED: Final = 20_000
 _LONGEST_REMEMBERED: Final = 1024
 
 
-def _is_short(asked: Question | Asked) -> bool:
-    """Whether a question is short enough to be remembered: those who ask choose its texts."""
+def is_short(asked: Question | Asked) -> bool:
+    """Whether a question is short enough to be remembered: those who ask choose its texts.
+
+    The id of a subject does not count. Who remembers it has to bound it as well.
+    """
     return len(repr(asked)) <= _LONGEST_REMEMBERED
 
 
@@ -220,7 +226,7 @@ class Answers:
             if answer.allowed:
                 lines = (decision.line for decision in self._allowing(policy, question, held))
                 answer = replace(answer, used=tuple(line.code for line in lines if line is not None))
-            if _is_short(question):
+            if is_short(question):
                 self._remembered[key] = answer
         return answer
 
@@ -366,7 +372,7 @@ class Evaluator:
         key = (asked.action, asked.resource, asking.service, codes_asked(asking))
         if (question := self._questions.get(key)) is None:
             question = question_by(policy, asking, asked.action, asked.resource)
-            if _is_short(asked):
+            if is_short(asked):
                 self._questions[key] = question
         if isinstance(question, Answer):
             return question

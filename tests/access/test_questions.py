@@ -268,6 +268,20 @@ def test_templates_are_forgotten_with_their_policy() -> None:
     assert len(templates) == 0
 
 
+def test_templates_are_remembered_while_what_is_asked_is_short() -> None:
+    templates = Templates()
+    policy = Policy(MODEL.read_text("utf-8"), LINES, revision=7)
+
+    def is_remembered(question: RequestsTo) -> bool:
+        first, second = templates.paths(policy, question), templates.paths(policy, question)
+        assert first == second
+        return first is second
+
+    assert is_remembered(RequestsTo("orders", "GET", "/orders/{id}"))
+    assert not is_remembered(RequestsTo("orders", "G" * 2000, "/orders/{id}"))
+    assert not is_remembered(RequestsTo("orders", "GET", "/orders/{id}/" + "x" * 1010))
+
+
 def test_a_template_that_meets_very_many_resources_is_denied_without_asking_about_them() -> None:
     lines = [Rule(RESOURCE, f"orders GET /orders/{n}", "orders:read") for n in range(MOST_PATHS)]
     policy = Policy(MODEL.read_text("utf-8"), [Rule(SERVICE, "orders", "@nobody"), *lines], revision=7)
