@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
+from sys import getsizeof
 from typing import Final, NamedTuple
 
 from msgspec import UNSET
@@ -13,7 +14,7 @@ from service.authn.token_callers import caller_of, codes_of
 from service.authn.token_verifying import Verified
 from service.authz.engine.policy import Policy
 from service.errors import Refusal
-from service.evaluation.answers import NOT_ACTIVE, Answer, Answers, question_by, service_asked
+from service.evaluation.answers import NOT_ACTIVE, Answer, Answers, is_short, question_by, service_asked
 from service.evaluation.follow_protocol import Changes, is_visible
 from service.evaluation.questions import (
     IDENTITY,
@@ -37,7 +38,8 @@ STALE: Final = Answer(False, "stale")
 """What is answered without a lease."""
 _OTHER: Final = Answer(False, "other_service")
 _MOST_TOKENS: Final = 4096
-_MOST_KNOWN: Final = 200_000  # answers that are remembered
+_MOST_KNOWN: Final = 64 * 1024 * 1024  # bytes of answers that are remembered
+_OF_ONE: Final = 200  # bytes of one, besides the texts of its question
 _LONGEST_NAME: Final = 256
 _ENDLESS: Final = float("inf")
 
@@ -95,7 +97,7 @@ class DecisionPoint:
         self._tokens: dict[str, _Token] = {}
         self._held: dict[object, HeldCodes] = {}
         self._known: dict[str, dict[tuple[str, str], tuple[bool, float]]] = {}
-        self._count = 0
+        self._size = 0
         self.asking: Caller | None = None
         """The account that follows, in whose place questions are asked."""
         self._changed = asyncio.Event()
@@ -160,12 +162,13 @@ class DecisionPoint:
 
     def _may(self, user: str, action: str, resource: str) -> bool:
         kind = ROUTE if resource[:1] == "/" else "permission"
-        evaluated = self.find(Asked(Subject(USER, user), action, Resource(kind, resource, self.service)))
-        if evaluated.answer is not STALE:
-            self._count += 1
-            if self._count > _MOST_KNOWN:
+        asked = Asked(Subject(USER, user), action, Resource(kind, resource, self.service))
+        evaluated = self.find(asked)
+        if evaluated.answer is not STALE and len(user) <= _LONGEST_NAME and is_short(asked):
+            self._size += _OF_ONE + sum(map(getsizeof, (user, action, resource)))
+            if self._size > _MOST_KNOWN:
                 self._known.clear()
-                self._count = 0
+                self._size = 0
             at = self.time.when(evaluated.until)
             self._known.setdefault(user, {})[action, resource] = evaluated.answer.allowed, at
         return evaluated.answer.allowed

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from service.evaluation.questions import Asked
 from service.pdp import decision_point
+from service.pdp.point import Evaluated
 from tests.pdp.conftest import House
 
 pytestmark = pytest.mark.anyio
@@ -33,3 +35,37 @@ async def test_a_hub_that_is_away_is_not_waited_for_for_ever(house: House) -> No
     async with decision_point(settings, first=0.2, transport=house.transport) as point:
         assert point.is_stale
         assert not point.may("admin", "GET", "/orders/7")
+
+
+async def test_a_program_remembers_short_questions_within_a_bounded_memory(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    role = await house.role("library-memory", house.buttons["orders:order:read"])
+    await house.user("petra", role)
+    async with house.follower(bound=30.0) as follower:
+        await follower.renew()
+        point = follower.point
+        asked: list[Asked] = []
+        find = point.find
+
+        def find_and_count(question: Asked) -> Evaluated:
+            asked.append(question)
+            return find(question)
+
+        monkeypatch.setattr(point, "find", find_and_count)
+
+        def newly_asked(user: str, action: str, path: str) -> int:
+            """How often a question is asked anew, of two times."""
+            asked.clear()
+            assert point.may(user, action, path) is point.may(user, action, path)
+            return len(asked)
+
+        assert newly_asked("petra", "GET", "/orders/7") == 1
+        assert newly_asked("petra", "GET", "/orders/" + "7" * 2000) == 2
+        assert newly_asked("petra", "G" * 2000, "/orders/7") == 2
+        assert newly_asked("p" * 2000, "GET", "/orders/7") == 2
+        assert list(point._known) == ["petra"]
+        monkeypatch.setattr("service.pdp.point._MOST_KNOWN", 20_000)
+        for number in range(500):
+            newly_asked("petra", "GET", f"/orders/{number}")
+        assert sum(map(len, point._known.values())) < 20_000 / 200
