@@ -6,10 +6,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from service import errors
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, PREFLIGHT, RESOURCE
-from service.evaluation.answers import Answer, as_answer
+from service.evaluation.answers import as_answer
 from service.evaluation.questions import ROUTE, TOKEN, Asked, RequestTo, Resource, Subject
 from service.kernel.account_acts import where
-from service.kernel.identity import Caller
 from service.pdp.point import DecisionPoint, Evaluated
 from service.web.messages import original as originals
 from service.web.messages.forwarding import decision_allowing, identity_of, is_preflight
@@ -23,7 +22,7 @@ _DIALECTS: Final = {
 }
 
 Scope: TypeAlias = Mapping[str, Any]
-Note: TypeAlias = Callable[[Asked, Evaluated], None]
+Note: TypeAlias = Callable[[Asked | None, Evaluated], None]
 
 
 class Reply(NamedTuple):
@@ -36,15 +35,14 @@ class Reply(NamedTuple):
 
 
 class Proxied:
-    """Answers about requests to the services that are followed; ``note`` takes each answer."""
+    """Answers about requests to the services that are followed."""
 
-    def __init__(self, point: DecisionPoint, services: tuple[str, ...], note: Note) -> None:
+    def __init__(self, point: DecisionPoint, services: tuple[str, ...]) -> None:
         self._point = point
         self._services = services
-        self._note = note
 
-    def answer(self, scope: Scope) -> Reply:
-        """Return the answer that lets a request pass.
+    def answer(self, scope: Scope, note: Note) -> Reply:
+        """Return the answer that lets a request pass; ``note`` takes what is answered.
 
         Raises what the hub raises: NotFound, BadRequest, ProxyRefused, Unauthenticated, TokenInvalid,
         PermissionDenied, InsufficientAuthentication; and Unavailable without a lease.
@@ -68,11 +66,12 @@ class Proxied:
         allowed = policy.decide(ACCOUNT, f"forward {where(asking.service, service)}", asking)
         if not allowed.allowed:
             raise errors.ProxyRefused("The account that follows may not ask as a proxy", allowed)
-        caller, answer = self._decided(policy, scope, service, original, token)
+        asked, evaluated = self._decided(policy, scope, service, original, token)
+        note(asked, evaluated)
         if self._point.deciding() is None:  # it stood still meanwhile
             raise errors.Unavailable(_TOO_OLD)
-        decision = decision_allowing(answer, caller)
-        values = (*identity_of(caller), decision.id, "")
+        decision = decision_allowing(evaluated.answer, evaluated.caller)
+        values = (*identity_of(evaluated.caller), decision.id, "")
         headers = zip(originals.IDENTITY, values, strict=True)
         return Reply(
             200, b"", headers=tuple((name.lower().encode(), value.encode()) for name, value in headers)
@@ -80,20 +79,18 @@ class Proxied:
 
     def _decided(
         self, policy: Policy, scope: Scope, service: str, original: originals.Original, token: str | None
-    ) -> tuple[Caller | None, Answer]:
+    ) -> tuple[Asked, Evaluated]:
         subject = Subject(TOKEN if token else "", "")
         asked = Asked(subject, original.method, Resource(ROUTE, original.path, service))
         known = policy.service(service)
         if known is not None and known.allow_preflight and is_preflight(scope, original):
             answer = as_answer(policy, policy.judge(RESOURCE, PREFLIGHT, None), None)
-            self._note(asked, Evaluated(answer, None, 0.0))
-            return None, answer
+            return asked, Evaluated(answer, None, 0.0)
         caller = None if token is None else self._point.identify(token)
         if token is not None and caller is None:
             raise errors.TokenInvalid
         answer = self._point.about(policy, RequestTo(service, original.method, original.path), caller)
-        self._note(asked, Evaluated(answer, caller, 0.0))
-        return caller, answer
+        return asked, Evaluated(answer, caller, 0.0)
 
 
 _TOO_OLD: Final = "The policy that is known here may be too old"

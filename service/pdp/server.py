@@ -5,15 +5,10 @@ Every answer has the revision, the rights and the age that it rests on in its he
 """
 
 import asyncio
-import errno
-import os
-import secrets
 import signal
-import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
@@ -34,17 +29,20 @@ from service.kernel.clock import from_seconds, rfc3339
 from service.kernel.identity import words_asked
 from service.kernel.metrics import Durations, Sample
 from service.pdp.following import Follower
+from service.pdp.listening import listening
 from service.pdp.point import STALE, AtLeast, DecisionPoint, Evaluated
-from service.pdp.proxied import FORWARD, Proxied, Reply, Scope
+from service.pdp.proxied import FORWARD, Note, Proxied, Reply, Scope
 from service.web.messages.authzen import (
     ENDS_WITH,
-    MOST_AT_ONCE,
     Evaluation,
     Evaluations,
     Question,
     decision_of,
     question_in,
 )
+from service.web.messages.bodies import ProtocolBody
+from service.web.messages.request import Request
+from service.web.messages.request_ids import RequestIds, request_ids
 from service.web.observability.families import MEDIA_TYPE as METRICS
 from service.web.observability.families import OF_FOLLOWERS, exposition
 
@@ -60,8 +58,6 @@ _TELLS_CODES: Final = "system:policy:read"
 
 _log = structlog.get_logger(__name__)
 _encode: Final = msgspec.json.Encoder().encode
-_evaluation: Final = msgspec.json.Decoder(Evaluation).decode
-_evaluations: Final = msgspec.json.Decoder(Evaluations).decode
 
 
 class EventLog(Protocol):
@@ -94,7 +90,9 @@ class PdpApp:
         self._follower = follower
         self._point: DecisionPoint = follower.point
         self._log = log
-        self._proxied = Proxied(self._point, follower.settings.services, self._note)
+        self._proxied = Proxied(self._point, follower.settings.services)
+        self._evaluation = ProtocolBody(Evaluation, _MOST_BODY)
+        self._evaluations = ProtocolBody(Evaluations, _MOST_BODY)
         self._known: dict[bytes, _Known] = {}
         self._known_of = -1
         self._answered = {"allow": 0, "deny": 0, "stale": 0}
@@ -105,17 +103,19 @@ class PdpApp:
         if scope["type"] != "http":
             return
         begun = perf_counter()
+        ids = request_ids(scope["headers"], echoes=scope["path"].startswith("/access/"))
         try:
-            reply = await self._reply(scope, receive)
+            reply = await self._reply(scope, receive, partial(self._note, request_id=ids.logged))
         except errors.Refusal as refusal:
-            reply = _refused(refusal)
+            reply = _refused(refusal, ids)
         except Exception:  # noqa: BLE001 - the next request is served
-            _log.exception("a question could not be answered")
-            reply = _refused(errors.InternalError())
+            _log.exception("a question could not be answered", request_id=ids.logged)
+            reply = _refused(errors.InternalError(), ids)
         headers = [
             (b"content-type", reply.media),
             (b"content-length", b"%d" % len(reply.body)),
             (b"cache-control", b"no-store"),
+            (b"x-request-id", ids.echoed),
             *reply.headers,
             *self._standing(),
         ]
@@ -135,11 +135,11 @@ class PdpApp:
         ]
         return [*headers, (b"portcullis-stale", b"true")] if point.is_stale else headers
 
-    async def _reply(self, scope: Scope, receive: Receive) -> Reply:
+    async def _reply(self, scope: Scope, receive: Receive, note: Note) -> Reply:
         path: str = scope["path"]
         if path.startswith(FORWARD):
             await self._wait_for(scope)
-            return self._proxied.answer(scope)
+            return self._proxied.answer(scope, note)
         if path == "/metrics":
             return Reply(200, exposition(self.samples(), OF_FOLLOWERS), METRICS.encode())
         if path == "/health/live":
@@ -151,13 +151,12 @@ class PdpApp:
         if scope["method"] != "POST":
             raise errors.MethodNotAllowed(["POST"])
         await self._wait_for(scope)
-        body = await _body(receive)
-        try:
-            if path == "/access/v1/evaluation":
-                return self._once_more(lambda: self._one(_evaluation(body)))
-            return self._once_more(lambda: self._several(_evaluations(body)))
-        except msgspec.MsgspecError as error:
-            raise errors.BadRequest(f"The body is no question: {error}") from None
+        request = Request(dict(scope), receive)
+        if path == "/access/v1/evaluation":
+            evaluation = await self._evaluation.read(request)
+            return self._once_more(lambda: self._one(evaluation, note))
+        evaluations = await self._evaluations.read(request)
+        return self._once_more(lambda: self._several(evaluations, note))
 
     def _once_more(self, answer: Callable[[], bytes]) -> Reply:
         """Answer, and anew if the lease has ended meanwhile: then by what is said without one."""
@@ -174,19 +173,17 @@ class PdpApp:
         if demanded and not await self._point.wait_for(at_least(demanded)):
             raise errors.Unavailable("What the question demands at least is not known here yet")
 
-    def _one(self, evaluation: Evaluation) -> bytes:
+    def _one(self, evaluation: Evaluation, note: Note) -> bytes:
         asked = evaluation.asked
         evaluated = self._point.find(asked)
-        self._note(asked, evaluated)
+        note(asked, evaluated)
         return self._encoded(evaluated)
 
-    def _several(self, body: Evaluations) -> bytes:
+    def _several(self, body: Evaluations, note: Note) -> bytes:
         if not body.evaluations:
             if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
                 raise errors.BadRequest("A question names its subject, its action and its resource")
-            return self._one(Evaluation(body.subject, body.action, body.resource))
-        if len(body.evaluations) > MOST_AT_ONCE:
-            raise errors.BadRequest(f"There are more than {MOST_AT_ONCE} questions")
+            return self._one(Evaluation(body.subject, body.action, body.resource), note)
         ends_with = ENDS_WITH[body.options.evaluations_semantic]
         defaults = Question(body.subject, body.action, body.resource)
         shared = _encode(defaults)
@@ -196,9 +193,9 @@ class PdpApp:
             place = shared + bytes(raw)
             each = known.get(place)
             if each is None or each.until <= now:
-                each = self._find(place, question_in(raw, defaults))
+                each = self._find(place, question_in(raw, defaults), note)
             else:
-                self._note(each.asked, each.evaluated)
+                note(each.asked, each.evaluated)
             answers.append(each.encoded)
             if each.evaluated.answer.allowed is ends_with:
                 break
@@ -211,10 +208,10 @@ class PdpApp:
             self._known, self._known_of = {}, point.applied
         return self._known
 
-    def _find(self, place: bytes, asked: Asked | None) -> _Known:
+    def _find(self, place: bytes, asked: Asked | None, note: Note) -> _Known:
         point = self._point
         evaluated = Evaluated(INCOMPLETE, None, float("inf")) if asked is None else point.find(asked)
-        self._note(asked, evaluated)
+        note(asked, evaluated)
         until = float("-inf") if evaluated.answer is STALE else point.time.when(evaluated.until)
         each = _Known(self._encoded(evaluated), until, asked, evaluated)
         if point.lease.holds():
@@ -236,7 +233,7 @@ class PdpApp:
         name = f"forward {where(asking.service, self._follower.settings.services[0])}"
         return (RESOURCE,) if policy.decide(ACCOUNT, name, asking).allowed else ()
 
-    def _note(self, asked: Asked | None, evaluated: Evaluated) -> None:
+    def _note(self, asked: Asked | None, evaluated: Evaluated, request_id: str = "") -> None:
         answer = evaluated.answer
         outcome = "stale" if answer is STALE else "allow" if answer.allowed else "deny"
         self._answered[outcome] += 1
@@ -245,7 +242,7 @@ class PdpApp:
         point = self._point
         if self._log.keeps(allowed=answer.allowed) and point.state.policy is not None and point.asking:
             now = rfc3339(from_seconds(point.time.now()))
-            by = point.asking.user_id, "", ""
+            by = point.asking.user_id, request_id, ""
             policy = point.state.policy
             self._log.put(
                 evaluation_event(
@@ -298,7 +295,7 @@ def at_least(demanded: list[bytes]) -> AtLeast:
     return AtLeast(**numbers)
 
 
-def _refused(refusal: errors.Refusal) -> Reply:
+def _refused(refusal: errors.Refusal, ids: RequestIds) -> Reply:
     kind = type(refusal)
     body = {
         "type": f"/docs/errors#{kind.code.replace('_', '-')}",
@@ -306,51 +303,11 @@ def _refused(refusal: errors.Refusal) -> Reply:
         "status": kind.status,
         "detail": refusal.detail,
         "code": kind.code,
-        "requestId": secrets.token_hex(8),
+        "requestId": ids.logged,
         **refusal.extra,
     }
     headers = tuple((name.lower().encode(), value.encode()) for name, value in refusal.headers.items())
     return Reply(kind.status, _encode(body), _PROBLEM, headers)
-
-
-async def _body(receive: Receive) -> bytes:
-    parts, size = [], 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise errors.BadRequest("The client has left")
-        part = message.get("body", b"")
-        size += len(part)
-        if size > _MOST_BODY:
-            raise errors.TooLarge
-        parts.append(part)
-        if not message.get("more_body"):
-            return b"".join(parts)
-
-
-def listening(place: Path | tuple[str, int]) -> socket.socket:
-    """Return the socket that is served; a path that another process has left is taken over.
-
-    A Unix socket is for its user and group. Raises OSError for a place that is in use.
-    """
-    if not isinstance(place, Path):
-        family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
-        return socket.create_server(place, family=family, backlog=1024)
-    with suppress(FileNotFoundError), socket.socket(socket.AF_UNIX) as other:
-        try:
-            other.connect(str(place))
-        except ConnectionRefusedError:
-            place.unlink()
-        else:
-            raise OSError(errno.EADDRINUSE, "another process serves this socket", str(place))
-    made = socket.socket(socket.AF_UNIX)
-    before = os.umask(0o117)
-    try:
-        made.bind(str(place))
-    finally:
-        os.umask(before)
-    made.listen(1024)
-    return made
 
 
 class _Server(uvicorn.Server):

@@ -134,7 +134,9 @@ async def test_questions_that_are_too_large_or_too_many_are_refused(house: House
         await follower.renew()
         transport = httpx.ASGITransport(PdpApp(follower))
         async with httpx.AsyncClient(transport=transport, base_url="http://pdp") as http:
-            large = await http.post("/access/v1/evaluation", content=b" " * (4 * 1024 * 1024 + 1))
+            media = {"Content-Type": "application/json"}
+            too_long = b" " * (4 * 1024 * 1024 + 1)
+            large = await http.post("/access/v1/evaluation", content=too_long, headers=media)
             assert (large.status_code, large.json()["code"]) == (413, "too_large")
             questions: Any = {"evaluations": [{}] * (MOST_AT_ONCE + 1)}
             many = await http.post("/access/v1/evaluations", json=questions)

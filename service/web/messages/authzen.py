@@ -221,7 +221,7 @@ def question_in(raw: msgspec.Raw, defaults: Question) -> Asked | None:
     """Return one of several questions; missing parts are those of ``defaults``. None for a faulty one."""
     try:
         own = _question(raw)
-    except msgspec.ValidationError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     subject = defaults.subject if own.subject is UNSET else own.subject
     action = defaults.action if own.action is UNSET else own.action

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from random import getrandbits
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any, Final, Protocol
@@ -20,6 +19,7 @@ from service.kernel.write import DryRun, IdempotentWrite, Write
 from service.records.logs.events import OperationEvent
 from service.web.messages.operation_metadata import ACCESS, Operation
 from service.web.messages.request import Request
+from service.web.messages.request_ids import request_ids
 
 Scope = dict[str, Any]
 """An ASGI connection scope."""
@@ -37,10 +37,6 @@ runs nothing, and puts it in no frame."""
 MAX_USER_AGENT: Final = 512
 """Characters of a User-Agent that are kept."""
 
-_LONGEST_ECHO: Final = 1024  # bytes
-
-# Can't match a JSON Web Token or an API key: the id is written to logs.
-_REQUEST_ID: Final = re.compile(rb"(?!eyJ|[^p]*pck_)[A-Za-z0-9._-]{1,64}")
 _FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 
 
@@ -61,8 +57,8 @@ class RequestContext:
     """One request; created by the middleware, filled on the way, read when its log line is written.
 
     ``started`` is in seconds of ``perf_counter``. ``request_id`` names the request in logs; ``echoed_id`` is
-    what the answer says: below ``/access/`` exactly the id that was sent (AuthZEN Authorization API 1.0,
-    "Request Identification"). The guard sets ``policy``, ``caller`` and ``decision``, its latest one;
+    what the answer says: below ``/access/`` exactly the id that was sent. The guard sets ``policy``,
+    ``caller`` and ``decision``, its latest one;
     ``opened`` is that of the resource layer. ``shown`` are codes without which rows would be left out.
     ``satisfied`` is what the layer ``assurance`` is asked about, as of the admission.
     ``has_body`` is true if the whole body had arrived before the guard was asked; only then it sets
@@ -110,10 +106,9 @@ class RequestContext:
     def __init__(self, scope: Scope, address_of: AddressOf = peer_address) -> None:
         self.scope = scope
         self.started = perf_counter()
-        self.request_id = _request_id(scope["headers"])
-        self.echoed_id = (
-            _sent_id(scope["headers"]) if scope["path"].startswith(ACCESS) else None
-        ) or self.request_id.encode("ascii")
+        self.request_id, self.echoed_id = request_ids(
+            scope["headers"], echoes=scope["path"].startswith(ACCESS)
+        )
         self.headers: list[tuple[bytes, bytes]] = []
         self._address_of = address_of
 
@@ -195,21 +190,3 @@ class RequestContext:
         if template and not any(name == b"location" for name, _ in self.headers):
             above, _, _ = template.rpartition("{")
             self.respond_header("Location", f"{above.format(**arguments)}{made.id}")
-
-
-def _request_id(headers: list[tuple[bytes, bytes]]) -> str:
-    for name, value in headers:
-        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
-            return value.decode("ascii")
-    return new_request_id()
-
-
-def _sent_id(headers: list[tuple[bytes, bytes]]) -> bytes | None:
-    """Return the id that the client has sent, whatever its characters; None for none, or one too long."""
-    sent = [value for name, value in headers if name == b"x-request-id"]
-    return sent[0] if len(sent) == 1 and 0 < len(sent[0]) <= _LONGEST_ECHO else None
-
-
-def new_request_id() -> str:
-    """Return an id for a request without one."""
-    return f"{getrandbits(64):016x}"

@@ -29,12 +29,12 @@ from service.web.messages.context import (
     AddressOf,
     RequestContext,
     Scope,
-    new_request_id,
     peer_address,
 )
 from service.web.messages.operation_metadata import ACCESS
 from service.web.messages.original import TAIL
 from service.web.messages.request import Request
+from service.web.messages.request_ids import new_request_id
 from service.web.observability.request_log import RequestLog
 from service.web.requests.application import Answer, Application, Message, Receive, Send
 from service.web.requests.cors import CrossOrigin
