@@ -9,6 +9,8 @@ import signal
 from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from functools import partial
+from hashlib import blake2b
+from sys import getsizeof
 from time import perf_counter
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
@@ -16,14 +18,15 @@ import msgspec
 import structlog
 import uvicorn
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from service import errors
 from service.audit.decision_event import Event
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, PERMISSION, RESOURCE
-from service.evaluation.answers import INCOMPLETE
+from service.evaluation.answers import INCOMPLETE, is_short
 from service.evaluation.events import evaluation_event
-from service.evaluation.questions import Asked
+from service.evaluation.questions import Asked, Subject
 from service.kernel.account_acts import where
 from service.kernel.clock import from_seconds, rfc3339
 from service.kernel.identity import words_asked
@@ -52,7 +55,9 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 AT_LEAST: Final = b"portcullis-at-least"
 _MOST_BODY: Final = 4 * 1024 * 1024
 _DIGITS: Final = 19  # of the largest number of a revision or a transaction
-_MOST_KNOWN: Final = 100_000
+_MOST_KNOWN: Final = 64 * 1024 * 1024  # bytes of answers that are remembered
+_OF_ONE: Final = 500  # bytes of one, besides its text and those of its question
+_LONGEST_PLACE: Final = 256  # bytes of a question by which its answer is known; of a longer one, a digest
 _PROBLEM: Final = b"application/problem+json"
 _TELLS_CODES: Final = "system:policy:read"
 
@@ -74,7 +79,10 @@ class EventLog(Protocol):
 
 
 class _Known(NamedTuple):
-    """A question as it was sent, and its answer as it is sent, until an instant since boot."""
+    """The answer to a question, as it is sent, until an instant since boot.
+
+    ``asked`` names no subject: the id may be long, and nothing that is noted needs it.
+    """
 
     encoded: bytes
     until: float
@@ -95,6 +103,7 @@ class PdpApp:
         self._evaluations = ProtocolBody(Evaluations, _MOST_BODY)
         self._known: dict[bytes, _Known] = {}
         self._known_of = -1
+        self._size = 0
         self._answered = {"allow": 0, "deny": 0, "stale": 0}
         self._times = Durations()
 
@@ -190,7 +199,7 @@ class PdpApp:
         known, now = self._current(), self._point.clock()
         answers: list[bytes] = []
         for raw in body.evaluations:
-            place = shared + bytes(raw)
+            place = _place(shared + bytes(raw))
             each = known.get(place)
             if each is None or each.until <= now:
                 each = self._find(place, question_in(raw, defaults), note)
@@ -204,8 +213,9 @@ class PdpApp:
     def _current(self) -> dict[bytes, _Known]:
         """Return what was answered since something has changed; nothing without a lease."""
         point = self._point
-        if self._known_of != point.applied or not point.lease.holds() or len(self._known) > _MOST_KNOWN:
+        if self._known_of != point.applied or not point.lease.holds() or self._size > _MOST_KNOWN:
             self._known, self._known_of = {}, point.applied
+            self._size = 0
         return self._known
 
     def _find(self, place: bytes, asked: Asked | None, note: Note) -> _Known:
@@ -213,9 +223,12 @@ class PdpApp:
         evaluated = Evaluated(INCOMPLETE, None, float("inf")) if asked is None else point.find(asked)
         note(asked, evaluated)
         until = float("-inf") if evaluated.answer is STALE else point.time.when(evaluated.until)
-        each = _Known(self._encoded(evaluated), until, asked, evaluated)
-        if point.lease.holds():
+        unnamed = None if asked is None else replace(asked, subject=Subject(asked.subject.type, ""))
+        each = _Known(self._encoded(evaluated), until, unnamed, evaluated)
+        if point.lease.holds() and (unnamed is None or is_short(unnamed)):
             self._known[place] = each
+            texts = () if unnamed is None else (unnamed.action, unnamed.resource.id)
+            self._size += _OF_ONE + len(each.encoded) + sum(map(getsizeof, texts))
         return each
 
     def _encoded(self, evaluated: Evaluated) -> bytes:
@@ -293,6 +306,11 @@ def at_least(demanded: list[bytes]) -> AtLeast:
             raise errors.BadRequest("Portcullis-At-Least is revision=NUMBER, rights=NUMBER, or one of them")
         numbers[name] = int(number)
     return AtLeast(**numbers)
+
+
+def _place(question: bytes) -> bytes:
+    """Return by what the answer to a question is known: a token as the subject would take much memory."""
+    return question if len(question) <= _LONGEST_PLACE else blake2b(question, digest_size=32).digest()
 
 
 def _refused(refusal: errors.Refusal, ids: RequestIds) -> Reply:

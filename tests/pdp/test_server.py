@@ -11,8 +11,11 @@ import httpx
 import pytest
 
 from service.audit.decision_event import Event
+from service.evaluation.questions import Asked
 from service.kernel.metrics import Sample
+from service.pdp import server
 from service.pdp.following import Follower
+from service.pdp.point import Evaluated
 from service.pdp.server import PdpApp
 from service.pdp.settings import PdpSettings, PdpSettingsError
 from tests.pdp.conftest import House, log_in
@@ -220,6 +223,43 @@ async def test_the_id_of_a_request_returns_and_is_logged_as_at_the_hub(
                     mine.json()["requestId"]
                 )
     assert len(log.events) == 3
+
+
+async def test_answers_are_remembered_by_what_is_short(
+    beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = PdpApp(beside.follower)
+    asked: list[Asked] = []
+    point = beside.follower.point
+    find = point.find
+
+    def find_and_count(question: Asked) -> Evaluated:
+        asked.append(question)
+        return find(question)
+
+    monkeypatch.setattr(point, "find", find_and_count)
+
+    async def newly_asked(subject: str, action: str, *paths: str) -> int:
+        """How many of the questions are asked when they are asked again."""
+        questions = [body(({"type": "token", "id": subject}, action, route(path))) for path in paths]
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://pdp") as http:
+            for _ in range(2):
+                asked.clear()
+                await http.post("/access/v1/evaluations", json={"evaluations": questions})
+        return len(asked)
+
+    assert await newly_asked("t" * 2000, "GET", *(f"/orders/{number}" for number in range(50))) == 0
+    assert max(map(len, app._known)) <= 256
+    assert all("t" * 10 not in repr(known.asked and known.asked.subject.id) for known in app._known.values())
+    remembered = len(app._known)
+    assert await newly_asked("t", "GET", "/orders/" + "7" * 2000) == 1
+    assert await newly_asked("t", "G" * 2000, "/orders/7") == 1
+    assert len(app._known) == remembered
+    monkeypatch.setattr(server, "_MOST_KNOWN", 20_000)
+    for number in range(0, 500, 10):
+        await newly_asked("t", "GET", *(f"/orders/{each}" for each in range(number, number + 10)))
+    assert len(app._known) <= 20_000 / 500 + 10
 
 
 FORWARDED = [
