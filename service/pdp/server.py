@@ -146,8 +146,7 @@ class PdpApp:
 
     async def _reply(self, scope: Scope, receive: Receive, note: Note) -> Reply:
         path: str = scope["path"]
-        if path.startswith(FORWARD):
-            await self._wait_for(scope)
+        if path.startswith(FORWARD):  # its headers are those of a client, which may demand nothing
             return self._proxied.answer(scope, note)
         if path == "/metrics":
             return Reply(200, exposition(self.samples(), OF_FOLLOWERS), METRICS.encode())
@@ -298,11 +297,15 @@ class PdpApp:
 
 
 def at_least(demanded: list[bytes]) -> AtLeast:
-    """Return what a header demands, such as ``revision=12, rights=8412``; BadRequest for anything else."""
-    numbers = {"revision": 0, "rights": 0}
+    """Return what a header demands, such as ``revision=12, rights=8412``; BadRequest for anything else.
+
+    So is a number that is demanded twice: who has the greater of two transactions may lack the other.
+    """
+    numbers: dict[str, int] = {}
     for part in b",".join(demanded).decode("latin-1").split(","):
         name, _, number = part.strip().partition("=")
-        if name not in numbers or not (number.isascii() and number.isdecimal() and len(number) <= _DIGITS):
+        known = name in AtLeast._fields and name not in numbers
+        if not (known and number.isascii() and number.isdecimal() and len(number) <= _DIGITS):
             raise errors.BadRequest("Portcullis-At-Least is revision=NUMBER, rights=NUMBER, or one of them")
         numbers[name] = int(number)
     return AtLeast(**numbers)

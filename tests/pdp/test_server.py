@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -305,6 +306,18 @@ async def test_proxies_are_answered_as_by_the_hub(beside: Beside, token: str, di
         assert (await beside.http.request(asking, path, headers=forged)).status_code == 400
 
 
+async def test_a_client_of_a_proxy_can_not_make_it_wait(beside: Beside, token: str) -> None:
+    await beside.follower.renew(wait=False)
+    headers = {"X-Forwarded-Method": "GET", "X-Forwarded-Uri": "/orders/7", "X-Forwarded-Host": "x"}
+    headers["Authorization"] = f"Bearer {token}"
+    for demanded in ("revision=1000000", "rights=9000000000", "x"):
+        async with asyncio.timeout(beside.follower.point.lease.bound / 2):
+            answer = await beside.http.get(
+                "/access/v1/forward/caddy/orders", headers=headers | {"Portcullis-At-Least": demanded}
+            )
+        assert answer.status_code == 200
+
+
 async def test_a_service_that_is_not_followed_is_refused(beside: Beside) -> None:
     headers = {"X-Forwarded-Method": "GET", "X-Forwarded-Uri": "/", "X-Forwarded-Host": "x"}
     answer = await beside.http.get("/access/v1/forward/caddy/stock", headers=headers)
@@ -362,11 +375,15 @@ async def test_a_question_may_demand_what_the_answer_knows(house: House) -> None
             assert answered.json()["decision"] is bool(given)
         far = {"Portcullis-At-Least": "revision=1000000"}
         assert (await http.post("/access/v1/evaluation", json=question, headers=far)).status_code == 503
-        for wrong in ("x", "revision=-1", "revision=1,x=2", "rights="):
-            answer2 = await http.post(
-                "/access/v1/evaluation", json=question, headers={"Portcullis-At-Least": wrong}
-            )
-            assert answer2.status_code == 400
+        for wrong in (
+            *(["x"], ["revision=-1"], ["revision=1,x=2"], ["rights="]),
+            *(["revision=1000000, revision=1"], ["revision=1000000", "revision=1"], ["rights=1,rights=1"]),
+        ):
+            demanded = [("Portcullis-At-Least", value) for value in wrong]
+            refused = await http.post("/access/v1/evaluation", json=question, headers=demanded)
+            assert refused.status_code == 400, wrong
+        both = [("Portcullis-At-Least", "revision=1"), ("Portcullis-At-Least", f"rights={number}")]
+        assert (await http.post("/access/v1/evaluation", json=question, headers=both)).status_code == 200
 
 
 async def test_metrics_are_told(beside: Beside) -> None:
