@@ -122,7 +122,7 @@ async def _examined(settings: PdpSettings) -> list[Finding]:
 
 
 async def _hub(settings: PdpSettings) -> Finding:
-    """Return whether the hub answers a renewal; it is one of another name, with no lease to speak of."""
+    """Return whether the hub answers a renewal; nothing is decided by it, so that the hub notes none."""
     asking = PdpSettings(
         hub=settings.hub,
         key_file=settings.key_file,
@@ -132,6 +132,7 @@ async def _hub(settings: PdpSettings) -> Finding:
         ca_file=settings.ca_file,
     )
     async with Follower(asking, point_of(asking)) as follower:
+        follower.decides = False
         try:
             async with asyncio.timeout(_WITHIN):
                 await follower.renew()

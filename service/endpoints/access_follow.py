@@ -35,7 +35,8 @@ class FollowRenewal(ProtocolSchema):
 
     `position` is that of the last answer. `names` is the key of the digests of user names, 16 to 64 bytes in
     base64url. The answer may wait for `wait` seconds until there is something new. `lease` says for how many
-    seconds from the sending of this renewal the follower decides by the answer.
+    seconds from the sending of this renewal the follower decides by the answer. Who only looks, and `decides`
+    nothing by it, is not listed.
     """
 
     follower: FollowerName
@@ -45,6 +46,7 @@ class FollowRenewal(ProtocolSchema):
     position: Annotated[str, Meta(max_length=25_000)] | None = None
     wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = 0.0
     lease: Annotated[float, Meta(gt=0, le=LONGEST_LEASE)] = 2.0
+    decides: bool = True
 
     @property
     def renewal(self) -> Renewal:
@@ -55,8 +57,16 @@ class FollowRenewal(ProtocolSchema):
             key = b""
         if len(key) not in _KEY_LENGTHS:
             raise BadRequest("names has to be 16 to 64 bytes in base64url")
-        services = frozenset(self.services)
-        return Renewal(self.follower, services, self.nonce, key, self.position, self.wait, self.lease)
+        return Renewal(
+            self.follower,
+            frozenset(self.services),
+            self.nonce,
+            key,
+            self.position,
+            self.wait,
+            self.lease,
+            self.decides,
+        )
 
 
 class Follow:

@@ -58,7 +58,7 @@ _NOWHERE: Final = Position()
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """What a follower sends: see the page of the protocol."""
+    """What a follower sends: see the page of the protocol. Who ``decides`` by the answer is noted."""
 
     follower: str
     services: frozenset[str]
@@ -67,6 +67,7 @@ class Renewal:
     position: str | None
     wait: float
     lease: float
+    decides: bool = True
 
 
 class FollowerFacts(Struct, frozen=True):
@@ -162,7 +163,8 @@ class Hub:
 
     async def _read(self, asking: Caller, renewal: Renewal, position: Position) -> Changes:
         followed = Followed(renewal.services)
-        await self._note(asking, renewal, position)
+        if renewal.decides:
+            await self._note(asking, renewal, position)
         revoked = await self._store.revocations.behind(position.revoked)
         announced = (await self._store.check_rights(asking.login_id)).revision
         policy = await self._revisions.announced(revision_in(announced))

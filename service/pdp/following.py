@@ -54,6 +54,9 @@ _FAILURES: Final = (
 class Follower:
     """Keeps a decision point up to date. ``run`` it as a task; it goes on through every failure."""
 
+    decides = True
+    """False if nothing is decided by what it is answered: then the hub does not list it."""
+
     def __init__(
         self,
         settings: PdpSettings,
@@ -142,6 +145,7 @@ class Follower:
         body: dict[str, Any] = {
             "follower": self.settings.name,
             "services": list(self.settings.services),
+            "decides": self.decides,
             "nonce": nonce,
             "names": urlsafe_b64encode(point.state.names).decode(),
             "wait": wait,

@@ -46,6 +46,8 @@ async def test_the_doctor_says_whether_it_follows_and_answers(house: House, tmp_
             await asyncio.gather(serving, return_exceptions=True)
         wrong = house.settings("pck_1_wrong_key", hub=settings.hub, listen=settings.listen)
         assert (await findings(wrong))["hub"] == "fault"
+        listed = (await house.data("GET", "/api/policy/followers"))["followers"]
+        assert [each["name"] for each in listed] == [settings.name], "who looks is no follower"
 
 
 def options(**given: Any) -> Namespace:
