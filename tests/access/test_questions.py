@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any, cast
 
 import pytest
+from msgspec import Raw
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
@@ -26,6 +27,7 @@ from service.evaluation.questions import (
 from service.kernel.assurance import BY_STRONGEST, LOGIN, Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
+from service.web.messages import authzen as messages
 from tests.policies.stock import MODEL
 from tests.support.demands import undemanding
 from tests.support.unstarted import SHIPPED
@@ -266,6 +268,14 @@ def test_templates_are_forgotten_with_their_policy() -> None:
     assert len(templates.paths(policy, question) or ()) == 2
     del policy
     assert len(templates) == 0
+
+
+@pytest.mark.parametrize(
+    "value", [b"[" * 3000 + b"]" * 3000, b'{"x":' * 3000 + b"1" + b"}" * 3000, b'"\xff"']
+)
+def test_a_question_of_several_that_can_not_be_read_is_denied_in_its_place(value: bytes) -> None:
+    raw = b'{"subject": {"type": "user", "id": "alice", "properties": {"x": %b}}}' % value
+    assert messages.question_in(Raw(raw), messages.Question()) is None
 
 
 def test_templates_are_remembered_while_what_is_asked_is_short() -> None:
