@@ -33,11 +33,20 @@ _MOST_LINES: Final = 10_000  # lines that came or went; where more did, all are 
 _REVOKED: Final = re.compile(r"([0-9]+-[0-9]+(,[0-9]+-[0-9]+)*)?")
 
 
+class Decided(Struct, array_like=True, frozen=True):
+    """By what a follower decides: a revision, a snapshot of the rights, and a place of the revocations."""
+
+    revision: int = 0
+    rights: str = ""
+    revoked: str = ""
+
+
 class Position(Struct, array_like=True, frozen=True):
     """What a follower has; ``rights`` is the snapshot of which it has all that was visible, None for none.
 
     While it reads what it lacks, in parts, ``towards`` is the snapshot that it will have, and ``noun`` and
-    ``id`` are how far it has come.
+    ``id`` are how far it has come. ``before`` is by what it decides until it has read the last part, None
+    where it decides by what this position says.
     """
 
     scope: str = ""
@@ -51,6 +60,12 @@ class Position(Struct, array_like=True, frozen=True):
     noun: str = ""
     id: int = 0
     revoked: str | None = None
+    before: Decided | None = None
+
+    @property
+    def decided(self) -> Decided:
+        """By what who has this position decides."""
+        return self.before or Decided(self.revision, self.rights or "", self.revoked or "")
 
 
 _NOWHERE: Final = Position()
@@ -185,9 +200,11 @@ class Hub:
             part = await self._policy_part(connection, position, policy, followed)
         digest = await self._digest(policy, followed)
         bits = protocol.bits_digest(policy.permission_map.positions)
+        # What earlier renewals have begun to read may have changed since: the follower asks for that first.
+        more = rights.towards is not None or position.towards is not None or revoked.more
         reached = Position(
             scope, policy.revision, policy.own_digest, bits, restore_epoch, place.timeline,
-            rights.base, rights.towards, *rights.after, revoked.place,
+            rights.base, rights.towards, *rights.after, revoked.place, position.decided if more else None,
         )  # fmt: skip
         shown = rights.base or ""
         return Changes(
@@ -201,7 +218,7 @@ class Hub:
             tokens=self._token_rules(restore_epoch),
             account=_account(asking),
             reset=reset,
-            more=rights.towards is not None or revoked.more,
+            more=more,
             policy=part,
             **rights.records(renewal.names),
             marked=[entry.text for entry in revoked.entries if entry.kind == "marked"],
@@ -212,14 +229,15 @@ class Hub:
     async def _note(self, asking: Caller, renewal: Renewal, position: Position) -> None:
         """Keep the lease before anything is read, so that who waits for leases misses none."""
         now = self._store.synchronized.now()
+        decided = position.decided
         facts = FollowerFacts(
             renewal.follower,
             asking.user_id,
             asking.user_name,
             tuple(sorted(renewal.services)),
-            position.revision,
-            position.rights or "",
-            int((position.rights or "0").partition(":")[0]),
+            decided.revision,
+            decided.rights,
+            int(decided.rights.partition(":")[0] or 0),
             now,
             renewal.lease,
         )
@@ -346,8 +364,12 @@ def _read(position: str | None) -> Position:
         read = _NOWHERE if position is None else msgspec.json.decode(position, type=Position)
     except msgspec.MsgspecError:
         return _NOWHERE
-    given = (snapshot for snapshot in (read.rights, read.towards) if snapshot is not None)
-    good = all(map(protocol.is_snapshot, given)) and _REVOKED.fullmatch(read.revoked or "")
+    decided = read.decided
+    given = (
+        snapshot for snapshot in (read.rights, read.towards, decided.rights or None) if snapshot is not None
+    )
+    revoked = (read.revoked or "", decided.revoked)
+    good = all(map(protocol.is_snapshot, given)) and all(map(_REVOKED.fullmatch, revoked))
     return read if good else _NOWHERE
 
 

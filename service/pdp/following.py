@@ -130,10 +130,10 @@ class Follower:
         """Send renewals until an answer is whole. Raises what goes wrong, and leaves the lease as it was."""
         point = self.point
         while True:
-            in_parts = not point.state.complete
+            in_parts = point.is_reading or point.position is None
             patience = _FIRST if in_parts else max(point.lease.bound * _PATIENCE_SHARE, 0.1)
             await self._once(0.0 if in_parts or not wait or point.is_stale else self._wait, patience)
-            if point.state.complete:
+            if not point.is_reading:
                 return
 
     @property
@@ -151,8 +151,8 @@ class Follower:
             "wait": wait,
             "lease": point.lease.bound,
         }
-        if point.state.position is not None:
-            body["position"] = point.state.position
+        if point.position is not None:
+            body["position"] = point.position
         async with asyncio.timeout(patience + wait):
             sent = point.clock()  # before anything of the renewal can have left
             answer = await self._http.post(PATH, content=msgspec.json.encode(body), timeout=patience + wait)

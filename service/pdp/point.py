@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from sys import getsizeof
@@ -93,6 +94,7 @@ class DecisionPoint:
         self.service = services[0] if len(services) == 1 else None
         self.applied = 0
         """How many answers of the hub have changed something."""
+        self._parts: deque[Changes] = deque()  # of what is not whole yet: they count with the last
         self._answers = Answers(self.time.now)
         self._tokens: dict[str, _Token] = {}
         self._held: dict[object, HeldCodes] = {}
@@ -110,33 +112,53 @@ class DecisionPoint:
     def take(self, changes: Changes, sent: float) -> None:
         """Take an answer of the hub to a renewal that was sent at ``sent``, by the clock since boot.
 
-        Whatever goes wrong ends the lease. Raises DivergedError, PolicyError and ValueError.
+        A part is kept until the last one has come, and then all are applied in one step: so what decides is
+        never half of the new and half of the old. Whatever goes wrong ends the lease. Raises DivergedError,
+        PolicyError and ValueError.
         """
-        news, verifier = changes.has_news, self.state.verifier
-        if changes.reset or not self.state.complete:
+        if changes.reset:
             self.lease.give_up()
+            self._parts.clear()
+        self._parts.append(changes)
+        self.time.observe(changes.time, sent)
+        if changes.more:
+            return
+        parts, self._parts = self._parts, deque()
+        verifier, news, policy = self.state.verifier, False, False
         try:
-            self.state.apply(changes)
+            while parts:
+                part = parts.popleft()
+                news, policy = news or part.has_news, policy or part.policy is not None
+                self.state.apply(part)
         except BaseException:
             self.lease.give_up()
             raise
         finally:
-            if changes.policy is not None or self.state.verifier is not verifier:
+            if policy or self.state.verifier is not verifier:
                 self._forget_tokens()
             if news:
                 self._known.clear()
             self.asking = self._account()
-        self.time.observe(changes.time, sent)
-        if self.state.complete:
-            self.lease.renewed(sent)
+        self.lease.renewed(sent)
         if news:
             self.applied += 1
             self._changed.set()
             self._changed = asyncio.Event()
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether the hub has more parts of what it has begun to send."""
+        return bool(self._parts)
+
+    @property
+    def position(self) -> str | None:
+        """The position behind the last answer; None for the beginning."""
+        return self._parts[-1].position if self._parts else self.state.position
+
     def restore(self, content: bytes) -> None:
         """Take what a file has kept. It gives no lease. Raises ValueError."""
         self.state.restore(content)
+        self._parts.clear()
         self._known.clear()
         self._forget_tokens()
         self.asking = self._account()
@@ -218,9 +240,12 @@ class DecisionPoint:
     def deciding(self) -> tuple[Policy, Caller] | None:
         """Return the policy as it decides now, and the account that asks.
 
-        None without a lease, unless the last known counts; and while the hub's time is not known.
+        None without a lease, unless the last known counts; and while the hub's time is not known, or what was
+        known last is not whole.
         """
         if not (self.last_known or self.lease.holds()) or self.time.since_boot is None:
+            return None
+        if not self.state.complete:
             return None
         policy, asking = self.policy(), self.asking
         return None if policy is None or asking is None else (policy, asking)

@@ -80,7 +80,10 @@ _decode: Final = msgspec.msgpack.Decoder(Kept).decode
 
 
 class FollowedState:
-    """What is followed. ``position`` is None while nothing is known; ``complete`` is false between parts."""
+    """What is followed. ``position`` is None while nothing is known.
+
+    ``complete`` is false as long as nothing is known, and while an answer is applied only in part.
+    """
 
     def __init__(self, services: Iterable[str], names: bytes, now: Callable[[], float]) -> None:
         """``now`` returns the hub's time, by which tokens and roles end."""
@@ -117,8 +120,9 @@ class FollowedState:
         """Take an answer of the hub.
 
         Raises DivergedError where the lines are not those of the hub then: nothing may be decided by it, and
-        everything is forgotten.
+        everything is forgotten. After any other error it is not complete until the next answer.
         """
+        self.complete = False
         if change.reset:
             self._forget()
         self._apply_tokens(change)
