@@ -24,7 +24,7 @@ async def decision_point(
 
     Waits at most ``first`` seconds for its first lease, and goes on without one: it denies until it has one.
     ``transport`` replaces that of httpx. Raises PdpSettingsError for settings that can't work, and for a hub
-    that signs tokens by a shared key.
+    that signs tokens by a shared key. What goes wrong later is logged and tried again.
     """
     point = point_of(settings)
     async with Follower(settings, point, transport) as follower:
@@ -32,7 +32,7 @@ async def decision_point(
         with suppress(TimeoutError):
             async with asyncio.timeout(first):
                 await follower.first()
-        running = asyncio.create_task(follower.run())
+        running = asyncio.create_task(follower.run(strict=False))
         try:
             yield point
         finally:

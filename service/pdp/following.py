@@ -22,7 +22,7 @@ from service.pdp.state import DivergedError
 
 _WAIT_SHARE: Final = 0.25  # of the bound: how long a renewal may wait for news
 _PATIENCE_SHARE: Final = 0.6  # of the bound: how long a renewal may take before another one is sent
-_FIRST: Final = 30.0  # seconds that the first answers may take: they have everything
+_FIRST: Final = 30.0  # seconds that an answer may take that has everything
 _PAUSE: Final = 0.05  # seconds after a renewal that failed; then twice as long each time
 _LONGEST_PAUSE: Final = 0.5
 _KEEP_EVERY: Final = 10.0  # seconds between two writings of the file
@@ -76,7 +76,7 @@ class Follower:
             transport=transport,
             verify=True if settings.ca_file is None else _certificates(settings.ca_file),
         )
-        self._failed = 0
+        self._failed = self._slow = 0
         self._kept = (float("-inf"), -1)  # when the file was written, and of how many changes
 
     async def __aenter__(self) -> Self:
@@ -102,24 +102,42 @@ class Follower:
         while not await self._try():
             await self._pause()
 
-    async def run(self) -> None:
-        """Follow until cancelled."""
+    async def run(self, *, strict: bool = True) -> None:
+        """Follow until cancelled: whatever goes wrong is shown as the fault, and tried again.
+
+        With ``strict`` PdpSettingsError is raised, for a hub that can't be followed, before anything was
+        followed.
+        """
         while True:
-            if await self._try():
-                await self._keep()
-            else:
-                await self._pause()
+            try:
+                if await self._try():
+                    await self._keep()
+                    continue
+            except PdpSettingsError as error:
+                if strict and not self.renewals:
+                    raise
+                self._fail(error)
+            except Exception as error:  # noqa: BLE001 - nobody waits for the task, and would see that it ended
+                self._fail(error, unexpected=True)
+            await self._pause()
 
     async def _try(self) -> bool:
         try:
             await self.renew()
         except _FAILURES as error:
-            self.failures += 1
-            self._tell(str(error) or type(error).__name__)
+            self._fail(error)
             return False
         self._tell(None)
-        self._failed = 0
+        self._failed = self._slow = 0
         return True
+
+    def _fail(self, error: Exception, *, unexpected: bool = False) -> None:
+        self.failures += 1
+        slow = isinstance(error, TimeoutError | httpx.TimeoutException)
+        if slow and not isinstance(error, httpx.ConnectTimeout):  # it was reached, and may have much to say
+            self._slow = min(self._slow + 1, 10)
+        words = [type(error).__name__] if unexpected or not str(error) else []
+        self._tell(": ".join([*words, *filter(None, [str(error)])]), error if unexpected else None)
 
     async def _pause(self) -> None:
         longest = min(_PAUSE * 2**self._failed, _LONGEST_PAUSE)
@@ -130,11 +148,23 @@ class Follower:
         """Send renewals until an answer is whole. Raises what goes wrong, and leaves the lease as it was."""
         point = self.point
         while True:
-            in_parts = point.is_reading or point.position is None
-            patience = _FIRST if in_parts else max(point.lease.bound * _PATIENCE_SHARE, 0.1)
-            await self._once(0.0 if in_parts or not wait or point.is_stale else self._wait, patience)
+            waits = wait and not point.is_reading and not point.is_stale
+            await self._once(self._wait if waits else 0.0, self._patience)
             if not point.is_reading:
                 return
+
+    @property
+    def _patience(self) -> float:
+        """Seconds that an answer may take: without a lease, which waiting could end, longer each time."""
+        point, usual = self.point, self._usual_patience
+        if point.lease.holds():
+            return usual
+        everything = point.is_reading or point.position is None
+        return max(usual, _FIRST if everything else min(_FIRST, usual * 2**self._slow))
+
+    @property
+    def _usual_patience(self) -> float:
+        return max(self.point.lease.bound * _PATIENCE_SHARE, 0.1)
 
     @property
     def _wait(self) -> float:
@@ -153,9 +183,10 @@ class Follower:
         }
         if point.position is not None:
             body["position"] = point.position
+        timeout = httpx.Timeout(patience + wait, connect=self._usual_patience)
         async with asyncio.timeout(patience + wait):
             sent = point.clock()  # before anything of the renewal can have left
-            answer = await self._http.post(PATH, content=msgspec.json.encode(body), timeout=patience + wait)
+            answer = await self._http.post(PATH, content=msgspec.json.encode(body), timeout=timeout)
         if answer.status_code != _OK:
             raise RefusedError(answer.status_code, _code(answer))
         changes = _decode(answer.content)
@@ -171,12 +202,12 @@ class Follower:
         point.take(changes, sent)
         self.renewals += 1
 
-    def _tell(self, fault: str | None) -> None:
+    def _tell(self, fault: str | None, error: Exception | None = None) -> None:
         if fault != self.fault:
             if fault is None:
                 _log.info("the hub is followed", revision=self.revision, rights=self.point.state.rights)
             else:
-                _log.warning("the hub can't be followed", reason=fault)
+                _log.warning("the hub can't be followed", reason=fault, exc_info=error)
         self.fault = fault
 
     @property

@@ -218,11 +218,12 @@ class FollowedState:
             self._set_tokens(change.tokens)
 
     def _set_tokens(self, rules: TokenRules) -> None:
-        self.tokens = rules
         accepted = Accepted(rules.algorithm, rules.issuer, rules.audience, rules.leeway)
-        self.restore_epoch.name = rules.restore_epoch
         keys = [public_key(key) for key in rules.keys]
         self.verifier = TokenVerifier(accepted, keys, self._now, self.restore_epoch)
+        # Only now: rules that can't be used are new ones again in the next answer.
+        self.tokens = rules
+        self.restore_epoch.name = rules.restore_epoch
 
     def user_named(self, name_key: str) -> int | None:
         """Return the id of the user with that name key; None for nobody."""

@@ -347,6 +347,47 @@ async def test_a_transaction_that_commits_late_is_not_passed_over(house: House) 
             await connection.close()
 
 
+async def test_everything_anew_is_waited_for_longer_each_time_where_there_is_no_lease(house: House) -> None:
+    limits: list[dict[str, float]] = []
+
+    async def slow(request: httpx.Request) -> None:
+        limits.append(request.extensions["timeout"])
+        await asyncio.sleep(0.4)
+
+    async with house.follower(bound=0.2) as follower:
+        await follower.renew()
+        follower.point.lease.give_up()
+        follower.point.state.position = "of another hub"
+        house.transport.after = slow
+        try:
+            async with asyncio.timeout(60):
+                await follower.first()
+        finally:
+            house.transport.after = None
+        reads = [limit["read"] for limit in limits]
+        assert reads == pytest.approx([0.12 * 2**number for number in range(len(reads))])
+        assert [limit["connect"] for limit in limits] == pytest.approx([0.12] * len(limits))
+
+
+async def test_a_hub_that_is_out_of_reach_is_not_waited_for_longer(house: House) -> None:
+    limits: list[float] = []
+
+    async def unreachable(request: httpx.Request) -> None:
+        limits.append(request.extensions["timeout"]["read"])
+        if len(limits) < 4:
+            raise httpx.ConnectTimeout("nobody is there")
+
+    async with house.follower() as follower:
+        await follower.renew()
+        follower.point.lease.give_up()
+        house.transport.before = unreachable
+        try:
+            await follower.first()
+        finally:
+            house.transport.before = None
+        assert limits == pytest.approx([1.2] * 4)
+
+
 async def test_a_change_is_pushed_while_a_renewal_waits(house: House) -> None:
     role = await house.role("pushed", house.buttons["orders:order:read"])
     user = await house.user("heidi")

@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import httpx
+import msgspec
 import pytest
 
 from service.evaluation.questions import Asked
-from service.pdp import decision_point
+from service.pdp import decision_point, point_of
+from service.pdp.following import Follower
 from service.pdp.point import Evaluated
-from tests.pdp.conftest import House
+from service.pdp.settings import PdpSettingsError
+from tests.pdp.conftest import House, HubTransport
+from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
 
@@ -69,3 +74,60 @@ async def test_a_program_remembers_short_questions_within_a_bounded_memory(
         for number in range(500):
             newly_asked("petra", "GET", f"/orders/{number}")
         assert sum(map(len, point._known.values())) < 20_000 / 200
+
+
+class Signing(httpx.AsyncBaseTransport):
+    """Carries renewals to a hub whose answers name another algorithm, as long as there is one."""
+
+    def __init__(self, transport: HubTransport, algorithm: str) -> None:
+        self._transport = transport
+        self.algorithm: str | None = algorithm
+        self.renewals = 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.renewals += 1
+        answer = await self._transport.handle_async_request(request)
+        if self.algorithm is None:
+            return answer
+        content = msgspec.json.decode(await answer.aread())
+        content["tokens"]["algorithm"] = self.algorithm
+        return httpx.Response(200, content=msgspec.json.encode(content))
+
+
+@pytest.mark.parametrize("algorithm", ["HS256", "unknown"])
+async def test_a_hub_that_can_not_be_followed_is_asked_again_for_as_long_as_the_program_runs(
+    house: House, algorithm: str
+) -> None:
+    await house.user(f"ursula-{algorithm.lower()}")
+    signing = Signing(house.transport, algorithm)
+    async with decision_point(house.settings(house.key), first=0.0, transport=signing) as point:
+        assert await eventually_here(lambda: signing.renewals > 3)
+        assert point.is_stale
+        signing.algorithm = None
+        assert await eventually_here(lambda: not point.is_stale)
+
+
+async def test_rules_that_can_not_be_used_give_no_lease_and_are_the_fault(house: House) -> None:
+    signing = Signing(house.transport, "unknown")
+    settings = house.settings(house.key)
+    async with Follower(settings, point_of(settings), signing) as follower:
+        signing.algorithm = None
+        await follower.renew()
+        signing.algorithm = "unknown"
+        for _ in range(2):
+            with pytest.raises(KeyError):
+                await follower.renew(wait=False)
+            assert follower.point.is_stale
+        running = asyncio.create_task(follower.run())
+        assert await eventually_here(lambda: follower.fault == "KeyError: 'unknown'")
+        signing.algorithm = "HS256"
+        assert await eventually_here(lambda: "HS256" in (follower.fault or ""))
+        assert not running.done()
+        running.cancel()
+
+
+async def test_a_process_does_not_begin_to_follow_a_hub_that_signs_by_a_shared_key(house: House) -> None:
+    settings = house.settings(house.key)
+    async with Follower(settings, point_of(settings), Signing(house.transport, "HS256")) as follower:
+        with pytest.raises(PdpSettingsError, match="HS256"):
+            await follower.run()
