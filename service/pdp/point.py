@@ -42,6 +42,7 @@ _MOST_TOKENS: Final = 4096
 _MOST_KNOWN: Final = 64 * 1024 * 1024  # bytes of answers that are remembered
 _OF_ONE: Final = 200  # bytes of one, besides the texts of its question
 _LONGEST_NAME: Final = 256
+_MOST_MOVED: Final = 0.1  # seconds by which the hub's time moves before answers are forgotten
 _ENDLESS: Final = float("inf")
 
 
@@ -93,8 +94,9 @@ class DecisionPoint:
         self.last_known = last_known
         self.service = services[0] if len(services) == 1 else None
         self.applied = 0
-        """How many answers of the hub have changed something."""
+        """How many answers of the hub may have changed what is answered."""
         self._parts: deque[Changes] = deque()  # of what is not whole yet: they count with the last
+        self._offset = float("inf")  # of the hub's time when answers were last forgotten
         self._answers = Answers(self.time.now)
         self._tokens: dict[str, _Token] = {}
         self._held: dict[object, HeldCodes] = {}
@@ -121,10 +123,12 @@ class DecisionPoint:
             self._parts.clear()
         self._parts.append(changes)
         self.time.observe(changes.time, sent)
+        if abs((self.time.since_boot or 0.0) - self._offset) > _MOST_MOVED:
+            self._forget_answers()
         if changes.more:
             return
         parts, self._parts = self._parts, deque()
-        verifier, news, policy = self.state.verifier, False, False
+        verifier, numbers, news, policy = self.state.verifier, self._numbers, False, False
         try:
             while parts:
                 part = parts.popleft()
@@ -132,18 +136,30 @@ class DecisionPoint:
                 self.state.apply(part)
         except BaseException:
             self.lease.give_up()
+            news = True
             raise
         finally:
             if policy or self.state.verifier is not verifier:
                 self._forget_tokens()
+                news = True
             if news:
-                self._known.clear()
+                self._forget_answers()
             self.asking = self._account()
         self.lease.renewed(sent)
-        if news:
-            self.applied += 1
+        if self._numbers != numbers:
             self._changed.set()
             self._changed = asyncio.Event()
+
+    @property
+    def _numbers(self) -> tuple[int, str]:
+        """The revision and the snapshot that questions can demand."""
+        return 0 if self.state.policy is None else self.state.policy.revision, self.state.snapshot
+
+    def _forget_answers(self) -> None:
+        """Forget what was answered: by other rules or other rights, or until an instant of another time."""
+        self._known.clear()
+        self._offset = self.time.since_boot or 0.0
+        self.applied += 1
 
     @property
     def is_reading(self) -> bool:
@@ -304,7 +320,7 @@ class DecisionPoint:
         if known is None:
             known = self._verified(token)
             if known is None:
-                return None, _ENDLESS
+                return None, now  # its time may come
         claims = known.verified.claims
         if not known.verified.begins <= now < claims.exp:
             return None, _ENDLESS if claims.exp <= now else known.verified.begins

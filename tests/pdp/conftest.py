@@ -53,6 +53,26 @@ class HubTransport(httpx.AsyncBaseTransport):
         return httpx.Response(answer.status, headers=list(answer.headers), content=answer.body)
 
 
+class Rewriting(httpx.AsyncBaseTransport):
+    """Carries renewals to a hub in the same process, and changes the answers."""
+
+    def __init__(self, transport: HubTransport) -> None:
+        self._transport = transport
+        self.renewals = 0
+
+    def rewrite(self, content: Any) -> None:
+        """Change an answer, in place."""
+        raise NotImplementedError
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.renewals += 1
+        answer = await self._transport.handle_async_request(request)
+        content = json.loads(await answer.aread())
+        if answer.status_code == 200:
+            self.rewrite(content)
+        return httpx.Response(answer.status_code, json=content)
+
+
 class House:
     """A hub with the service ``orders``, whose administrator changes it by requests."""
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
-import httpx
-import msgspec
 import pytest
 
 from service.evaluation.questions import Asked
@@ -14,7 +13,7 @@ from service.pdp import decision_point, point_of
 from service.pdp.following import Follower
 from service.pdp.point import Evaluated
 from service.pdp.settings import PdpSettingsError
-from tests.pdp.conftest import House, HubTransport
+from tests.pdp.conftest import House, HubTransport, Rewriting
 from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
@@ -76,22 +75,16 @@ async def test_a_program_remembers_short_questions_within_a_bounded_memory(
         assert sum(map(len, point._known.values())) < 20_000 / 200
 
 
-class Signing(httpx.AsyncBaseTransport):
+class Signing(Rewriting):
     """Carries renewals to a hub whose answers name another algorithm, as long as there is one."""
 
     def __init__(self, transport: HubTransport, algorithm: str) -> None:
-        self._transport = transport
+        super().__init__(transport)
         self.algorithm: str | None = algorithm
-        self.renewals = 0
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self.renewals += 1
-        answer = await self._transport.handle_async_request(request)
-        if self.algorithm is None:
-            return answer
-        content = msgspec.json.decode(await answer.aread())
-        content["tokens"]["algorithm"] = self.algorithm
-        return httpx.Response(200, content=msgspec.json.encode(content))
+    def rewrite(self, content: Any) -> None:
+        if self.algorithm is not None:
+            content["tokens"]["algorithm"] = self.algorithm
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "unknown"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import httpx
@@ -14,12 +15,13 @@ import pytest
 from service.audit.decision_event import Event
 from service.evaluation.questions import Asked
 from service.kernel.metrics import Sample
-from service.pdp import server
+from service.pdp import point_of, server
 from service.pdp.following import Follower
-from service.pdp.point import Evaluated
+from service.pdp.point import AtLeast, DecisionPoint, Evaluated
 from service.pdp.server import PdpApp
 from service.pdp.settings import PdpSettings, PdpSettingsError
-from tests.pdp.conftest import House, log_in
+from tests.pdp.conftest import House, Rewriting, log_in
+from tests.support.members import query
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
@@ -404,3 +406,73 @@ WRONG: list[dict[str, Any]] = [
 def test_settings_that_can_not_work_are_refused(tmp_path: Any, wrong: dict[str, Any]) -> None:
     with pytest.raises(PdpSettingsError):
         PdpSettings(**{"hub": "http://hub", "key_file": tmp_path / "key", "services": ("orders",)} | wrong)
+
+
+class OfAnotherHub(Rewriting):
+    """Carries renewals to a hub whose answers have another issuer of tokens, or another time."""
+
+    issuer: str | None = None
+    time: float | None = None
+    later = 0.0
+
+    def rewrite(self, content: Any) -> None:
+        if self.issuer is not None:
+            content["tokens"]["issuer"] = self.issuer
+        content["time"] = (self.time or content["time"]) + self.later
+
+
+@pytest.mark.parametrize("how", ["rules", "time"])
+async def test_a_batch_is_answered_anew_after_other_rules_of_tokens_and_another_time(
+    house: House, token: str, how: str
+) -> None:
+    settings, transport = house.settings(house.evaluator, bound=30.0), OfAnotherHub(house.transport)
+    async with Follower(settings, point_of(settings), transport) as follower:
+        ask = asking(follower, token)
+        await follower.renew()
+        assert [await ask() for _ in range(2)] == ["opened", "opened"]
+        if how == "rules":
+            transport.issuer = "somebody else"
+        else:
+            transport.later = 7201.0  # it has expired by the hub's time
+        await follower.renew(wait=False)
+        assert await ask() == "subject_not_active"
+
+
+async def test_a_token_whose_time_has_not_come_is_looked_at_again(house: House, token: str) -> None:
+    settings, transport = house.settings(house.evaluator, bound=30.0), OfAnotherHub(house.transport)
+    since_boot, transport.time = 1000.0, time.time()
+    async with Follower(settings, point_of(settings), transport) as follower:
+        follower.point = DecisionPoint(("orders",), bound=30.0, clock=lambda: since_boot)
+        ask = asking(follower, token)
+        transport.later = -3600.0
+        await follower.renew()
+        assert await ask() == "subject_not_active"
+        since_boot, transport.later = since_boot + 3600, 0.0
+        await follower.renew(wait=False)
+        assert await ask() == "opened"
+
+
+def asking(follower: Follower, token: str) -> Callable[[], Awaitable[str]]:
+    """Return what asks in a batch whether a token opens an order, and returns the reason."""
+    http = httpx.AsyncClient(transport=httpx.ASGITransport(PdpApp(follower)), base_url="http://pdp")
+    question = body(({"type": "token", "id": token}, "GET", {"type": "route", "id": "/orders/7"}))
+
+    async def ask() -> str:
+        answer = await http.post("/access/v1/evaluations", json={"evaluations": [question]})
+        return str(answer.json()["evaluations"][0]["context"]["reason"])
+
+    return ask
+
+
+async def test_a_question_is_answered_once_its_write_is_known_though_nothing_has_changed(
+    house: House,
+) -> None:
+    async with house.follower(bound=30.0) as follower:
+        await follower.renew()
+        ((number,),) = await query(house.hub, "SELECT pg_current_xact_id()::text::bigint")
+        waiting = asyncio.create_task(follower.point.wait_for(AtLeast(rights=number)))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        await follower.renew(wait=False)
+        async with asyncio.timeout(10):
+            assert await waiting
