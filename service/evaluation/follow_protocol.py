@@ -83,7 +83,11 @@ class PolicyPart(Struct, frozen=True, omit_defaults=True):
 
 
 class TokenRules(Struct, frozen=True):
-    """By what tokens are verified; ``keys`` are the public ones (JWK), ``life`` that of an access token."""
+    """By what tokens are verified; ``keys`` are the public ones (JWK).
+
+    ``life`` is the longest in seconds that an access token has which may not have expired: also of those that
+    were issued before the setting was lowered.
+    """
 
     algorithm: str
     issuer: str

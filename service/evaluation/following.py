@@ -22,7 +22,7 @@ from service.evaluation.follow_signals import LOOK_EVERY, Signals
 from service.kernel.account_acts import FOLLOW_BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller
 from service.keyspace import SessionStore, revision_in
-from service.records import policy_history, policy_revisions, rights_changes
+from service.records import bit_positions, policy_history, policy_revisions, rights_changes
 from service.records.database.transactions import Connection, Database
 from service.records.policy_history import Difference, Part
 from service.records.rights_changes import FIRST, Concerned, Place
@@ -198,6 +198,7 @@ class Hub:
                 rights = await _Rights.read(connection, position, place)
                 assert rights is not None  # noqa: S101 - nothing was changed since nothing
             part = await self._policy_part(connection, position, policy, followed)
+            life = await bit_positions.longest_life(connection)
         digest = await self._digest(policy, followed)
         bits = protocol.bits_digest(policy.permission_map.positions)
         # What earlier renewals have begun to read may have changed since: the follower asks for that first.
@@ -215,7 +216,7 @@ class Hub:
             rights=int(shown.partition(":")[0] or 0),
             snapshot=shown,
             digest=digest,
-            tokens=self._token_rules(restore_epoch),
+            tokens=self._token_rules(restore_epoch, life),
             account=_account(asking),
             reset=reset,
             more=more,
@@ -271,14 +272,14 @@ class Hub:
         lines_now = await asyncio.to_thread(followed.of, policy.written)
         return PolicyPart(after, own, policy.model_text, lines_now, bits=bits)
 
-    def _token_rules(self, restore_epoch: str) -> protocol.TokenRules:
+    def _token_rules(self, restore_epoch: str, life: int) -> protocol.TokenRules:
         auth = self._auth
         return protocol.TokenRules(
             auth.jwt_algorithm,
             auth.jwt_issuer,
             auth.jwt_audience,
             auth.jwt_leeway,
-            auth.access_timeout,
+            max(auth.access_timeout, life),
             restore_epoch,
             [dict(key) for key in self._tokens.public_keys()],
         )

@@ -90,7 +90,7 @@ class DecisionPoint:
         self.clock = clock
         self.lease = Lease(bound, clock)
         self.time = HubTime(clock)
-        self.state = FollowedState(services, secrets.token_bytes(32), self.time.now)
+        self.state = FollowedState(services, secrets.token_bytes(32), self.time.now, clock)
         self.last_known = last_known
         self.service = services[0] if len(services) == 1 else None
         self.applied = 0
@@ -339,7 +339,8 @@ class DecisionPoint:
         state = self.state
         if not claims.sid or claims.auth_time is UNSET or claims.sid in state.ended:
             return False
-        return issued > state.whole_since and issued > state.marked.get(int(claims.sub), 0)
+        mark = state.marked.get(int(claims.sub))
+        return issued > state.whole_since and (mark is None or issued > mark.until)
 
     def _of_client(self, claims: ClientClaims, now: float) -> tuple[Caller | None, float]:
         key = self.state.keys.get(int(claims.client_id))

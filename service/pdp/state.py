@@ -2,8 +2,9 @@
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from math import ceil
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -29,13 +30,15 @@ from service.kernel.assurance import NAMED
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.restore_epoch import CurrentRestoreEpoch
+from service.pdp.lease import since_boot
 
-FORM: Final = 1
+FORM: Final = 2
 """The version of the file's form."""
 _MOST_CALLERS: Final = 20_000  # that are remembered with their rights
 _MOST_ENDED: Final = 200_000  # sessions that have ended, or users who were marked
 _MARGIN: Final = 60.0  # seconds by which clocks may differ
 _ENDLESS: Final = float("inf")
+_Name = TypeVar("_Name", int, str)
 
 
 class DivergedError(Exception):
@@ -48,6 +51,26 @@ class Held(NamedTuple):
     codes: HeldCodes
     since: float
     until: float
+
+
+class Ended(NamedTuple):
+    """Tokens of a session or a user that were ended: those issued until ``until``, in ms by the hub's time.
+
+    ``read`` is when the follower has read it, in seconds since boot, and in the file how many seconds ago;
+    ``life`` is that of the longest-lived token then, in seconds.
+    """
+
+    until: int
+    read: float
+    life: float
+
+    def is_over(self, time: float, now: float, life: float) -> bool:
+        """Whether the last of these tokens has expired, by the hub's time and by the clock since boot.
+
+        Neither alone would do: the hub's time may be ahead for a moment, or may have been when tokens were
+        issued.
+        """
+        return min(time - self.until / 1000, now - self.read) > max(self.life, life) + _MARGIN
 
 
 class Kept(Struct, frozen=True):
@@ -70,8 +93,8 @@ class Kept(Struct, frozen=True):
     roles: list[tuple[int, tuple[str, ...]]]
     users: list[UserRecord]
     keys: list[KeyRecord]
-    marked: dict[int, int]
-    ended: dict[str, float]
+    marked: dict[int, Ended]
+    ended: dict[str, Ended]
     whole_since: int
 
 
@@ -85,11 +108,19 @@ class FollowedState:
     ``complete`` is false as long as nothing is known, and while an answer is applied only in part.
     """
 
-    def __init__(self, services: Iterable[str], names: bytes, now: Callable[[], float]) -> None:
-        """``now`` returns the hub's time, by which tokens and roles end."""
+    def __init__(
+        self,
+        services: Iterable[str],
+        names: bytes,
+        now: Callable[[], float],
+        clock: Callable[[], float] = since_boot,
+    ) -> None:
+        """``now`` returns the hub's time, by which tokens and roles end; ``clock`` the time since boot."""
         self.followed = Followed(frozenset(services))
         self.names = names
         self._now = now
+        self._clock = clock
+        self._latest = 0.0  # of the times that the hub has named
         self.restore_epoch = CurrentRestoreEpoch()
         self._forget()
 
@@ -106,8 +137,8 @@ class FollowedState:
         self.users: dict[int, UserRecord] = {}
         self.names_known: dict[bytes, int] = {}
         self.keys: dict[int, KeyRecord] = {}
-        self.marked: dict[int, int] = {}
-        self.ended: dict[str, float] = {}
+        self.marked: dict[int, Ended] = {}
+        self.ended: dict[str, Ended] = {}
         self.whole_since = 0
         self.tokens: TokenRules | None = None
         self.verifier: TokenVerifier | None = None
@@ -193,25 +224,28 @@ class FollowedState:
     def _apply_revocations(self, change: Changes) -> None:
         if change.whole_since is not None:
             self.whole_since = change.whole_since
+        read, life = self._clock(), change.tokens.life
         for text in change.marked:
             for each in text.split(" "):
                 user, _, at = each.partition(":")
-                self.marked[int(user)] = max(int(at), self.marked.get(int(user), 0))
-        self.ended.update(dict.fromkeys(change.ended, change.time))
-        self._forget_expired(change)
+                mark = Ended(int(at), read, life)
+                self.marked[int(user)] = max(mark, self.marked.get(int(user), mark))
+        # No token of a session is issued after its end: none is later than the latest time until now.
+        self._latest = max(self._latest, change.time)
+        self.ended.update(dict.fromkeys(change.ended, Ended(ceil(1000 * self._latest), read, life)))
+        self._forget_expired(change.time, read, life)
 
-    def _forget_expired(self, change: Changes) -> None:
+    def _forget_expired(self, *moment: float) -> None:
         """Forget what stops no token any more; where that is not enough, refuse all tokens from before."""
-        over = change.time - change.tokens.life - _MARGIN
         while self.ended:
-            name, at = next(iter(self.ended.items()))
-            if at >= over:
+            name, ended = next(iter(self.ended.items()))
+            if not ended.is_over(*moment):
                 if len(self.ended) <= _MOST_ENDED:
                     break
-                self.whole_since = max(self.whole_since, round(1000 * at))
+                self.whole_since = max(self.whole_since, ended.until)
             del self.ended[name]
         if len(self.marked) > _MOST_ENDED:
-            self.marked = {user: at for user, at in self.marked.items() if at >= 1000 * over}
+            self.marked = {user: mark for user, mark in self.marked.items() if not mark.is_over(*moment)}
 
     def _apply_tokens(self, change: Changes) -> None:
         if change.tokens != self.tokens or self.verifier is None:
@@ -305,8 +339,8 @@ class FollowedState:
                 list(self.roles.items()),
                 list(self.users.values()),
                 list(self.keys.values()),
-                self.marked,
-                self.ended,
+                _moved(self.marked, self._clock()),
+                _moved(self.ended, self._clock()),
                 self.whole_since,
             )
         )
@@ -337,8 +371,13 @@ class FollowedState:
         for user in kept.users:
             self._put(user)
         self.keys = {key.id: key for key in kept.keys}
-        self.marked, self.ended = kept.marked, kept.ended
+        self.marked, self.ended = (_moved(each, self._clock()) for each in (kept.marked, kept.ended))
         self.whole_since = kept.whole_since
+
+
+def _moved(ended: Mapping[_Name, Ended], now: float) -> dict[_Name, Ended]:
+    """Return what was read at a time as read that long before ``now``, or the other way round."""
+    return {name: each._replace(read=now - each.read) for name, each in ended.items()}
 
 
 def window_edges(window: Window) -> list[float]:

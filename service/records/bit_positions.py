@@ -36,6 +36,11 @@ async def report_life(connection: AsyncConnection, seconds: int) -> None:
     await connection.execute(_EXPIRED)
 
 
+async def longest_life(connection: AsyncConnection) -> int:
+    """Return the longest life, in seconds, of access tokens that may not have expired; 0 if none is known."""
+    return int((await connection.execute(_LONGEST)).scalar_one())
+
+
 async def give(connection: AsyncConnection, user_id: int | None) -> int:
     """Return a position for a code that ``user_id`` adds or changes: the lowest free one, else a new one.
 
@@ -152,6 +157,7 @@ _ISSUED: Final = (
     .values(seconds=sa.bindparam("seconds"))
     .on_conflict_do_update(index_elements=[token_life.c.seconds], set_={"last_time": sa.func.now()})
 )
+_LONGEST: Final = sa.select(sa.func.coalesce(sa.func.max(token_life.c.seconds), 0))
 _EXPIRED: Final = sa.delete(token_life).where(
     token_life.c.last_time + _seconds(token_life.c.seconds) + MARGIN < sa.func.now()
 )

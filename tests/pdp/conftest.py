@@ -73,6 +73,19 @@ class Rewriting(httpx.AsyncBaseTransport):
         return httpx.Response(answer.status_code, json=content)
 
 
+class OfAnotherHub(Rewriting):
+    """Carries renewals to a hub whose answers have another issuer of tokens, or another time."""
+
+    issuer: str | None = None
+    time: float | None = None
+    later = 0.0
+
+    def rewrite(self, content: Any) -> None:
+        if self.issuer is not None:
+            content["tokens"]["issuer"] = self.issuer
+        content["time"] = (self.time or content["time"]) + self.later
+
+
 class House:
     """A hub with the service ``orders``, whose administrator changes it by requests."""
 

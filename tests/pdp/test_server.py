@@ -20,7 +20,7 @@ from service.pdp.following import Follower
 from service.pdp.point import AtLeast, DecisionPoint, Evaluated
 from service.pdp.server import PdpApp
 from service.pdp.settings import PdpSettings, PdpSettingsError
-from tests.pdp.conftest import House, Rewriting, log_in
+from tests.pdp.conftest import House, OfAnotherHub, log_in
 from tests.support.members import query
 from tests.web.driver import Answer
 
@@ -406,19 +406,6 @@ WRONG: list[dict[str, Any]] = [
 def test_settings_that_can_not_work_are_refused(tmp_path: Any, wrong: dict[str, Any]) -> None:
     with pytest.raises(PdpSettingsError):
         PdpSettings(**{"hub": "http://hub", "key_file": tmp_path / "key", "services": ("orders",)} | wrong)
-
-
-class OfAnotherHub(Rewriting):
-    """Carries renewals to a hub whose answers have another issuer of tokens, or another time."""
-
-    issuer: str | None = None
-    time: float | None = None
-    later = 0.0
-
-    def rewrite(self, content: Any) -> None:
-        if self.issuer is not None:
-            content["tokens"]["issuer"] = self.issuer
-        content["time"] = (self.time or content["time"]) + self.later
 
 
 @pytest.mark.parametrize("how", ["rules", "time"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ from redis.asyncio import Redis as Client
 
 from service.evaluation.questions import Asked, Resource, Subject
 from service.keyspace import SessionFacts, SessionStore
+from service.pdp import point_of
+from service.pdp.following import Follower
 from service.pdp.point import DecisionPoint
 from service.pdp.settings import PdpSettingsError
 from service.settings import Auth, Redis
-from tests.pdp.conftest import House, log_in
+from tests.pdp.conftest import House, OfAnotherHub, log_in
 from tests.support.inside import inside_published
 from tests.support.members import query
 
@@ -127,6 +130,53 @@ async def test_a_token_of_an_api_key_ends_with_it(house: House) -> None:
         await house.data("DELETE", f"/api/user/{user}/keys/{shown['id']}")
         await refused(point, token)
         assert await hub_reason(house, token) == "subject_not_active"
+
+
+class Clock:
+    """A clock since boot that stands still until it is moved."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_a_session_that_has_ended_does_not_come_back_by_clocks_or_a_shorter_life(house: House) -> None:
+    role = await house.role("ended-for-good", house.buttons["orders:order:read"])
+    user = await house.user("ended-for-good", role)
+    token = await log_in(house.hub, "ended-for-good")
+    transport, settings, clock = OfAnotherHub(house.transport), house.settings(house.key), Clock()
+    transport.time = time.time()
+    await query(house.hub, "INSERT INTO sys.token_life (seconds, last_time) VALUES (86400, now())")
+    async with Follower(settings, point_of(settings), transport) as follower:
+        point = follower.point = DecisionPoint(("orders",), clock=clock)
+
+        async def reason(*, later: float, since_boot: float) -> str:
+            transport.later, clock.now = later, 1000.0 + since_boot
+            await follower.renew(wait=False)
+            return point.evaluate(asked(token)).reason
+
+        assert await reason(later=0, since_boot=0) == "opened"
+        await log_in(house.hub, "ended-for-good")  # ends the session before
+        assert await reason(later=0, since_boot=1) == "subject_not_active"
+        assert user not in point.state.marked
+        assert point.state.tokens is not None
+        assert point.state.tokens.life == 86400
+        await query(house.hub, "DELETE FROM sys.token_life WHERE seconds = 86400")
+        assert await reason(later=100_000, since_boot=2) == "subject_not_active", "expired"
+        assert await reason(later=0, since_boot=3) == "subject_not_active", "the hub's clock was ahead"
+        assert await reason(later=8000, since_boot=8000) == "subject_not_active", "expired"
+        assert await reason(later=0, since_boot=8001) == "subject_not_active", "the life was longer"
+        assert await reason(later=0, since_boot=100_000) == "subject_not_active", (
+            "the hub's clock was set back"
+        )
+
+        other = DecisionPoint(("orders",), clock=lambda: 5.0)  # after the machine was started again
+        other.restore(point.state.kept())
+        ages = {name: clock() - each.read for name, each in point.state.ended.items()}
+        assert {name: 5.0 - each.read for name, each in other.state.ended.items()} == ages
+        assert await reason(later=100_000, since_boot=100_001) == "subject_not_active"
+        assert point.state.ended == {}, "nothing is kept for ever"
 
 
 async def test_tokens_from_before_the_first_known_revocation_are_refused(house: House) -> None:
