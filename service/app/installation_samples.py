@@ -160,7 +160,7 @@ def samples_of_store(sessions: int, queue: LogQueue, limit: int) -> Iterator[Sam
 
 def samples_of_followers(followers: Collection[FollowerFacts], now: float) -> Iterator[Sample]:
     """Yield the samples of those that follow; ``now`` is the time by which their leases are told."""
-    living = [each.revision for each in followers if now < each.seen + each.lease]
+    living = [each.revision for each in followers if each.may_decide(now)]
     yield Sample("portcullis_followers", len(living), {})
     yield Sample("portcullis_followers_lapsed", len(followers) - len(living), {})
     if revisions := list(filter(None, living)):  # one that has just begun has none yet

@@ -36,7 +36,7 @@ class FollowRenewal(ProtocolSchema):
     `position` is that of the last answer. `names` is the key of the digests of user names, 16 to 64 bytes in
     base64url. The answer may wait for `wait` seconds until there is something new. `lease` says for how many
     seconds from the sending of this renewal the follower decides by the answer. Who only looks, and `decides`
-    nothing by it, is not listed.
+    nothing by it, is not listed. `instance` is a random text of the process: several may have one name.
     """
 
     follower: FollowerName
@@ -47,6 +47,7 @@ class FollowRenewal(ProtocolSchema):
     wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = 0.0
     lease: Annotated[float, Meta(gt=0, le=LONGEST_LEASE)] = 2.0
     decides: bool = True
+    instance: Annotated[str, Meta(pattern=whole("[A-Za-z0-9_-]{0,32}"))] = ""
 
     @property
     def renewal(self) -> Renewal:
@@ -65,6 +66,7 @@ class FollowRenewal(ProtocolSchema):
             self.position,
             self.wait,
             self.lease,
+            self.instance,
             self.decides,
         )
 
@@ -115,7 +117,7 @@ class PolicyFollower(Schema):
 
 
 class FollowerList(Schema):
-    """Who follows, by account and name."""
+    """Who follows, by account and name: each process with a lease, or else the last that had the name."""
 
     revision: int
     followers: list[PolicyFollower]
@@ -142,7 +144,7 @@ class Followers:
                 rights=each.rights,
                 seen_time=moment(from_seconds(each.seen)),
                 lease_time=moment(from_seconds(each.seen + each.lease)),
-                following=now < each.seen + each.lease,
+                following=each.may_decide(now),
             )
             for each in await self._hub.followers()
         ]

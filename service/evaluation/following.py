@@ -22,6 +22,7 @@ from service.evaluation.follow_signals import LOOK_EVERY, Signals
 from service.kernel.account_acts import FOLLOW_BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller
 from service.keyspace import SessionStore, revision_in
+from service.keyspace.following import is_reached
 from service.records import bit_positions, policy_history, policy_revisions, rights_changes
 from service.records.database.transactions import Connection, Database
 from service.records.policy_history import Difference, Part
@@ -29,8 +30,9 @@ from service.records.rights_changes import FIRST, Concerned, Place
 from service.settings import Auth
 
 _SHOWN_FOR: Final = 86_400.0  # seconds after its last renewal
+_REPLACED_FOR: Final = 3_600.0  # seconds that a process is kept after which another one came with its name
 _MOST_LINES: Final = 10_000  # lines that came or went; where more did, all are sent
-_REVOKED: Final = re.compile(r"([0-9]+-[0-9]+(,[0-9]+-[0-9]+)*)?")
+_REVOKED: Final = re.compile(r"([0-9]{1,20}-[0-9]{1,20}(,[0-9]{1,20}-[0-9]{1,20})*)?")
 
 
 class Decided(Struct, array_like=True, frozen=True):
@@ -73,7 +75,10 @@ _NOWHERE: Final = Position()
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """What a follower sends: see the page of the protocol. Who ``decides`` by the answer is noted."""
+    """What a follower sends: see the page of the protocol.
+
+    ``instance`` tells processes of a name apart. Who ``decides`` by the answer is noted.
+    """
 
     follower: str
     services: frozenset[str]
@@ -82,6 +87,7 @@ class Renewal:
     position: str | None
     wait: float
     lease: float
+    instance: str = ""
     decides: bool = True
 
 
@@ -97,15 +103,28 @@ class FollowerFacts(Struct, frozen=True):
     rights: int
     seen: float
     lease: float
+    revoked: str = ""
+    instance: str = ""
+
+    @property
+    def shown_as(self) -> tuple[int, str]:
+        """As what it is shown: the account, and the name that it has given itself."""
+        return self.user_id, self.name
 
     @property
     def key(self) -> str:
-        """By what it is known: the account, and the name that it has given itself."""
-        return f"{self.user_id}:{self.name}"
+        """By what it is known: one process of that name; those of an older version are one."""
+        name = f"{self.user_id}:{self.name}"
+        return f"{name}:{self.instance}" if self.instance else name
 
-    def has(self, transaction: int) -> bool:
-        """Whether it has what a transaction has changed."""
-        return protocol.is_visible(transaction, self.snapshot)
+    def may_decide(self, now: float) -> bool:
+        """Whether its lease lasts at ``now``, by the hub's time."""
+        return now < self.seen + self.lease
+
+    def has(self, revision: int, transaction: int, revoked: str) -> bool:
+        """Whether it has a revision, what a transaction has changed, and the revocations up to a place."""
+        visible = self.revision >= revision and protocol.is_visible(transaction, self.snapshot)
+        return visible and is_reached(revoked, self.revoked)
 
 
 class Hub:
@@ -154,24 +173,35 @@ class Hub:
         return self._store.synchronized.now()
 
     async def followers(self) -> list[FollowerFacts]:
-        """Return who follows or has followed, by name; raises ``Unavailable``."""
-        kept = map(_facts.decode, await self._store.followers.all())
-        since = self.now() - _SHOWN_FOR
-        in_order = sorted(kept, key=lambda each: each.key)
-        await self._store.followers.forget(*(each.key for each in in_order if each.seen <= since))
-        return [each for each in in_order if each.seen > since]
+        """Return who follows or has followed, by name; raises ``Unavailable``.
+
+        A process that has no lease any more is left out where a later one has its name.
+        """
+        kept = sorted(map(_facts.decode, await self._store.followers.all()), key=lambda each: each.seen)
+        now, latest = self.now(), {each.shown_as: each.key for each in kept}
+        shown, over = [], []
+        for each in kept:
+            is_latest = latest[each.shown_as] == each.key
+            if each.seen <= now - (_SHOWN_FOR if is_latest else _REPLACED_FOR):
+                over.append(each.key)
+            elif is_latest or each.may_decide(now):
+                shown.append(each)
+        await self._store.followers.forget(*over)
+        return sorted(shown, key=lambda each: each.key)
 
     async def followed(self, revision: int, transaction: int) -> bool:
         """Wait until each follower with a lease has a revision and a transaction; False if it takes too long.
 
-        A lease is noted before anything is read for it: so none that began before this call is missed.
+        It has all that was revoked until now, too. A lease is noted before anything is read for it: so none
+        that began before this call is missed.
         """
         with suppress(TimeoutError, Unavailable):
             async with asyncio.timeout(self._patience):
+                revoked = await self._store.revocations.last()
                 while True:
                     now = self.now()
-                    living = [each for each in await self.followers() if now < each.seen + each.lease]
-                    if all(each.revision >= revision and each.has(transaction) for each in living):
+                    living = [each for each in await self.followers() if each.may_decide(now)]
+                    if all(each.has(revision, transaction, revoked) for each in living):
                         return True
                     await asyncio.sleep(LOOK_EVERY)
         return False
@@ -241,6 +271,8 @@ class Hub:
             int(decided.rights.partition(":")[0] or 0),
             now,
             renewal.lease,
+            decided.revoked,
+            renewal.instance,
         )
         await self._store.followers.note(facts.key, _encode(facts))
 

@@ -39,6 +39,16 @@ class Revocations(NamedTuple):
     whole_since: int
 
 
+def is_reached(place: str, at: str) -> bool:
+    """Tell whether who is at the place ``at`` has what is before ``place``, both of the same lists."""
+    pairs = [(_ids(each), _ids(other)) for each, other in zip(place.split(","), at.split(","), strict=False)]
+    return place.count(",") == at.count(",") and all(each <= other for each, other in pairs)
+
+
+def _ids(place: str) -> list[int]:
+    return [int(number) for number in place.split("-") if number]
+
+
 class _List(NamedTuple):
     """What was read of one list."""
 

@@ -76,6 +76,7 @@ class Follower:
             transport=transport,
             verify=True if settings.ca_file is None else _certificates(settings.ca_file),
         )
+        self._instance = secrets.token_hex(8)
         self._failed = self._slow = 0
         self._kept = (float("-inf"), -1)  # when the file was written, and of how many changes
 
@@ -174,6 +175,7 @@ class Follower:
         point, nonce = self.point, secrets.token_hex(8)
         body: dict[str, Any] = {
             "follower": self.settings.name,
+            "instance": self._instance,
             "services": list(self.settings.services),
             "decides": self.decides,
             "nonce": nonce,
