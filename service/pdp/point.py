@@ -128,18 +128,18 @@ class DecisionPoint:
         if changes.more:
             return
         parts, self._parts = self._parts, deque()
-        verifier, numbers, news, policy = self.state.verifier, self._numbers, False, False
+        news = any(part.has_news for part in parts)
+        policy, verifier = self.state.policy, self.state.verifier
+        numbers = self._numbers
         try:
             while parts:
-                part = parts.popleft()
-                news, policy = news or part.has_news, policy or part.policy is not None
-                self.state.apply(part)
+                self.state.apply(parts.popleft())
         except BaseException:
             self.lease.give_up()
             news = True
             raise
         finally:
-            if policy or self.state.verifier is not verifier:
+            if self.state.policy is not policy or self.state.verifier is not verifier:
                 self._forget_tokens()
                 news = True
             if news:
