@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Final, get_args
 
 from service.errors import Unavailable
-from service.evaluation.following import FollowerFacts, Hub
+from service.evaluation.followers import FollowerFacts
+from service.evaluation.following import Hub
 from service.jobs.runner import Job
 from service.kernel.metrics import Sample, counted
 from service.keyspace import LogQueue, SessionStore

@@ -43,7 +43,7 @@ class FollowRenewal(ProtocolSchema):
     services: Annotated[list[ServiceName], Meta(min_length=1, max_length=32)]
     nonce: Annotated[str, Meta(min_length=1, max_length=64)]
     names: Annotated[str, Meta(max_length=96)]
-    position: Annotated[str, Meta(max_length=25_000)] | None = None
+    position: Annotated[str, Meta(max_length=40_000)] | None = None
     wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = 0.0
     lease: Annotated[float, Meta(gt=0, le=LONGEST_LEASE)] = 2.0
     decides: bool = True

@@ -19,18 +19,16 @@ from service.errors import PermissionDenied, Unavailable
 from service.evaluation import follow_protocol as protocol
 from service.evaluation.follow_protocol import Changes, Followed, PolicyPart, SetDigest
 from service.evaluation.follow_signals import LOOK_EVERY, Signals
+from service.evaluation.followers import FollowerFacts, listed
 from service.kernel.account_acts import FOLLOW_BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller
 from service.keyspace import SessionStore, revision_in
-from service.keyspace.following import is_reached
 from service.records import bit_positions, policy_history, policy_revisions, rights_changes
 from service.records.database.transactions import Connection, Database
 from service.records.policy_history import Difference, Part
 from service.records.rights_changes import FIRST, Concerned, Place
 from service.settings import Auth
 
-_SHOWN_FOR: Final = 86_400.0  # seconds after its last renewal
-_REPLACED_FOR: Final = 3_600.0  # seconds that a process is kept after which another one came with its name
 _MOST_LINES: Final = 10_000  # lines that came or went; where more did, all are sent
 _REVOKED: Final = re.compile(r"([0-9]{1,20}-[0-9]{1,20}(,[0-9]{1,20}-[0-9]{1,20})*)?")
 
@@ -91,42 +89,6 @@ class Renewal:
     decides: bool = True
 
 
-class FollowerFacts(Struct, frozen=True):
-    """What is kept of a follower: who it is, what it has, and until when it may decide by that."""
-
-    name: str
-    user_id: int
-    user_name: str
-    services: tuple[str, ...]
-    revision: int
-    snapshot: str
-    rights: int
-    seen: float
-    lease: float
-    revoked: str = ""
-    instance: str = ""
-
-    @property
-    def shown_as(self) -> tuple[int, str]:
-        """As what it is shown: the account, and the name that it has given itself."""
-        return self.user_id, self.name
-
-    @property
-    def key(self) -> str:
-        """By what it is known: one process of that name; those of an older version are one."""
-        name = f"{self.user_id}:{self.name}"
-        return f"{name}:{self.instance}" if self.instance else name
-
-    def may_decide(self, now: float) -> bool:
-        """Whether its lease lasts at ``now``, by the hub's time."""
-        return now < self.seen + self.lease
-
-    def has(self, revision: int, transaction: int, revoked: str) -> bool:
-        """Whether it has a revision, what a transaction has changed, and the revocations up to a place."""
-        visible = self.revision >= revision and protocol.is_visible(transaction, self.snapshot)
-        return visible and is_reached(revoked, self.revoked)
-
-
 class Hub:
     """Answers renewals. All that an answer says was read after its renewal had arrived."""
 
@@ -177,17 +139,9 @@ class Hub:
 
         A process that has no lease any more is left out where a later one has its name.
         """
-        kept = sorted(map(_facts.decode, await self._store.followers.all()), key=lambda each: each.seen)
-        now, latest = self.now(), {each.shown_as: each.key for each in kept}
-        shown, over = [], []
-        for each in kept:
-            is_latest = latest[each.shown_as] == each.key
-            if each.seen <= now - (_SHOWN_FOR if is_latest else _REPLACED_FOR):
-                over.append(each.key)
-            elif is_latest or each.may_decide(now):
-                shown.append(each)
-        await self._store.followers.forget(*over)
-        return sorted(shown, key=lambda each: each.key)
+        kept = listed(await self._store.followers.all(), self.now())
+        await self._store.followers.forget(*kept.over)
+        return kept.shown
 
     async def followed(self, revision: int, transaction: int) -> bool:
         """Wait until each follower with a lease has a revision and a transaction; False if it takes too long.
@@ -407,4 +361,3 @@ def _read(position: str | None) -> Position:
 
 
 _encode: Final[Callable[[object], bytes]] = msgspec.json.encode
-_facts: Final = msgspec.json.Decoder(FollowerFacts)

@@ -167,6 +167,10 @@ def may(point: DecisionPoint, user: str, method: str = "GET", path: str = "/orde
     return point.may(user, method, path)
 
 
+async def shown_followers(house: House) -> list[Any]:
+    return list((await house.data("GET", "/api/policy/followers"))["followers"])
+
+
 async def log_in(hub: Inside, name: str) -> str:
     body = json.dumps({"userName": name, "password": PASSWORD}).encode()
     answer = await ask(hub._app, "POST", "/api/auth/login", JSON, body=body)

@@ -5,24 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
-from service.evaluation import follow_protocol
-from service.evaluation.following import Hub
 from service.evaluation.questions import Asked, Resource, Subject
-from service.keyspace import SessionStore
-from service.keyspace.following import RevocationList, is_reached
 from service.pdp.point import DecisionPoint
-from service.settings import Auth, Redis
-from tests.pdp.conftest import House, log_in, may
+from tests.pdp.conftest import House, may
 from tests.support.members import query
 
 pytestmark = pytest.mark.anyio
@@ -189,145 +182,6 @@ async def test_the_last_known_is_answered_where_that_is_set(house: House) -> Non
         clock.add(100)
         assert may(point, "grace")
         assert point.is_stale
-
-
-async def test_rights_are_read_in_parts_and_give_a_lease_with_the_last(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    role = await house.role("many", house.buttons["orders:order:read"])
-    for number in range(12):
-        await house.user(f"many-{number}", role)
-    monkeypatch.setattr(follow_protocol, "MOST_RECORDS", 5)
-    leases = []
-
-    async def look(_request: httpx.Request) -> None:
-        leases.append(point.lease.holds())
-
-    async with house.follower() as follower:
-        point = follower.point
-        house.transport.after = look
-        try:
-            await follower.renew()
-        finally:
-            house.transport.after = None
-        assert len(leases) > 4
-        assert not any(leases)
-        assert all(may(point, f"many-{number}") for number in range(12))
-
-
-async def test_what_changes_while_rights_are_read_in_parts_is_not_passed_over(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    role = await house.role("moving", house.buttons["orders:order:read"])
-    users = [await house.user(f"moving-{number}", role) for number in range(8)]
-    monkeypatch.setattr(follow_protocol, "MOST_RECORDS", 3)
-    async with house.follower() as follower:
-        changed = 0
-
-        async def change(_request: httpx.Request) -> None:
-            nonlocal changed
-            if changed < len(users):
-                changed += 1
-                await query(house.hub, "DELETE FROM sys.user_role WHERE user_id = %s", users[changed - 1])
-
-        house.transport.after = change
-        try:
-            await follower.renew()
-        finally:
-            house.transport.after = None
-        await follower.renew(wait=False)
-        assert changed
-        for number in range(8):
-            assert may(follower.point, f"moving-{number}") is (number >= changed), number
-
-
-async def test_what_is_read_in_parts_gives_no_lease_to_what_its_first_part_has_said(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    role = await house.role("in-parts", house.buttons["orders:order:read"])
-    await house.user("in-parts", role)
-    async with house.follower() as other:
-        await other.renew()
-        state = other.point.state
-        monkeypatch.setattr(follow_protocol, "MOST_RECORDS", len(state.keys) + len(state.roles))
-    renewals = 0
-
-    async def take_the_right(_request: httpx.Request) -> None:
-        nonlocal renewals
-        renewals += 1
-        if renewals == 1:  # all roles are sent, and the pass does not come back to them
-            await house.data("PUT", f"/api/role/{role}/permissions", {"menuIds": []})
-
-    async with house.follower() as follower:
-        house.transport.after = take_the_right
-        try:
-            await follower.renew()
-        finally:
-            house.transport.after = None
-        assert renewals > 2
-        assert follower.point.lease.holds()
-        assert not may(follower.point, "in-parts")
-
-
-async def shown_followers(house: House) -> list[Any]:
-    return cast(list[Any], (await house.data("GET", "/api/policy/followers"))["followers"])
-
-
-async def test_what_decides_is_never_half_of_what_is_read_in_parts(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The last known is answered while everything is read, also where a session ended long ago."""
-    role = await house.role("halves", house.buttons["orders:order:read"])
-    user = await house.user("halves", role)
-    token = await log_in(house.hub, "halves")
-    await house.data("DELETE", f"/api/online/{user}")
-    monkeypatch.setattr(follow_protocol, "MOST_RECORDS", 4)
-    monkeypatch.setattr(RevocationList.behind, "__defaults__", (1,))
-    bearer = Asked(Subject("token", token), "GET", Resource("route", "/orders/7", "orders"))
-    answers: list[tuple[bool, str]] = []
-
-    async def look(_request: httpx.Request) -> None:
-        answers.append((may(point, "halves"), point.evaluate(bearer).reason))
-
-    async with house.follower() as follower:
-        point = follower.point = DecisionPoint(("orders",), last_known=True)
-        for known in ((False, "stale"), (True, "subject_not_active")):
-            house.transport.before = house.transport.after = look
-            try:
-                await follower.renew()
-            finally:
-                house.transport.before = house.transport.after = None
-            assert len(answers) > 8
-            assert set(answers) == {known}
-            assert (may(point, "halves"), point.evaluate(bearer).reason) == (True, "subject_not_active")
-            answers.clear()
-            point.state.position = "of another hub"
-
-
-async def test_the_hub_counts_what_a_follower_decides_by_and_not_what_it_has_read_of_more(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    users = [await house.user(f"counted-{number}") for number in range(9)]
-    rights: list[tuple[int, int]] = []
-
-    async def look(_request: httpx.Request) -> None:
-        (shown,) = [each for each in await shown_followers(house) if each["name"] == "counted"]
-        rights.append((shown["rights"], point.state.rights))
-
-    async with house.follower(name="counted") as follower:
-        point = follower.point
-        await follower.renew()
-        monkeypatch.setattr(follow_protocol, "MOST_RECORDS", 4)
-        await query(house.hub, "UPDATE sys.user SET status = 'disabled' WHERE id = ANY (%s)", users)
-        house.transport.after = look
-        try:
-            await follower.renew()
-        finally:
-            house.transport.after = None
-        assert len(rights) == 4
-        assert all(shown == decides for shown, decides in rights)
-        assert point.state.rights > rights[-1][1]
-        assert point.lease.holds()
 
 
 async def test_a_transaction_that_commits_late_is_not_passed_over(house: House) -> None:
@@ -520,108 +374,3 @@ class Clock:
 
     def add(self, seconds: float) -> None:
         self.now += seconds
-
-
-async def test_a_change_can_wait_for_those_who_follow(house: House) -> None:
-    """With ``policy.await_followers``; the hub of these tests has it off, so it is asked here."""
-    store = SessionStore(Redis(url=house.hub.redis_url), Auth())
-    hub = Hub(cast(Any, None), store, cast(Any, None), cast(Any, None), Auth(), patience=4.0)
-    role = await house.role("awaited", house.buttons["orders:order:read"])
-    user = await house.user("otto")
-    try:
-        async with house.following(name="waits") as follower:
-            answer = await house.hub.ask("PATCH", f"/api/user/{user}", {"roleIds": [role]})
-            assert await hub.followed(follower.revision, int(answer.header("portcullis-rights") or 0))
-            assert may(follower.point, "otto")
-            far = int(answer.header("portcullis-rights") or 0) + 10**6
-            begun = time.monotonic()
-            assert not await hub.followed(0, far)
-            assert time.monotonic() - begun < 10
-        # Its lease goes on for a while, and then nobody is waited for.
-        assert await until_true(lambda: hub.followed(0, far))
-    finally:
-        await store.close()
-
-
-@asynccontextmanager
-async def waiting_hub(house: House, patience: float) -> AsyncIterator[Hub]:
-    """A hub that waits for followers, and forgets them at the end."""
-    store = SessionStore(Redis(url=house.hub.redis_url), Auth())
-    try:
-        hub = Hub(cast(Any, None), store, cast(Any, None), cast(Any, None), Auth(), patience=patience)
-        yield hub
-        await store.followers.forget(*(each.key for each in await hub.followers()))
-    finally:
-        await store.close()
-
-
-async def test_each_process_of_a_name_is_waited_for(house: House) -> None:
-    role = await house.role("twins", house.buttons["orders:order:read"])
-    user = await house.user("twins")
-    async with (
-        waiting_hub(house, 1.0) as hub,
-        house.follower(name="twins", bound=30.0) as slow,
-        house.following(name="twins") as quick,
-    ):
-        await slow.renew()
-        answer = await house.hub.ask("PATCH", f"/api/user/{user}", {"roleIds": [role]})
-        number = int(answer.header("portcullis-rights") or 0)
-        assert not await hub.followed(0, number)
-        assert may(quick.point, "twins")
-        assert not may(slow.point, "twins")
-        assert [each["name"] for each in await shown_followers(house)].count("twins") == 2
-        for _ in range(2):  # what it has is in the next renewal
-            await slow.renew(wait=False)
-        assert await until_true(lambda: hub.followed(0, number))
-        assert may(slow.point, "twins")
-
-
-async def test_what_a_change_has_revoked_is_waited_for_too(house: House) -> None:
-    user = await house.user("revoked-too")
-    answer = await house.hub.ask("PATCH", f"/api/user/{user}", {"nickName": "x"})
-    number = int(answer.header("portcullis-rights") or 0)
-    async with waiting_hub(house, 0.3) as hub, house.follower(name="revoked-too", bound=30.0) as follower:
-        for _ in range(2):
-            await follower.renew(wait=False)
-        assert await until_true(lambda: hub.followed(0, number))
-        token = await log_in(house.hub, "revoked-too")
-        assert (await house.hub.ask("POST", "/api/auth/logout", token=token)).status == 200
-        assert not await hub.followed(0, number)
-        for _ in range(2):
-            await follower.renew(wait=False)
-        assert await until_true(lambda: hub.followed(0, number))
-
-
-async def test_a_process_that_was_started_again_is_shown_once(house: House) -> None:
-    for bound in (0.2, 0.2, 2.0):
-        async with house.follower(name="again", bound=bound) as follower:
-            await follower.renew()
-    async with asyncio.timeout(20):
-        while [each["name"] for each in await shown_followers(house)].count("again") > 1:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-    (shown,) = [each for each in await shown_followers(house) if each["name"] == "again"]
-    assert shown["leaseTime"] > shown["seenTime"]
-
-
-@pytest.mark.parametrize(
-    ("place", "at", "reached"),
-    [
-        ("5-0", "5-0", True),
-        ("5-1", "5-0", False),
-        ("5-1", "10-0", True),
-        ("5-1", "", False),
-        ("5-1,7-0", "5-1,7-1", True),
-        ("5-1,7-0", "6-0,6-9", False),
-        ("5-1", "5-1,7-1", False),
-        ("5-1,7-0", "9-9", False),
-    ],
-)
-def test_a_place_of_the_revocations_is_reached_in_each_list(place: str, at: str, reached: bool) -> None:
-    assert is_reached(place, at) is reached
-
-
-async def until_true(holds: Callable[[], Awaitable[bool]]) -> bool:
-    for _ in range(10):
-        if await holds():
-            return True
-    return False

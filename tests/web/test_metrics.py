@@ -21,7 +21,7 @@ from service.app.worker_samples import worker_samples
 from service.authz.engine.rules import DENYING
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
-from service.evaluation.following import FollowerFacts
+from service.evaluation.followers import FollowerFacts
 from service.kernel.metrics import Durations, Sample
 from service.keyspace import LogQueue
 from service.records.backups import Standing
