@@ -507,7 +507,7 @@ export interface FirstSteps {
   backup: boolean;
 }
 
-/** Who follows, by account and name. */
+/** Who follows, by account and name: each process with a lease, or else the last that had the name. */
 export interface FollowerList {
   revision: number;
   followers: PolicyFollower[];
