@@ -130,7 +130,7 @@ class DecisionPoint:
         parts, self._parts = self._parts, deque()
         news = any(part.has_news for part in parts)
         policy, verifier = self.state.policy, self.state.verifier
-        numbers = self._numbers
+        account, numbers = self.state.account, self._numbers
         try:
             while parts:
                 self.state.apply(parts.popleft())
@@ -142,7 +142,7 @@ class DecisionPoint:
             if self.state.policy is not policy or self.state.verifier is not verifier:
                 self._forget_tokens()
                 news = True
-            if news:
+            if news or self.state.account != account:
                 self._forget_answers()
             self.asking = self._account()
         self.lease.renewed(sent)

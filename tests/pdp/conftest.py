@@ -74,15 +74,18 @@ class Rewriting(httpx.AsyncBaseTransport):
 
 
 class OfAnotherHub(Rewriting):
-    """Carries renewals to a hub whose answers have another issuer of tokens, or another time."""
+    """Carries renewals to a hub of another issuer of tokens, other rights of who follows, or another time."""
 
     issuer: str | None = None
+    bound_to: str | None = None
     time: float | None = None
     later = 0.0
 
     def rewrite(self, content: Any) -> None:
         if self.issuer is not None:
             content["tokens"]["issuer"] = self.issuer
+        if self.bound_to is not None:
+            content["account"]["service"] = self.bound_to
         content["time"] = (self.time or content["time"]) + self.later
 
 

@@ -408,8 +408,8 @@ def test_settings_that_can_not_work_are_refused(tmp_path: Any, wrong: dict[str, 
         PdpSettings(**{"hub": "http://hub", "key_file": tmp_path / "key", "services": ("orders",)} | wrong)
 
 
-@pytest.mark.parametrize("how", ["rules", "time"])
-async def test_a_batch_is_answered_anew_after_other_rules_of_tokens_and_another_time(
+@pytest.mark.parametrize("how", ["rules", "time", "account"])
+async def test_a_batch_is_answered_anew_after_other_rules_another_time_and_other_rights_of_who_asks(
     house: House, token: str, how: str
 ) -> None:
     settings, transport = house.settings(house.evaluator, bound=30.0), OfAnotherHub(house.transport)
@@ -419,10 +419,12 @@ async def test_a_batch_is_answered_anew_after_other_rules_of_tokens_and_another_
         assert [await ask() for _ in range(2)] == ["opened", "opened"]
         if how == "rules":
             transport.issuer = "somebody else"
-        else:
+        elif how == "time":
             transport.later = 7201.0  # it has expired by the hub's time
+        else:
+            transport.bound_to = "stock"
         await follower.renew(wait=False)
-        assert await ask() == "subject_not_active"
+        assert await ask() == ("other_service" if how == "account" else "subject_not_active")
 
 
 async def test_a_token_whose_time_has_not_come_is_looked_at_again(house: House, token: str) -> None:
