@@ -225,9 +225,12 @@ class Follower:
         if path is None or applied == of or now - written < _KEEP_EVERY:
             return
         self._kept = (now, applied)
-        content = self.point.state.kept()
+        writing = asyncio.create_task(asyncio.to_thread(_write, path, self.point.state.kept()))
         try:
-            await asyncio.to_thread(_write, path, content)
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait([writing])  # `keep_now` writes the same file
+            raise
         except OSError as error:
             _log.warning("the file of the policy can't be written", file=str(path), reason=str(error))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from service.evaluation.questions import Asked
-from service.pdp import decision_point, point_of
+from service.pdp import decision_point, following, point_of
 from service.pdp.following import Follower
 from service.pdp.point import Evaluated
 from service.pdp.settings import PdpSettingsError
@@ -124,3 +125,28 @@ async def test_a_process_does_not_begin_to_follow_a_hub_that_signs_by_a_shared_k
     async with Follower(settings, point_of(settings), Signing(house.transport, "HS256")) as follower:
         with pytest.raises(PdpSettingsError, match="HS256"):
             await follower.run()
+
+
+async def test_a_file_that_is_being_written_is_waited_for_at_the_end(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, order = asyncio.Event(), Event(), []
+    loop, write = asyncio.get_running_loop(), following._write
+
+    def slowly(path: Path, content: bytes) -> None:
+        order.append("begun")
+        loop.call_soon_threadsafe(begun.set)
+        assert go_on.wait(10)
+        write(path, content)
+        order.append("done")
+
+    monkeypatch.setattr(following, "_write", slowly)
+    async with house.follower(file=tmp_path / "policy") as follower:
+        running = asyncio.create_task(follower.run())
+        await asyncio.wait_for(begun.wait(), 10)
+        running.cancel()
+        loop.call_later(0.1, go_on.set)
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        follower.keep_now()
+    assert order == ["begun", "done"] * 2
