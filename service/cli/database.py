@@ -17,6 +17,8 @@ from service.settings import load
 
 PENDING: Final = 3
 """The exit status when there is something to migrate."""
+_LEAST_VERSION_KEPT: Final = "v0021"
+"""The first schema that keeps the least version that can work with it, for programs that know of that."""
 
 
 def _migrate(_options: Namespace, environ: Mapping[str, str]) -> None:
@@ -55,6 +57,11 @@ def _described(pending: PendingMigration) -> Iterator[str]:
             yield _line(step)
             if standing.stored is not None and step.locks:
                 yield from aligned(_cells(step.locks), indent="    ")
+        if standing.stored is not None and standing.stored < _LEAST_VERSION_KEPT:
+            yield (
+                "The version that made this database, such as 0.2.0, starts on its own schema alone: change "
+                "all nodes at once (docs/guides/upgrade.md, From 0.2.0)."
+            )
     for name in pending.extensions:
         yield f"The extension {name} has tables to migrate."
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+
 import pytest
 from sqlalchemy import Connection, text
 
 from service import __version__
+from service.cli.database import COMMANDS
 from service.records import migrate as migrations
 from service.records.database.transactions import engine
 from service.records.migrate import Prepared, migrate, prepare
@@ -61,6 +64,17 @@ def test_a_newer_schema_that_needs_a_newer_version_is_refused_with_both_versions
             "The database has schema v9001, made by version 9.1.0. It needs version 9.0.2 or later, and this "
             f"is {__version__}: start version 9.0.2 or later, or restore a backup from before version 9.1.0"
         )
+
+
+@pytest.mark.parametrize(("schema", "is_told"), [("v0015", True), ("v0028", False)])
+def test_a_check_says_whether_the_version_before_could_start_again(
+    seeded_database_url: str, capsys: pytest.CaptureFixture[str], schema: str, *, is_told: bool
+) -> None:
+    execute(seeded_database_url, f"UPDATE sys.alembic_version SET version_num = '{schema}'")
+    secret = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
+    environ = {"PORTCULLIS_CONFIG": "", "DATABASE_URL": seeded_database_url, "JWT_SECRET": secret}
+    assert COMMANDS["check"][1](Namespace(), environ | {"REDIS_URL": "redis://127.0.0.1:1"}) == 3
+    assert ("starts on its own schema alone" in capsys.readouterr().out) is is_told
 
 
 def test_a_newer_schema_that_names_no_version_is_refused(seeded_database_url: str) -> None:
