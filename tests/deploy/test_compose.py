@@ -149,6 +149,7 @@ def test_the_settings_take_what_the_service_is_given() -> None:
     assert settings.database.url == f"postgresql://portcullis:{secret}@database:5432/portcullis"
     assert settings.redis.url == f"redis://:{secret}@sessions:6379/0"
     assert settings.objstore.endpoint == "http://objects:9000"
+    assert (settings.auth.factor_key, settings.oplog.chain_key) == (secret, secret)
 
 
 def test_the_nodes_wait_until_each_store_is_healthy() -> None:

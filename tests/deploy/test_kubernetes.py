@@ -23,6 +23,8 @@ SECRETS = {
     "DATABASE_URL": "postgresql://portcullis@database/portcullis",
     "REDIS_URL": "redis://sessions:6379/0",
     "JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR",
+    "PORTCULLIS_AUTH__FACTOR_KEY": "Vb7-Rt2zNc9_WqY4hKm8sJd1GxP6fLeUoAi3ZkTlQvE",
+    "PORTCULLIS_OPLOG__CHAIN_KEY": "Mz5-Hq8wLd3_TrB7nVk2sYc9JxG4pFeUoAi6ZuKlWvR",
     "OBJSTORE_ACCESS_KEY": "example",
     "OBJSTORE_SECRET_KEY": "kX7-Qw2zPv9",
     "PORTCULLIS_SERVER__METRICS_TOKEN": "Hq3-Lm9_Zr5tYw8vBn2kXc6dFg4sJp7e",
@@ -94,6 +96,12 @@ def test_secrets_are_given_by_reference(pod: Document) -> None:
             {"configMapRef": {"name": "portcullis"}},
             {"secretRef": {"name": "portcullis"}},
         ]
+
+
+def test_the_pages_name_every_secret() -> None:
+    for page in ("deploy/README.md", "docs/guides/deploy.md"):
+        text = (KUBERNETES.parents[1] / page).read_text(encoding="utf-8")
+        assert [name for name in SECRETS if f"`{name}`" not in text.partition("## Kubernetes")[2]] == [], page
 
 
 def test_no_file_holds_a_secret() -> None:
