@@ -30,7 +30,8 @@ _INSTALLS: Final = re.compile(
 )
 _EXTRA: Final = re.compile(r"\b([A-Za-z][\w.-]*)\[([a-z]+)\]")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
-_OTHERS: Final = frozenset({"uv", "pycasbin", "casbin"})  # what dev.py and the check of the start install
+_OTHERS: Final = frozenset({"uv", "pycasbin", "casbin", "pre-commit"})
+"""What dev.py and the check of the start install, and a program that contributors may use."""
 
 
 def pages() -> Iterator[Path]:
