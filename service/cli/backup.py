@@ -145,7 +145,7 @@ def _show(options: Namespace, manifest: Manifest) -> None:
         ("backup", manifest.id),
         ("of", f"{manifest.snapshot_time.isoformat()}, by {manifest.operator}"),
         ("version", f"{manifest.version}, schema {manifest.schema}, PostgreSQL {manifest.server // 10_000}"),
-        ("timeline", f"{manifest.restore_epochs[-1].number} {manifest.restore_epochs[-1].name}".strip()),
+        ("restore epoch", f"{manifest.restore_epochs[-1].number} {manifest.restore_epochs[-1].name}".strip()),
         ("policy", f"revision {manifest.revision}"),
         ("logs", f"{sum(head.number for head in manifest.heads)} entries"),
         ("not in it", "not known" if waiting is None else f"{waiting} entries that were on their way"),

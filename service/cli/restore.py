@@ -1,4 +1,4 @@
-"""``portcullis restore FILE``: an archive into an empty place, as a new timeline."""
+"""``portcullis restore FILE``: an archive into an empty place, as a new restore epoch."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace
@@ -62,7 +62,7 @@ def _report(done: Restored, manifest: Manifest) -> list[str]:
     rows = [
         ("backup", f"{manifest.id} of {manifest.snapshot_time.isoformat()}"),
         ("origin", done.origin.statement),
-        ("timeline", f"{done.restore_epoch.number} {done.restore_epoch.name}"),
+        ("restore epoch", f"{done.restore_epoch.number} {done.restore_epoch.name}"),
         ("policy", f"revision {done.revision}"),
         ("files", counted(done.files, "file")),
         ("ended", counted(done.secrets.api_keys, "API key")),

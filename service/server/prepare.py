@@ -36,8 +36,8 @@ _PUBLISH_PATIENCE = 120.0  # seconds: others may be publishing, and large polici
 
 
 _NO_RESTORE_EPOCH: Final = (
-    "The database has no timeline: it was brought back by pg_restore alone, or its restore was broken off. "
-    "Restore the backup into a new database, by portcullis restore"
+    "The database has no restore epoch: it was brought back by pg_restore alone, or its restore was broken "
+    "off. Restore the backup into a new database, by portcullis restore"
 )
 
 _UNKNOWN_KEY: Final = (

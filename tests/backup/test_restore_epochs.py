@@ -89,7 +89,7 @@ def test_a_start_refuses_a_database_whose_restore_was_not_completed(seeded_datab
     )
     with engine(seeded_database_url).begin() as connection:
         connection.execute(text("DELETE FROM sys.timeline"))
-    with pytest.raises(UnpreparedError, match="has no timeline"):
+    with pytest.raises(UnpreparedError, match="has no restore epoch"):
         publish_policy(chosen, configured(chosen.policy))
 
 

@@ -329,7 +329,7 @@ async def test_files_with_rows_exist_and_none_of_the_other_timeline_is_touched(m
 
 
 async def test_a_restore_is_in_the_operation_log_and_in_the_timelines(made: Made) -> None:
-    assert re.search(r"timeline +2 ", made.output.output)
+    assert re.search(r"restore epoch +2 ", made.output.output)
     columns = "params->>'backup' || ' ' || (params->>'authenticated')"
     [entry] = query(made, f"SELECT {columns} FROM sys.operation_log WHERE action = 'restore'")
     assert entry == f"{made.manifest.id} true"
