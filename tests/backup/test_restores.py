@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from redis import Redis
 from sqlalchemy import text
 
 from service.authn.factors import totp
@@ -96,6 +97,19 @@ def stored(folder: Path) -> set[str]:
     return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
 
 
+async def reported(service: Inside) -> int:
+    """Return the revision in force, once the watch of the service has reported it to the session store."""
+    revision: int = (await service.data("GET", "/api/policy/permission-map"))["revision"]
+    with Redis.from_url(service.redis_url) as client:
+
+        def is_reported() -> bool:
+            values = client.mget(client.keys("policy:witness:*"))
+            return any(value is not None and value.startswith(b"%d " % revision) for value in values)
+
+        assert await eventually_here(is_reported)
+    return revision
+
+
 async def leave_behind(url: str) -> None:
     """Let a mail wait, and changes of rights have numbers of a server with many more transactions."""
     left = Database(url)
@@ -167,7 +181,7 @@ async def made(
             tokens = await old.data("POST", "/api/auth/login", LOGIN)
             old.token = tokens["accessToken"]
             assert (await old.ask("GET", "/api/user/info")).status == 200
-            revision = (await old.data("GET", "/api/policy/permission-map"))["revision"]
+            revision = await reported(old)
         ids, objects = highest(first), stored(folder)
         restored = await command(second, "restore", str(archive))
         assert restored.status == 0, restored.errors

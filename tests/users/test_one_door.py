@@ -236,6 +236,7 @@ def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() 
         "authn/password_change",  # of a Target
         "authn/denials",  # repeats what the database says
         "authn/refresh",  # of the sender of a refresh token
+        "authn/opening",  # of who logs in: a session whose sign-in with a provider has ended meanwhile
         "authn/recovery",  # the operator's, past the API
     }
     assert calls["bans.ban"] == {"administration/bans"}
