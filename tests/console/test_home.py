@@ -37,6 +37,7 @@ def home(visit: Visit) -> None:
     settled(visit.page)
 
 
+@pytest.mark.extended
 def test_first_steps_are_ticked_off_as_they_are_taken_and_go_when_all_are(visit: Visit) -> None:
     page = visit.page
     answer_with(visit, "**/api/system/first-steps", ALL_LEFT)

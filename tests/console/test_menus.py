@@ -27,6 +27,7 @@ def below(house: House, parent: int) -> list[str]:
     return [menu["title"] for menu in menus]
 
 
+@pytest.mark.extended
 def test_a_button_is_made_bound_disabled_and_deleted(visit: Visit, house: House) -> None:
     parent = made(house, "Birds", name="birds", path="/birds")
     resource = {

@@ -28,6 +28,7 @@ DOCUMENT = {
 }
 
 
+@pytest.mark.extended
 def test_requests_are_registered_from_the_coverage(visit: Visit, house: House) -> None:
     page = visit.page
     visit.sign_in(address="/resources")

@@ -67,6 +67,7 @@ def test_a_wildcard_covers_in_the_console_what_it_covers_in_the_service(visit: V
     assert visit.page.evaluate(HOW, json.loads(json.dumps(pairs))) == [holds(*pair) for pair in pairs]
 
 
+@pytest.mark.extended
 def test_a_role_is_made_previewed_saved_and_undone_by_the_keyboard_alone(visit: Visit, house: House) -> None:
     page = visit.page
     visit.sign_in(address="/roles")

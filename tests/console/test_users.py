@@ -64,6 +64,7 @@ def test_a_preview_that_takes_long_says_so_until_it_is_there(visit: Visit, house
     expect(working).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_an_account_is_made_kept_out_let_in_again_and_deleted(visit: Visit, house: House) -> None:
     page = visit.page
     visit.sign_in(address="/users")

@@ -133,6 +133,7 @@ def test_faults_for_one_layer_or_one_code_are_noticed_by_the_cases_of_the_catalo
     assert [after[text] for text in (*ONE_LAYER, ONE_CODE)] == [True, True, True]
 
 
+@pytest.mark.extended
 def test_a_back_door_for_one_object_or_one_code_is_noticed_in_each_layer() -> None:
     noticed = noticed_without()
 
