@@ -118,6 +118,7 @@ class Site:
         self.ids: dict[str, int] = {}
         self.key = ""
         self.bound = BOUND
+        self.pause = 0.002  # seconds between two calls of one caller
         self.variables: Mapping[str, str] = {}
 
     async def prepare(self, http: httpx.AsyncClient) -> None:
@@ -215,7 +216,7 @@ class Site:
                             self.wrong.append(
                                 f"{name} {answer} at {accepted}: {self.truth.changes[name][-4:]}"
                             )
-                await asyncio.sleep(0.002)
+                await asyncio.sleep(self.pause)
 
 
 @contextmanager
@@ -339,6 +340,7 @@ async def until(holds: Callable[[], Awaitable[bool]], patience: float) -> bool:
 async def test_no_accepted_answer_is_older_than_the_bound(tmp_path: Path) -> None:
     clock = SetClock(tmp_path)
     async with site(tmp_path, 2, variables=clock.variables) as made:
+        made.pause = 0.01
         await through_faults(made, 2_000, clock)
         assert made.wrong == []
         assert made.dropped + made.denied_stale, "no fault was felt"
@@ -380,7 +382,8 @@ async def test_it_answers_from_its_file_only_once_the_hub_is_back(tmp_path: Path
             assert known.reason in ("opened", "not_held")
 
 
-@pytest.mark.parametrize("killed", [True, pytest.param(False, marks=pytest.mark.extended)])
+@pytest.mark.extended
+@pytest.mark.parametrize("killed", [True, False])
 async def test_a_hub_that_was_stopped_and_started_again_is_followed_again_by_itself(
     tmp_path: Path, killed: bool
 ) -> None:

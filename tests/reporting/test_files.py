@@ -49,6 +49,7 @@ def made(tmp_path: Path, name: str, *arguments: str, **variables: str) -> str:
     return file.read_text("utf-8")
 
 
+@pytest.mark.extended
 def test_a_page_about_the_files_says_what_it_leaves_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,6 +77,7 @@ def test_a_page_about_the_files_says_what_it_leaves_out(
     assert "not measured: --mutate measures it" in text
 
 
+@pytest.mark.extended
 def test_markdown_says_the_same(tmp_path: Path) -> None:
     by_name = made(tmp_path, "report.md")
     by_option = made(tmp_path, "report.txt", "--format", "markdown")

@@ -47,6 +47,7 @@ async def test_a_token_expires_at_its_time_on_a_node_whose_clock_is_slow(
         assert (answer.status, answer.code) == (401, "token_expired")
 
 
+@pytest.mark.extended
 def test_two_nodes_a_minute_apart_take_one_anothers_tokens_and_the_log_says_whose_clock_is_wrong(
     seeded_database_url: str, redis_url: str, tmp_path: Path
 ) -> None:

@@ -51,6 +51,7 @@ ODD: Final = [
     "ﬁ",
     "😀",
 ]
+EXAMPLES: Final = 40
 PATHS: Final = ["/", "/a", "/a/", "/A", "/a/{x}", "/a/{y}/", "/a/{x}/b", "/{x}/b/", "/api/user/{id}", "/~"]
 CODES: Final = ["shop:*", "shop:a:read", "*:a", "system:*", "x-1:y_2"]
 
@@ -181,9 +182,9 @@ async def built(ground: Ground, caller: Caller, steps: list[Step]) -> Counter[st
     return done
 
 
-@pytest.mark.parametrize("examples", [2, pytest.param(40, marks=pytest.mark.extended)])
+@pytest.mark.extended
 def test_what_was_exported_can_be_applied_to_an_empty_installation_and_is_exported_as_the_same_file(
-    new_ground: NewGround, tmp_path: Path, examples: int
+    new_ground: NewGround, tmp_path: Path
 ) -> None:
     done: Counter[str] = Counter()
     file = tmp_path / "state.yaml"
@@ -216,7 +217,7 @@ def test_what_was_exported_can_be_applied_to_an_empty_installation_and_is_export
         stack = AsyncExitStack()
         source, target = (runner.run(stack.enter_async_context(new_ground())) for _ in range(2))
 
-        @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
         @given(STEPS)
         @example(SLASH_TWINS)
         def every_installation_comes_back(steps: list[Step]) -> None:
@@ -226,4 +227,4 @@ def test_what_was_exported_can_be_applied_to_an_empty_installation_and_is_export
             every_installation_comes_back()
         finally:
             runner.run(stack.aclose())
-    assert done.total() > examples  # they are no strings of refusals
+    assert done.total() > EXAMPLES  # they are no strings of refusals

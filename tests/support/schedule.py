@@ -80,7 +80,6 @@ LONGEST: Final = (
     "tests/pdp/test_following.py",
     "tests/policies/test_demands.py",
     "tests/policies/test_mutation.py",
-    "tests/consumers/test_python_client.py",
     "tests/state/test_apply.py",
     "tests/users/test_bound_accounts.py",
     "tests/users/test_no_climbing_together.py",
