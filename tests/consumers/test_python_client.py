@@ -24,8 +24,6 @@ from tests.consumers.python_scenarios import SCENARIOS, type_errors
 from tests.support.running import Running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
-pytestmark = pytest.mark.extended
-
 PACKAGE = "portcullis_client"
 ACCEPTED = {
     # Users and roles are imported as JSON by this client; its generator knows no bodies of text.
@@ -236,6 +234,7 @@ def test_a_long_list_is_continued_by_its_cursor(generated: Generated, admin: Any
     assert second.items[0].login_id != first.items[0].login_id
 
 
+@pytest.mark.extended
 def test_a_scenario_in_python_is_typed_and_runs(service: Running, generated: Generated) -> None:
     scenario = (SCENARIOS / "openapi_python_client.py").read_text()
     assert type_errors(scenario, generated.folder) == ""
@@ -264,6 +263,7 @@ def project(node: NodeTools, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.extended
 def test_a_scenario_compiles_with_the_generated_types_and_runs(
     service: Running, node: NodeTools, project: Path
 ) -> None:
@@ -284,6 +284,7 @@ def test_a_scenario_compiles_with_the_generated_types_and_runs(
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.extended
 def test_a_misspelt_member_does_not_compile(service: Running, node: NodeTools, project: Path) -> None:
     node.run("openapi-typescript", f"{service.url}/docs/openapi.json", "--output", "api.d.ts", cwd=project)
     text = (SOURCES / "scenario.ts").read_text()
