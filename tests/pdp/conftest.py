@@ -10,17 +10,20 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
 
 from service.authn.signing_keys import new_pair
 from service.embedded import EmbeddedStores
+from service.evaluation.following import Hub
+from service.keyspace import SessionStore
 from service.pdp import point_of
 from service.pdp.following import Follower
 from service.pdp.point import DecisionPoint
 from service.pdp.settings import PdpSettings
+from service.settings import Auth, Redis
 from tests.support.databases import database
 from tests.support.inside import Inside, inside_published
 from tests.support.members import ids_of
@@ -252,3 +255,15 @@ async def house_on_a_cluster(
             since = follower.point.state.whole_since
             assert await eventually_here(lambda: 1000 * time.time() > since)
         yield made
+
+
+@asynccontextmanager
+async def waiting_hub(house: House, patience: float) -> AsyncIterator[Hub]:
+    """A hub that waits for followers, and forgets them at the end."""
+    store = SessionStore(Redis(url=house.hub.redis_url), Auth())
+    try:
+        hub = Hub(cast(Any, None), store, cast(Any, None), cast(Any, None), Auth(), patience=patience)
+        yield hub
+        await store.followers.forget(*(each.key for each in await hub.followers()))
+    finally:
+        await store.close()

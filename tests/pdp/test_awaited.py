@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any, cast
+from collections.abc import Awaitable, Callable
 
 import pytest
 
-from service.evaluation.following import Hub
-from service.keyspace import SessionStore
 from service.keyspace.following import is_reached
-from service.settings import Auth, Redis
-from tests.pdp.conftest import House, log_in, may, shown_followers
+from tests.pdp.conftest import House, log_in, may, shown_followers, waiting_hub
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_change_can_wait_for_those_who_follow(house: House) -> None:
     """With ``policy.await_followers``; the hub of these tests has it off, so it is asked here."""
-    store = SessionStore(Redis(url=house.hub.redis_url), Auth())
-    hub = Hub(cast(Any, None), store, cast(Any, None), cast(Any, None), Auth(), patience=4.0)
     role = await house.role("awaited", house.buttons["orders:order:read"])
     user = await house.user("otto")
-    try:
+    async with waiting_hub(house, 4.0) as hub:
         async with house.following(name="waits") as follower:
             answer = await house.hub.ask("PATCH", f"/api/user/{user}", {"roleIds": [role]})
             assert await hub.followed(follower.revision, int(answer.header("portcullis-rights") or 0))
@@ -36,20 +29,6 @@ async def test_a_change_can_wait_for_those_who_follow(house: House) -> None:
             assert time.monotonic() - begun < 10
         # Its lease goes on for a while, and then nobody is waited for.
         assert await until_true(lambda: hub.followed(0, far))
-    finally:
-        await store.close()
-
-
-@asynccontextmanager
-async def waiting_hub(house: House, patience: float) -> AsyncIterator[Hub]:
-    """A hub that waits for followers, and forgets them at the end."""
-    store = SessionStore(Redis(url=house.hub.redis_url), Auth())
-    try:
-        hub = Hub(cast(Any, None), store, cast(Any, None), cast(Any, None), Auth(), patience=patience)
-        yield hub
-        await store.followers.forget(*(each.key for each in await hub.followers()))
-    finally:
-        await store.close()
 
 
 async def test_each_process_of_a_name_is_waited_for(house: House) -> None:

@@ -5,19 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, cast
 
 import pytest
 
 from service.app.installation_samples import samples_of_followers
 from service.errors import Unavailable
-from service.evaluation.following import Hub
-from service.keyspace import SessionStore
 from service.keyspace.cluster_client import Cluster
 from service.keyspace.keys import ClusterNames
 from service.keyspace.scripts import Revoked
-from service.settings import Auth, Redis
-from tests.pdp.conftest import House, log_in, may
+from tests.pdp.conftest import House, log_in, may, waiting_hub
 from tests.pdp.test_tokens import WAYS, asked, end, hub_reason, refused
 from tests.support.valkey_cluster import ValkeyCluster
 from tests.support.waiting import eventually_here
@@ -84,22 +80,17 @@ async def test_a_logout_that_broke_off_after_it_was_told_can_be_repeated(
 
 async def test_who_follows_is_shown_counted_and_waited_for(house_on_a_cluster: House) -> None:
     house = house_on_a_cluster
-    store = SessionStore(Redis(url=house.hub.redis_url), Auth())
-    hub = Hub(cast(Any, None), store, cast(Any, None), cast(Any, None), Auth(), patience=4.0)
     role = await house.role("awaited", house.buttons["orders:order:read"])
     user = await house.user("otto")
-    try:
-        async with house.following(name="shown") as follower:
-            answer = await house.hub.ask("PATCH", f"/api/user/{user}", {"roleIds": [role]})
-            assert await hub.followed(follower.revision, int(answer.header("portcullis-rights") or 0))
-            assert may(follower.point, "otto")
-            listed = await house.data("GET", "/api/policy/followers")
-            assert "shown" in [each["name"] for each in listed["followers"]]
-            samples = list(samples_of_followers(await hub.followers(), hub.now()))
-            assert ("portcullis_followers", 1) in [(each.name, each.value) for each in samples]
-            assert not await hub.followed(0, 10**9)
-    finally:
-        await store.close()
+    async with waiting_hub(house, 4.0) as hub, house.following(name="shown") as follower:
+        answer = await house.hub.ask("PATCH", f"/api/user/{user}", {"roleIds": [role]})
+        assert await hub.followed(follower.revision, int(answer.header("portcullis-rights") or 0))
+        assert may(follower.point, "otto")
+        listed = await house.data("GET", "/api/policy/followers")
+        assert "shown" in [each["name"] for each in listed["followers"]]
+        samples = list(samples_of_followers(await hub.followers(), hub.now()))
+        assert ("portcullis_followers", 1) in [(each.name, each.value) for each in samples]
+        assert not await hub.followed(0, 10**9)
 
 
 async def test_after_a_list_was_lost_tokens_from_before_are_refused_and_new_ones_are_followed(
