@@ -36,13 +36,15 @@ from service.records import (
     menus,
     roles,
     schema_revision,
+    sign_ins,
     user_list,
 )
 from service.records.assignments import Given
 from service.records.database.transactions import Connection, Database
-from service.records.directories import Assigned, Directory, DirectoryValues, SignedIn
+from service.records.directories import Assigned, Directory, DirectoryValues
 from service.records.policy_workers import WINDOWS
 from service.records.roles import Role
+from service.records.sign_ins import SignedIn
 from service.records.user_list import User
 
 MOST_GROUPS: Final = 1000
@@ -531,4 +533,4 @@ async def cut_off(
         ended = await assignments.revoke_of_directory(unit.connection, name, (), at)
         await accounts.raise_versions(unit.connection, ended)
         unit.refreshing.update(ended)
-    return saved, await directories.end_sign_ins(unit.connection, name)
+    return saved, await sign_ins.end(unit.connection, name)

@@ -25,10 +25,11 @@ from service.kernel.text import shown_name
 from service.kernel.write import Write
 from service.keyspace import DeviceSession, SessionStore
 from service.mail.notices import Notices
-from service.records import accounts, directories, user_list
+from service.records import accounts, directories, sign_ins, user_list
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
-from service.records.directories import Directory, Origin, SignedIn
+from service.records.directories import Directory, Origin
+from service.records.sign_ins import SignedIn
 from service.records.user_list import UserValues
 
 _OPENS_WITHIN: Final = timedelta(seconds=360)
@@ -137,7 +138,7 @@ class ProviderAccounts:
             opened_time=now + _OPENS_WITHIN,
             sign_in=sign_in,
         )
-        await directories.signed_in(connection, signed_in, live, now)
+        await sign_ins.add(connection, signed_in, live, now)
         return account, sign_in
 
     async def _live(self, known: Begun, user_id: int) -> str:

@@ -12,7 +12,7 @@ from service.authn.sessions import end_sessions_of
 from service.errors import NotFound, Unavailable
 from service.kernel.identity import Caller
 from service.keyspace import SessionStore
-from service.records import directories
+from service.records import sign_ins
 from service.records.database.transactions import Database
 
 _JTI_LIFE: Final = 1800
@@ -45,7 +45,7 @@ class ProviderLogout:
         if await self._store.counters.wait(*spent) is not None:
             raise refused(name, "a logout token that was sent before")
         async with self._database.transaction() as connection:
-            meant = await directories.end_sign_ins(
+            meant = await sign_ins.end(
                 connection, name, issuer=provider.settings.issuer, subject=order.subject, sid=order.sid
             )
         ended = await end_sessions_of(self._store, self._entries, meant)
@@ -62,7 +62,7 @@ class ProviderLogout:
         if session is None or not session.sign_in:
             return None
         async with self._database.snapshot() as connection:
-            signed_in = await directories.sign_in_named(connection, caller.user_id, session.sign_in)
+            signed_in = await sign_ins.named(connection, caller.user_id, session.sign_in)
         provider = None if signed_in is None else self._providers.get(signed_in.source)
         if provider is None:
             return None

@@ -18,7 +18,7 @@ from service.kernel.origin import field_changes
 from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.mail.notices import Notices, acted_by
-from service.records import accounts, directories, factors, role_rights, user_list
+from service.records import accounts, directories, factors, role_rights, sign_ins, user_list
 from service.records.database.transactions import Connection, Database
 from service.records.directories import Origin
 from service.settings.providers import Provider
@@ -109,7 +109,7 @@ class SignInOrigins:
         session = (await self.store.sessions(caller.login_id)).get(caller.device)
         if session is None or not session.sign_in or caller.key_id is not None:
             return None
-        signed_in = await directories.sign_in_named(connection, caller.user_id, session.sign_in)
+        signed_in = await sign_ins.named(connection, caller.user_id, session.sign_in)
         return None if signed_in is None else (signed_in.source, signed_in.issuer, signed_in.subject)
 
     async def _of(self, connection: Connection, user_id: int) -> list[OriginOfUser]:
@@ -158,7 +158,7 @@ class SignInOrigins:
         change_log.concerns(name)
         await self.directories.take_back(unit, source, user_id)
         await directories.remove_origin(connection, source, user_id)  # first: it waits for sign-ins under way
-        ended = await directories.end_sign_ins(connection, source, user_id=user_id)
+        ended = await sign_ins.end(connection, source, user_id=user_id)
         sessions = [each for each in ended if each.sign_in != keep]
         unit.changes += field_changes(name, {"provider": source}, {})
         if sessions:  # marked before the commit: nothing is saved while the session store is unavailable

@@ -9,7 +9,7 @@ from service.authn.password_rules import InitialPasswords
 from service.authn.passwords import Passwords
 from service.errors import LoginFailed
 from service.kernel.assurance import Acr
-from service.records import accounts, directories, role_rights
+from service.records import accounts, directories, role_rights, sign_ins
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
 from service.settings import Oidc
@@ -39,7 +39,7 @@ async def still_opens(database: Database, user_id: int, origin: ProviderOrigin) 
     if not origin.sign_in:
         return True
     async with database.snapshot() as connection:
-        opens = await directories.opens(connection, user_id, origin.sign_in)
+        opens = await sign_ins.opens(connection, user_id, origin.sign_in)
     if not opens:
         facts = {"event_type": "security", "login_id": str(user_id)}
         _log.warning("a sign-in with a provider has ended before its session opened", **facts)

@@ -12,8 +12,8 @@ from service.kernel.clock import from_seconds
 from service.kernel.device import is_device
 from service.kernel.identity import Caller, Target
 from service.keyspace import DeviceSession, OnlineSession, SessionStore
-from service.records.directories import SignedIn
 from service.records.logs.events import SessionEvent
+from service.records.sign_ins import SignedIn
 
 _log = structlog.get_logger(__name__)
 

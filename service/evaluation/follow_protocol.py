@@ -111,10 +111,9 @@ class Changes(Struct, frozen=True, omit_defaults=True):
     """What a follower lacks, as of a moment after its renewal arrived.
 
     ``reset``: it forgets what it has. ``more``: this is not all of it, and it decides by what it has until it
-    has taken the last part. ``time`` is the hub's, in seconds
-    since the epoch. ``digest`` is that of all lines that the follower has then. ``rights`` and ``snapshot``
-    say which transactions it has then. ``whole_since`` comes with all revocations that are kept: since when,
-    in milliseconds.
+    has taken the last part. ``time`` is the hub's, in seconds since the epoch. ``digest`` is that of all
+    lines that the follower has then. ``rights`` and ``snapshot`` say which transactions it has then.
+    ``whole_since`` comes with all revocations that are kept: since when, in milliseconds.
     """
 
     nonce: str

@@ -1,11 +1,11 @@
-"""``sys.directory``: directories, the accounts that they know, what they have assigned, and their sign-ins.
+"""``sys.directory``: directories, the accounts that they know, and what they have assigned.
 
 Callers that change one, or what it has assigned, hold ``role_rights.lock``.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.records.assignments import instant, not_ended
 from service.records.database.filters import among
 from service.records.database.row_mapper import RowMapper
-from service.records.schema.directories import directory, directory_account, directory_session
+from service.records.schema.directories import directory, directory_account
 from service.records.schema.rights import role, user, user_role
 from service.records.schema.scim import scim_group, scim_member
 
@@ -95,32 +95,12 @@ class Assigned:
     valid_until: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignedIn:
-    """A sign-in with a provider, whose session is ``sid``, if known; ``sign_in`` is its name.
-
-    It may have opened a session on the device, which then has that name.
-    """
-
-    user_id: int
-    device: str
-    source: str
-    issuer: str
-    subject: str
-    sid: str | None
-    opened_time: datetime
-    sign_in: str
-
-
 _DIRECTORY: Final = RowMapper(Directory, directory, client=user.c.user_name)
 _DIRECTORIES: Final = sa.select(*_DIRECTORY.columns).select_from(
     directory.outerjoin(user, user.c.id == directory.c.client_id)
 )
 _ORIGIN: Final = RowMapper(Origin, directory_account)
 _ASSIGNED: Final = RowMapper(Assigned, user_role, role_code=role.c.role_code)
-_SIGNED_IN: Final = RowMapper(SignedIn, directory_session)
-_ENDED: Final = datetime(1970, 1, 1, tzinfo=UTC)
-"""The ``opened_time`` of a sign-in that has ended: no session opens by it any more."""
 
 
 async def every(connection: AsyncConnection) -> list[Directory]:
@@ -340,67 +320,3 @@ async def role_ids(connection: AsyncConnection, codes: Collection[str]) -> dict[
     """Return the ids of the roles with these codes; unknown codes are left out."""
     rows = sa.select(role.c.role_code, role.c.id).where(role.c.role_code.in_(codes))
     return {row.role_code: row.id for row in await connection.execute(rows)}
-
-
-async def signed_in(connection: AsyncConnection, session: SignedIn, live: str, until: datetime) -> None:
-    """Store a sign-in that may open a session.
-
-    Earlier ones on the device are forgotten that can open none any more ``until`` then, but for the one by
-    which the ``live`` session was opened.
-    """
-    columns = {name: getattr(session, name) for name in SignedIn.__dataclass_fields__}
-    await connection.execute(sa.insert(directory_session).values(**columns))
-    table = directory_session.c
-    over = (table.sign_in != live) & (table.opened_time < until)
-    of_device = (table.user_id == session.user_id) & (table.device == session.device)
-    await connection.execute(sa.delete(directory_session).where(of_device, over))
-
-
-async def end_sign_ins(
-    connection: AsyncConnection,
-    source: str,
-    *,
-    issuer: str | None = None,
-    subject: str | None = None,
-    sid: str | None = None,
-    user_id: int | None = None,
-) -> list[SignedIn]:
-    """Let no more sessions open by sign-ins with a provider, and return these, by user and device.
-
-    Of a subject all those are meant that may be of its session ``sid``; without a subject, those of that
-    session. They stay stored, so that whoever could not end their sessions can do it again.
-    """
-    table = directory_session.c
-    of_session = table.sid == sid
-    conditions = [table.source == source]
-    if issuer is not None:
-        conditions.append(table.issuer == issuer)
-    if subject is not None:
-        conditions.append(table.subject == subject)
-        of_session |= table.sid.is_(None)
-    if sid is not None:
-        conditions.append(of_session)
-    if user_id is not None:
-        conditions.append(table.user_id == user_id)
-    ended = sa.update(directory_session).where(*conditions).values(opened_time=_ENDED)
-    made = await _SIGNED_IN.all(connection, ended.returning(*_SIGNED_IN.columns))
-    return sorted(made, key=lambda each: (each.user_id, each.device))
-
-
-async def opens(connection: AsyncConnection, user_id: int, sign_in: str) -> bool:
-    """Tell whether a session may open by a sign-in: it has not ended, and its provider is not cut off."""
-    table = directory_session.c
-    off = (directory.c.name == table.source) & (directory.c.kind == "oidc") & ~directory.c.enabled
-    statement = sa.select(table.sign_in).where(
-        table.user_id == user_id,
-        table.sign_in == sign_in,
-        table.opened_time > _ENDED,
-        ~sa.exists().where(off),
-    )
-    return (await connection.execute(statement)).one_or_none() is not None
-
-
-async def sign_in_named(connection: AsyncConnection, user_id: int, sign_in: str) -> SignedIn | None:
-    """Return the sign-in of a user by its name, or None."""
-    named_so = (directory_session.c.user_id == user_id) & (directory_session.c.sign_in == sign_in)
-    return await _SIGNED_IN.one_or_none(connection, sa.select(*_SIGNED_IN.columns).where(named_so))
