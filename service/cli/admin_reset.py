@@ -22,6 +22,7 @@ from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import Parts, add_data
 from service.cli.output import say
 from service.errors import ValidationFailed
+from service.kernel.text import counted
 from service.keyspace import SessionStore
 from service.operator.errors import PasswordError
 from service.operator.stores import reachable
@@ -68,7 +69,7 @@ def _reset_password(options: Namespace, environ: Mapping[str, str]) -> None:
             ended=done.ended,
             enabled=options.enable,
         )
-    say(f"The password of {done.user_name}, id {done.user_id}, is set; {done.ended} sessions have ended.")
+    say(f"The password of {done.user_name}, id {done.user_id}, is set. {_ended(done)}")
     if done.kept_out:
         say(f"The user is still {done.kept_out}: use the option --enable to change that.")
 
@@ -96,9 +97,10 @@ def _reset_factors(options: Namespace, environ: Mapping[str, str]) -> None:
             factors=done.factors,
             ended=done.ended,
         )
+    removed = counted(done.factors, "factor")
     say(
-        f"{done.user_name}, id {done.user_id}, has no second factor: {done.factors} were removed, and "
-        f"{done.ended} sessions have ended. The password alone opens the account now."
+        f"{done.user_name}, id {done.user_id}, has no second factor. Removed: {removed}. {_ended(done)} "
+        "The password alone opens the account now."
     )
     if done.kept_out:
         say(f"The user is still {done.kept_out}.")
@@ -154,3 +156,7 @@ COMMANDS: Final[Parts] = {
     "reset-password": (_add_enable, _reset_password),
     "reset-factors": (_add_user, _reset_factors),
 }
+
+
+def _ended(done: Recovered) -> str:
+    return f"Ended: {counted(done.ended, 'session')}."

@@ -99,7 +99,7 @@ async def test_a_reset_replaces_the_password_ends_the_sessions_and_is_told_witho
     done = await site.reset()
 
     assert done.status == 0, done.errors
-    assert done.output == "The password of admin, id 1, is set; 1 sessions have ended.\n"
+    assert done.output == "The password of admin, id 1, is set. Ended: 1 session.\n"
     event = json.loads(done.errors)
     assert (event["event"], event["event_type"], bool(event["operator"])) == (
         "the password of a user was reset by the operator",
@@ -229,7 +229,7 @@ def test_on_a_terminal_the_password_is_asked_for_twice_and_not_shown(
 
     assert shown(NEW, "five weary herons").endswith("portcullis: The two passwords differ\r\n")
     twice = shown(NEW, NEW)
-    assert "The password of admin, id 1, is set; 0 sessions have ended." in twice
+    assert "The password of admin, id 1, is set. Ended: 0 sessions." in twice
     assert NEW not in twice
 
 
@@ -274,8 +274,8 @@ async def test_the_operator_resets_second_factors_and_ends_the_sessions(site: Si
     done = await site.reset_factors()
     assert done.status == 0, done.errors
     assert done.output == (
-        "admin, id 1, has no second factor: 1 were removed, and 1 sessions have ended. The password alone "
-        "opens the account now.\n"
+        "admin, id 1, has no second factor. Removed: 1 factor. Ended: 1 session. The password alone opens "
+        "the account now.\n"
     )
     assert json.loads(done.errors)["event"] == "the second factors of a user were reset by the operator"
     assert (await site.service.ask("GET", "/api/user/info")).code == "refresh_required"
