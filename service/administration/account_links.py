@@ -181,7 +181,7 @@ class Invitations:
             await check.target(connection, user_id, "invite")
             if not user.invited:
                 raise Conflict("Only a person who has no password yet is invited", rule="has_password")
-            by = {"created_by": caller.user_id}
+            by = {"created_by": check.acting_id}
             if not self._links.by_mail:
                 return await self._links.make(connection, "invitation", user_id, email=None, **by)
             if user.email is None:

@@ -482,7 +482,6 @@ class Delegation:
             origin.recorded = origin.recorded or ChangeRecord()
             origin.recorded.transaction = await rights_changes.transaction_number(connection)
         policy = await self._newest(connection)
-        circle = await circle_of(connection, caller, policy)
         maker = None if caller.key_id is None else await api_keys.maker(connection, caller.key_id)
         return DelegationCheck(policy, caller, HeldCodes(held.permissions), change, circle, key_made_by=maker)
 
@@ -490,6 +489,7 @@ class Delegation:
         latest = await policy_revisions.latest(connection)
         return await self._live.at_least(0 if latest is None else latest.revision, within=PATIENCE)
 
+        circle = await circle_of(connection, caller.user_id, policy, key_made_by=maker)
 
 class SignInDelegation(Delegation):
     """For changes that somebody brings about by signing in: nobody has logged in yet, and nobody grants."""

@@ -92,7 +92,7 @@ class ForgottenPasswords:
                 raise Conflict("The user has confirmed no email address", rule="confirmed_address")
             await self._notices.tell(connection, user_id, "reset_asked", "administrator")
             known = (user_id, user.user_name, user.recovery_email)
-            return await self._links.mail(connection, _PURPOSE, *known, created_by=caller.user_id)
+            return await self._links.mail(connection, _PURPOSE, *known, created_by=check.acting_id)
 
     async def options(self, token: str, address: str) -> dict[str, Any]:
         """Return ``methods``, ``expires_in`` and ``public_key`` for the second factor beside a link.

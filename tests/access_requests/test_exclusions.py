@@ -10,6 +10,7 @@ from sqlalchemy import Engine, event
 from service.administration.access_requests import exclusions
 from service.records import request_exclusions
 from service.records.database.transactions import Database
+from tests.reviews.test_reviews import started
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member, query
 
@@ -378,3 +379,31 @@ async def test_asking_and_withdrawing_look_at_nobodys_codes(
     await send(author, "DELETE", f"/api/access-request/{request_id}")
 
     assert looked == []
+
+
+async def test_whom_the_author_has_invited_by_an_api_key_before_the_request_is_excluded(
+    house: Inside,
+) -> None:
+    author, request_id = await asked(house)
+    program = await key_of_program(house, author)
+    guest = {"userName": "guest", "nickName": "Guest", "invite": True}
+    user_id = (await house.data("POST", "/api/user", guest))["id"]
+    await send(program, "POST", f"/api/user/{user_id}/invitation")
+    await query(house, "DELETE FROM sys.access_request_exclusion")
+
+    await begun(house, author, request_id)
+
+    assert await excluded(house) == {"program": "credentials", "guest": "credentials"}
+
+
+async def test_what_is_taken_over_by_an_api_key_during_a_review_is_taken_over_by_who_made_the_key(
+    house: Inside,
+) -> None:
+    author, friend = await member(house, "author", "*"), await member(house, "friend")
+    program = await key_of_program(house, author)
+    await started(house, author)
+
+    await send(program, "PUT", f"/api/user/{friend.user_id}/password", {"newPassword": "quite long 4711"})
+
+    taken = await query(house, "SELECT user_id, by_id FROM sys.review_takeover")
+    assert taken == [(friend.user_id, author.user_id)]

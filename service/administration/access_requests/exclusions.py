@@ -13,7 +13,6 @@ from typing import Final, TypeAlias
 from service.authz.engine.policy import Policy
 from service.authz.publishing.derive import covered_by
 from service.kernel.account_acts import Act
-from service.kernel.identity import Caller
 from service.records import request_exclusions, role_rights
 from service.records.database.transactions import Connection
 from service.records.request_exclusions import Ground, PendingStages
@@ -53,9 +52,12 @@ async def begin(connection: Connection, author_id: int, request_id: int) -> None
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """The pending requests in whose circle a caller is; most callers are in none. None is the operator."""
+    """The pending requests in whose circle a caller is; most callers are in none.
 
-    caller_id: int | None = None
+    ``acting_id`` is who acts: the caller, or who made the API key of the caller; None for the operator.
+    """
+
+    acting_id: int | None = None
     pending: Sequence[PendingStages] = ()
     covered: _Covered | None = None
 
@@ -66,11 +68,11 @@ class Circle:
     async def acts_on(self, connection: Connection, user_id: int, act: Act) -> None:
         """Exclude the account of another user, if ``act`` lets the caller take it over.
 
-        In a review that is open it decides nothing about the caller either.
+        In a review that is open it decides nothing about who acts either.
         """
         if act in TAKING_OVER:
-            if self.caller_id is not None:
-                await request_exclusions.take_over(connection, user_id, self.caller_id)
+            if self.acting_id is not None:
+                await request_exclusions.take_over(connection, user_id, self.acting_id)
             await request_exclusions.exclude(connection, self._ids, [user_id], "credentials")
 
     @asynccontextmanager
@@ -107,9 +109,10 @@ class Circle:
         return [code for code in stored if code in codes or covered([code], codes)]
 
 
-async def circle_of(connection: Connection, caller: Caller, policy: Policy) -> Circle:
-    """Return the circle of ``caller``; the operator, who makes no requests, is in none."""
-    if caller.is_operator:
-        return Circle()
-    pending = await request_exclusions.pending_of_circle(connection, caller.user_id)
-    return Circle(caller.user_id, pending, covered_by(policy.model_text) if pending else None)
+async def circle_of(
+    connection: Connection, user_id: int, policy: Policy, *, key_made_by: int | None = None
+) -> Circle:
+    """Return the circle of a user, who has come with an API key that ``key_made_by`` made; None without."""
+    pending = await request_exclusions.pending_of_circle(connection, user_id)
+    covered = covered_by(policy.model_text) if pending else None
+    return Circle(user_id if key_made_by is None else key_made_by, pending, covered)
