@@ -248,3 +248,26 @@ async def test_who_is_behind_the_author_or_could_not_approve_is_not_asked_to(hou
         " WHERE n.kind = 'access_request_made' AND facts ->> 'request' = %s ORDER BY 1"
     )
     assert [name for (name,) in await query(house, names, str(request["id"]))] == ["admin", "kestrel"]
+
+
+@pytest.mark.parametrize("later", [False, True])
+async def test_whom_an_approver_gives_a_code_by_an_approval_does_not_approve_in_that_ones_place(
+    house: Inside, database: Database, later: bool
+) -> None:
+    stages = [ONE | {"approvals": 2}]
+    await ruled(house, "system:user:list", grantNeeded=False, stages=stages)
+    heron = await member(house, "heron-1")
+    kestrel, crane = [await member(house, name, "system:user:list") for name in ("kestrel", "crane")]
+    own = [await asked(kestrel), await asked(crane)]
+    given = await asked(heron, **({"from": after(3600)} if later else {}))
+
+    for approver in (kestrel, crane):
+        assert (await decide(approver, given)).status == 200
+    if later:
+        begins = "UPDATE sys.access_request SET valid_from = now() - interval '1 minute' WHERE id = %s"
+        await execute(house, begins, given["id"])
+        await settled(house, database)
+
+    assert "system:user:list" in await heron.held()
+    refused = [await decide(heron, request) for request in own]
+    assert [(each.status, each.json.get("layer")) for each in refused] == [(403, "approve")] * 2

@@ -1,6 +1,7 @@
 """Asking for roles, deciding about requests, and giving what was approved, each in a unit of work."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -137,7 +138,7 @@ class AccessRequests:
         await exclusions.begin(unit.connection, made.user_id, made.id)
         unit.changes += _told(made, f"asked by {made.user_name}")
         if rule.emergency:
-            await self._give(unit, made, ())
+            await self._give(unit, made, {})
             made = await access_requests.read(unit.connection, made.id, self.now())
             if made.state == "approved":
                 unit.follow_ups.append(partial(_alert, made))
@@ -240,7 +241,7 @@ class AccessRequests:
             if failed is not None:
                 await _fail(unit, request, now, failed)
             else:
-                await self._give(unit, request, [*approvals.values()])
+                await self._give(unit, request, approvals)
             return await access_requests.read(unit.connection, request_id, now), unit.changes
 
     async def _decision(
@@ -293,12 +294,17 @@ class AccessRequests:
         elif request.valid_from is not None:
             await access_requests.wait(unit.connection, request.id)
             return
-        await self._give(unit, request, [*approvals.values()])
+        await self._give(unit, request, approvals)
 
-    async def _give(self, unit: UnitOfWork, request: AccessRequest, approvals: Sequence[Approval]) -> None:
-        """Assign the role as it was asked for, and no longer than each approval lets; or end as failed."""
+    async def _give(
+        self, unit: UnitOfWork, request: AccessRequest, approvals: Mapping[int, Approval]
+    ) -> None:
+        """Assign the role as it was asked for, and no longer than each approval lets; or end as failed.
+
+        All who have approved give it: whoever can by it approve a request of theirs is excluded from that.
+        """
         connection, now = unit.connection, self.now()
-        ends = [until_of(request, now), *(each.valid_until for each in approvals)]
+        ends = [until_of(request, now), *(each.valid_until for each in approvals.values())]
         until = whole_milliseconds(min(end for end in ends if end is not None))
         new = Given(request.role_id, None, until, request.reason, "request")
         target = unit.check.author(request.user_id)
@@ -313,13 +319,17 @@ class AccessRequests:
             return
         require_demands(await roles.read(connection, request.role_id), new, now)
         user = await user_list.read(connection, request.user_id)
-        (assignment_id,) = await assignments.give(connection, target, [new])
+        async with AsyncExitStack() as watches:
+            for user_id in approvals.keys() - {unit.caller.user_id}:  # the unit watches the caller's
+                circle = await exclusions.circle_of(connection, user_id, unit.check.policy)
+                await watches.enter_async_context(circle.watching(connection))
+            (assignment_id,) = await assignments.give(connection, target, [new])
         granted = Granted(assignment_id, now, until)
         by = None if unit.caller.is_operator else unit.caller.user_name
         await access_requests.end(connection, request.id, "approved", now, by=by, granted=granted)
         await accounts.update(connection, target, {})
         unit.refreshing.add(request.user_id)
-        ids = ", ".join(decision_id for each in approvals for decision_id in each.decision_ids)
+        ids = ", ".join(decision_id for each in approvals.values() for decision_id in each.decision_ids)
         unit.changes += _told(request, f"approved ({ids or request.asked_decision_id})")
         unit.changes += values_change(
             change_log.user_target(user.user_name), "roles", (), [request.role_code]
