@@ -286,11 +286,17 @@ class DelegationCheck:
         if denial is not None:
             raise denied(why, denial, field=field)
 
-    def ask(self, layer: str, name: str) -> Decision:
-        """Return the decision about the caller: the denial, if the token or the database gives one."""
-        self._asked.objects[ObjectQuestion(layer, name)] = None
+    def ask(self, layer: str, name: str, *, optional: bool = False) -> Decision:
+        """Return the decision about the caller: the denial, if the token or the database gives one.
+
+        A denial that is ``optional`` refuses nothing by itself. So the event of the change tells nothing of
+        it: a replay would deny what was allowed.
+        """
         by_token, by_database = (self._policy.judge(layer, name, held) for held in self._held)
-        return by_database if by_token.allowed else by_token
+        decision = by_database if by_token.allowed else by_token
+        if decision.allowed or not optional:
+            self._asked.objects[ObjectQuestion(layer, name)] = None
+        return decision
 
     def ask_of(self, layer: str, name: str, held: HeldCodes | Satisfied) -> Decision:
         """Return the decision of the same policy about somebody else, who holds or satisfies ``held``."""
@@ -483,13 +489,13 @@ class Delegation:
             origin.recorded.transaction = await rights_changes.transaction_number(connection)
         policy = await self._newest(connection)
         maker = None if caller.key_id is None else await api_keys.maker(connection, caller.key_id)
+        circle = await circle_of(connection, caller.user_id, policy, key_made_by=maker)
         return DelegationCheck(policy, caller, HeldCodes(held.permissions), change, circle, key_made_by=maker)
 
     async def _newest(self, connection: Connection) -> Policy:
         latest = await policy_revisions.latest(connection)
         return await self._live.at_least(0 if latest is None else latest.revision, within=PATIENCE)
 
-        circle = await circle_of(connection, caller.user_id, policy, key_made_by=maker)
 
 class SignInDelegation(Delegation):
     """For changes that somebody brings about by signing in: nobody has logged in yet, and nobody grants."""

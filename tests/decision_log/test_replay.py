@@ -17,17 +17,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.__main__ import main
+from service.audit.chain.seals import RevisionSeals
 from service.audit.decision_event import DecisionEvent, encoded
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, SERVICE, Rule
 from service.authz.publishing.shipped import read_shipped
-from service.authz.review.sources import export, static_policy
+from service.authz.review.sources import PastPolicies, export, read_policy, source_named, static_policy
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.laboratory.replay import Replayed, replay
+from service.records.database.transactions import Database
+from tests.access_requests.test_emergencies import close
+from tests.access_requests.test_requests import ASKED, ONE, asked, decide, ruled
 from tests.decision_log.world import LINES, World, caller, world
 from tests.policies.stock import MODEL, POLICIES, ROOT
 from tests.support.demands import undemanding
+from tests.support.inside import inside_published
+from tests.support.members import member, query
 
 CODES = ("*", "thing:*", "thing:list", "thing:read", "thing:delete", "thing:drop", "other")
 REQUESTS = (
@@ -64,6 +70,16 @@ Would be allowed:
 1 line of other logs skipped.
 1 line could not be read.
 """
+
+_COLUMNS = (
+    "user_id, user_name, role_id, role_code, duration, state, end_time, asked_decision_id, stage_codes,"
+    " stage_approvals, grant_needed, create_time, deadline, granted_from, granted_until"
+)
+EMERGENCY = (
+    f"INSERT INTO sys.access_request (assignment_id, emergency, {_COLUMNS})"
+    f" SELECT assignment_id + 1000, true, {_COLUMNS} FROM sys.access_request RETURNING id"
+)
+"""Writes the only request, which was approved, once more as an emergency."""
 
 _words = st.sampled_from(("@login", "@nobody", "@anyone"))
 _needs = st.lists(st.one_of(_words, st.sampled_from(CODES)), min_size=1, max_size=2, unique=True)
@@ -313,3 +329,37 @@ def _detail(policy: Policy, user_id: int, role: str, code: str) -> DecisionEvent
         layer=decision.layer,
         object=decision.object,
     )
+
+
+@pytest.mark.anyio
+async def test_who_approves_by_one_stage_or_by_what_they_may_grant_is_let_again(
+    published_database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "decisions.jsonl"
+    chosen = {
+        "PORTCULLIS_POLICY__DECISION_LOG": str(path),
+        "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
+    }
+    async with inside_published(published_database_url, redis_url, **chosen) as house:
+        await ruled(house, "system:file:list", stages=[{"code": "system:role:list", "approvals": 1}, ONE])
+        heron = await member(house, "heron-1")
+        clerk = await member(house, "clerk", "system:user:list")
+        kestrel, raven = [
+            await member(house, name, "system:user:list", "system:file:list") for name in ("kestrel", "raven")
+        ]
+        crane = await member(house, "crane", "system:role:list", "system:file:list")
+        request = await asked(heron)
+        people = (clerk, heron, kestrel, crane)
+        statuses = [(await decide(person, request)).status for person in people]
+        ((emergency,),) = await query(house, EMERGENCY)
+        statuses.append((await close(raven, {"id": emergency})).status)
+        revision = (await house.data("GET", "/api/policy/revisions"))["items"][0]["revision"]
+
+    assert statuses == [403, 403, 200, 200, 200]
+    database = Database(published_database_url)
+    past = PastPolicies(read_shipped(), RevisionSeals())
+    policy = await read_policy(source_named(str(revision)), past, database)
+    await database.close()
+    deciding = [line for line in path.read_bytes().splitlines() if ASKED.encode() in line]
+    answer = replay(policy, deciding)
+    assert (answer.events, answer.groups) == (6, ())

@@ -252,7 +252,7 @@ class AccessRequests:
         excluded = await request_exclusions.of_request(unit.connection, request.id)
         whose: Whose = "self" if caller.user_id == request.user_id or caller.user_id in excluded else "others"
         answers = {
-            number: unit.check.ask(APPROVE, stage_for(request.role_code, number, whose))
+            number: unit.check.ask(APPROVE, stage_for(request.role_code, number, whose), optional=True)
             for number in range(1, len(request.stages) + 1)
         }
         passed = {number: answer for number, answer in answers.items() if answer.allowed}
@@ -262,8 +262,9 @@ class AccessRequests:
                 why = ": it is your own"
             elif whose == "self":
                 why = ": your account does not count as somebody else than its author"
-            raise PermissionDenied(f"You may not decide about this request{why}", answers[1])
-        if not unit.check.ask(APPROVE, without_grant(request.role_code)).allowed:
+            denial = unit.check.ask(APPROVE, stage_for(request.role_code, 1, whose))
+            raise PermissionDenied(f"You may not decide about this request{why}", denial)
+        if not unit.check.ask(APPROVE, without_grant(request.role_code), optional=True).allowed:
             await unit.check.require_roles(unit.connection, [request.role_id])
         require_reason(given["reason"])
         until = given.get("valid_until")
