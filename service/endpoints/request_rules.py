@@ -15,7 +15,7 @@ from service.kernel.request_objects import MOST_APPROVALS, MOST_STAGES
 from service.records.request_rules import RequestRule, RuleValues
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.preconditions import answer_tag, require_match, version_tag
+from service.web.messages.preconditions import answer_tag, content_tag, require_match, version_tag
 from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import Id, Moment, Published, Revision, Schema, UpdatedBy
 
@@ -43,7 +43,7 @@ class RequestRuleBody(Schema, kw_only=True):
 
 @answer_of(RuleValues)
 class RequestRuleOfRole(Schema, kw_only=True):
-    """How a role is asked for. Each edit increments `version`, which is its `ETag`."""
+    """How a role is asked for. Each edit increments `version`; a rule that is made anew begins with 1."""
 
     role_id: Id
     role_code: Annotated[str, Meta(examples=["auditor"])]
@@ -80,8 +80,9 @@ class RuleOfRole(RecordEndpoint[Changes]):
         """Read how a role is asked for; 404 if it can't be."""
         async with self.database.snapshot() as connection:
             rule = await rules.read(connection, id)
-        answer_tag(context, version_tag(rule.version))
-        return RequestRuleOfRole.of(rule)
+        shown = RequestRuleOfRole.of(rule)
+        answer_tag(context, content_tag(shown))
+        return shown
 
     @operation.needs("system:role:update")
     @operation.named("setRequestRule")
@@ -105,8 +106,8 @@ class RuleOfRole(RecordEndpoint[Changes]):
             f"requests for role {id} ruled",
             lambda unit: rules.put(unit, id, values, _unchanged(context)),
         )
-        answer_tag(context, version_tag(saved.record.version))
         shown = RequestRuleOfRole.of(saved.record)
+        answer_tag(context, content_tag(shown))
         return SavedRequestRule(**asdict(shown), policy_revision=in_force(context, saved))
 
     @operation.needs("system:role:update")
@@ -127,6 +128,8 @@ class RuleOfRole(RecordEndpoint[Changes]):
 
 def _unchanged(context: RequestContext) -> Match:
     def match(stored: RequestRule | None) -> None:
-        require_match(context, version_tag(0 if stored is None else stored.version))
+        # A rule that is deleted and made anew has the version of another one.
+        tag = version_tag(0) if stored is None else content_tag(RequestRuleOfRole.of(stored))
+        require_match(context, tag)
 
     return match

@@ -91,12 +91,25 @@ async def test_a_dry_run_is_refused_as_the_change_would_be_and_changes_nothing(h
 
 async def test_a_rule_changes_by_its_tag_only(house: Inside) -> None:
     number = await role(house)
-    tag = (await house.ask("PUT", path(number), RULE)).header("etag")
+    tag = str((await house.ask("PUT", path(number), RULE, ("If-Match", '"0"'))).header("etag"))
 
-    changed = await house.ask("PUT", path(number), RULE | {"maxDuration": 60}, ("If-Match", '"1"'))
-    late = await house.ask("PUT", path(number), RULE, ("If-Match", '"1"'))
+    changed = await house.ask("PUT", path(number), RULE | {"maxDuration": 60}, ("If-Match", tag))
+    late = await house.ask("PUT", path(number), RULE, ("If-Match", tag))
 
-    assert (tag, changed.status, changed.header("etag"), late.status) == ('"1"', 200, '"2"', 412)
+    assert (changed.status, changed.json["data"]["version"], late.status) == (200, 2, 412)
+    read = await house.ask("GET", path(number))
+    assert (read.json["data"]["maxDuration"], read.header("etag")) == (60, changed.header("etag"))
+
+
+async def test_the_tag_of_a_rule_is_not_that_of_one_made_anew(house: Inside) -> None:
+    number = await role(house)
+    tag = str((await house.ask("PUT", path(number), RULE)).header("etag"))
+    await house.data("DELETE", path(number))
+    await house.data("PUT", path(number), RULE | {"maxDuration": 60})
+
+    late = await house.ask("PUT", path(number), RULE, ("If-Match", tag))
+
+    assert late.status == 412
     assert (await house.data("GET", path(number)))["maxDuration"] == 60
 
 

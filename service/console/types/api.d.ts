@@ -1527,7 +1527,7 @@ export interface RequestRuleBody {
   emergency?: boolean;
 }
 
-/** How a role is asked for. Each edit increments `version`, which is its `ETag`. */
+/** How a role is asked for. Each edit increments `version`; a rule that is made anew begins with 1. */
 export interface RequestRuleOfRole {
   roleId: number;
   roleCode: string;
