@@ -14,6 +14,7 @@ from typing import Any, Final
 import structlog
 
 from service.administration import change_log
+from service.administration.access_requests.rules import fail_all
 from service.administration.accounts import Accounts
 from service.administration.delegation import DelegationCheck
 from service.administration.managed_accounts import managed_by, target_of
@@ -29,7 +30,6 @@ from service.kernel.origin import field_changes, values_change
 from service.kernel.write import Write
 from service.mail.notices import Notices
 from service.records import (
-    access_requests,
     accounts,
     assignments,
     directories,
@@ -297,13 +297,7 @@ class Directories:
             unit.follow_ups.append(partial(self._revocations.settle, target))
             unit.leaving.add(user_id)
             return user
-        await access_requests.fail_all(
-            unit.connection,
-            self.now(),
-            "Its author was disabled",
-            by=unit.caller.user_name,
-            user_ids=[user_id],
-        )
+        await fail_all(unit, self.now(), "Its author was disabled", user_ids=[user_id])
         return await self._accounts.change_status(unit, target, user, "disabled")
 
     async def editing(

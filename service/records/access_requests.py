@@ -329,8 +329,8 @@ async def fail_all(
     by: str | None,
     user_ids: Collection[int] = (),
     role_ids: Collection[int] = (),
-) -> list[int]:
-    """End the pending requests of these users and for these roles as failed; return their ids.
+) -> list[Ended]:
+    """End the pending requests of these users and for these roles as failed; return them.
 
     Those whose deadline has passed have expired before.
     """
@@ -338,8 +338,9 @@ async def fail_all(
     table = access_request.c
     about = table.user_id.in_(list(user_ids)) | table.role_id.in_(list(role_ids))
     values = {"state": "failed", "end_time": at, "ended_by": by, "end_reason": reason}
-    ended = sa.update(access_request).where(table.state == "pending", about).values(values)
-    return list((await connection.execute(ended.returning(table.id))).scalars())
+    ended = sa.update(access_request).where(table.state == "pending", about)
+    ended = ended.values(**values, version=table.version + 1)
+    return await _ENDED.all(connection, ended.returning(*_ENDED.columns))
 
 
 async def expire(connection: AsyncConnection, at: datetime, *, user_id: int | None = None) -> list[int]:
@@ -347,7 +348,8 @@ async def expire(connection: AsyncConnection, at: datetime, *, user_id: int | No
     table, over = access_request.c, _over(at)
     if user_id is not None:
         over &= table.user_id == user_id
-    ended = sa.update(access_request).where(over).values(state="expired", end_time=table.deadline)
+    values = {"state": "expired", "end_time": table.deadline, "version": table.version + 1}
+    ended = sa.update(access_request).where(over).values(values)
     return list((await connection.execute(ended.returning(table.id))).scalars())
 
 

@@ -12,7 +12,7 @@ import pytest
 from service.kernel.clock import rfc3339
 from tests.access_requests.test_rules import RULE, path, role
 from tests.support.inside import Inside
-from tests.support.members import Member, member, query
+from tests.support.members import Member, member, query, until_row
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
@@ -439,3 +439,22 @@ async def test_who_has_a_link_of_the_author_to_set_their_password_approves_nothi
     refused = await decide(kestrel, request)
 
     assert (refused.status, refused.json["layer"], await state(house, request)) == (403, "approve", "pending")
+
+
+async def test_a_rule_that_is_put_as_it_is_ends_no_request_and_the_end_by_another_one_is_logged(
+    house: Inside,
+) -> None:
+    number = await ruled(house)
+    request = await asked(await member(house, "heron-1"))
+
+    await house.data("PUT", path(number), RULE | {"stages": [ONE]})
+    assert await state(house, request) == "pending"
+    changed = await house.ask("PUT", path(number), RULE | {"stages": [ONE], "maxDuration": 60})
+
+    assert (changed.status, await state(house, request)) == (200, "failed")
+    field = f"accessRequest {request['id']}"
+    entry = (
+        "SELECT each ->> 'after' FROM sys.operation_log, jsonb_array_elements(changes) AS each"
+        f" WHERE each ->> 'field' = '{field}' AND action = 'set how it is asked for'"
+    )
+    await until_row(house, entry, ('["failed: The rule of the role has changed"]',))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.scim.scim_client import PATCH, USER, ScimClient, scim_client
 from tests.support.inside import Inside
-from tests.support.members import query
+from tests.support.members import query, until_row
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
 pytestmark = pytest.mark.anyio
@@ -90,3 +90,8 @@ async def test_requests_that_wait_end(house: Inside, entra: ScimClient, way: str
         house, "SELECT state, ended_by FROM sys.access_request WHERE user_id = %s", int(user_id)
     )
     assert ended == [("failed", "entra-feed")]
+    entry = (
+        "SELECT each ->> 'after' FROM sys.operation_log, jsonb_array_elements(changes) AS each"
+        " JOIN sys.access_request r ON each ->> 'field' = 'accessRequest ' || r.id"
+    )
+    await until_row(house, entry, ('["failed: Its author was disabled"]',))

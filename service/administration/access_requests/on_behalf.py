@@ -14,7 +14,6 @@ from service.authz.engine.rules import ASSURANCE, REQUEST, assured
 from service.errors import Conflict, InvalidTaskState, NotRequestable
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, words_asked
-from service.kernel.origin import values_change
 from service.kernel.request_objects import ask
 from service.kernel.write import Write
 from service.records import access_requests, access_tasks, role_rights
@@ -124,6 +123,4 @@ class RequestsOnBehalf:
 
 def _tell(unit: UnitOfWork, role_code: str, request_id: int, what: str) -> None:
     change_log.concerns(change_log.role_target(role_code))
-    unit.changes += values_change(
-        change_log.role_target(role_code), f"accessRequest {request_id}", (), [what]
-    )
+    unit.changes += change_log.of_request(request_id, role_code, what)

@@ -385,4 +385,4 @@ async def _may_still_ask(unit: UnitOfWork, request: AccessRequest, now: datetime
 
 
 def _told(request: AccessRequest, what: str) -> Any:
-    return values_change(change_log.role_target(request.role_code), f"accessRequest {request.id}", (), [what])
+    return change_log.of_request(request.id, request.role_code, what)

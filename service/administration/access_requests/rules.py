@@ -1,7 +1,8 @@
 """Edits of the rules by which roles are asked for, within a unit of work that publishes the policy."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from datetime import datetime
+from typing import Any, Final
 
 from service.administration import change_log
 from service.administration.older_nodes import require_known
@@ -19,6 +20,7 @@ from service.records.roles import Role
 
 Match = Callable[[RequestRule | None], None]
 """Raises ``PreconditionFailed`` if the rule has changed since the caller read it; None is no rule."""
+_CHANGED: Final = "The rule of the role has changed"
 
 
 async def read(connection: Connection, role_id: int) -> RequestRule:
@@ -31,7 +33,7 @@ async def read(connection: Connection, role_id: int) -> RequestRule:
 
 
 async def put(unit: UnitOfWork, role_id: int, values: RuleValues, match: Match) -> RequestRule:
-    """Store the rule of a role, in the place of another one.
+    """Store the rule of a role, in the place of another one, whose requests end if it differs.
 
     Raises ``NotFound``, ``ValidationFailed`` with the field, ``PermissionDenied`` unless the caller may
     grant every code of the role and of the stages, and ``Conflict`` if other people would close an emergency.
@@ -44,7 +46,8 @@ async def put(unit: UnitOfWork, role_id: int, values: RuleValues, match: Match) 
         await require_closed(unit.connection, role_id)
     await require_known(unit.connection, REQUEST)
     await schema_revision.require_this_version(unit.connection)
-    await end_requests(unit, role_id, "The rule of the role has changed")
+    if shown(before) != shown(values):
+        await end_requests(unit, role_id, _CHANGED)
     saved = await request_rules.put(unit.connection, role_id, values)
     _changed(unit, role, before, saved)
     return saved
@@ -58,7 +61,7 @@ async def delete(unit: UnitOfWork, role_id: int, match: Match) -> None:
         raise NotFound("Nobody can ask for this role: it has no rule")
     await unit.check.require(before.stage_codes, "A stage is decided by holders of what you do not hold")
     await require_closed(unit.connection, role_id)
-    await end_requests(unit, role_id, "The rule of the role has changed")
+    await end_requests(unit, role_id, _CHANGED)
     await request_rules.delete(unit.connection, role_id)
     _changed(unit, role, before, None)
 
@@ -91,8 +94,22 @@ async def require_closed(connection: Connection, role_id: int) -> None:
 async def end_requests(unit: UnitOfWork, role_id: int, reason: str) -> None:
     """End the requests for a role that wait for approvals as failed, in the transaction of ``unit``."""
     assert unit.change is not None  # noqa: S101 - rules have lines
-    now, by = from_seconds(unit.change.now), unit.caller.user_name
-    await access_requests.fail_all(unit.connection, now, reason, by=by, role_ids=[role_id])
+    await fail_all(unit, from_seconds(unit.change.now), reason, role_ids=[role_id])
+
+
+async def fail_all(
+    unit: UnitOfWork,
+    at: datetime,
+    reason: str,
+    *,
+    user_ids: Collection[int] = (),
+    role_ids: Collection[int] = (),
+) -> None:
+    """End the pending requests of these users and for these roles as failed, and log each."""
+    by, about = unit.caller.user_name, {"user_ids": user_ids, "role_ids": role_ids}
+    ended = await access_requests.fail_all(unit.connection, at, reason, by=by, **about)
+    for request in ended:
+        unit.changes += change_log.of_request(request.id, request.role_code, f"failed: {reason}")
 
 
 async def _require_good(connection: Connection, role: Role, values: RuleValues) -> None:
