@@ -2,17 +2,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Meta
 
+from service.errors import ValidationFailed
 from service.evaluation.questions import Subject
 from service.web.messages.authzen import Evaluation
-from service.web.messages.bodies import MAX_BODY, ProtocolBody
+from service.web.messages.bodies import MAX_BODY, JsonBody, ProtocolBody
 from service.web.messages.faults import faults_of
+from service.web.messages.schema import Schema
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import example
 
@@ -152,6 +156,23 @@ async def test_a_nul_in_any_text_names_the_field(body: bytes, field: str) -> Non
 
 async def test_an_escaped_backslash_before_u0000_is_no_nul() -> None:
     assert (await post(rb'{"userName":"a\\u0000"}')).status == 201
+
+
+class _Window(Schema):
+    until: Annotated[datetime, Meta(tz=True)] | None = None
+    text: str = ""
+    parts: list[_Window] | None = None
+
+
+@pytest.mark.parametrize("time", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+00:01"])
+def test_a_time_without_a_year_in_utc_names_the_field(time: str) -> None:
+    parse = JsonBody(_Window)._parse
+    assert parse(json.dumps({"until": "9999-12-31T23:59:59Z", "text": time}).encode()).text == time
+    for text in (time, "".join(f"\\u{ord(each):04x}" for each in time)):
+        body = json.dumps({"parts": [{"until": "TIME"}]}).replace("TIME", text)
+        with pytest.raises(ValidationFailed) as refused:
+            parse(body.encode())
+        assert [fault["field"] for fault in refused.value.extra["errors"]] == ["parts[0].until"]
 
 
 async def test_a_message_of_our_own_is_passed_on() -> None:

@@ -114,6 +114,15 @@ def test_a_time_is_taken_in_one_form_only(text: str) -> None:
         read(f"since={text}")
 
 
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00%2B00:01"])
+def test_a_time_without_a_year_in_utc_is_refused_with_its_field(text: str) -> None:
+    read = Query(Since).read
+    assert read("since=9999-12-31T23:59:59Z").since == datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    with pytest.raises(ValidationFailed) as refused:
+        read(f"since={text}")
+    assert [fault["field"] for fault in refused.value.extra["errors"]] == ["since"]
+
+
 async def test_no_value_of_a_parameter_is_echoed() -> None:
     for query in ("colour=hunter2", "page=hunter2", "hunter2%20=1", "%ff=hunter2", "userName=hunter2%00"):
         answer = await ask(APP, "GET", f"/api/echo?{query}")

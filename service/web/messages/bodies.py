@@ -14,7 +14,7 @@ from msgspec import Struct
 from service.errors import BadRequest, UnsupportedMediaType, ValidationFailed
 from service.kernel.strict_json import DuplicateMember, strict_json
 from service.kernel.value_rules import MAX_ID
-from service.web.messages.faults import check_text, faults_of, refusal_for
+from service.web.messages.faults import check_text, check_times, faults_of, refusal_for
 from service.web.messages.record_schemas import MERGE_PATCH, MergePatch
 from service.web.messages.request import Request
 from service.web.messages.schema import ProtocolSchema
@@ -29,6 +29,7 @@ JSON: Final = "application/json"
 # RFC 9110 §8.3.1; RFC 8259 §8.1 allows no other encoding.
 _CHARSET: Final = r'[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*'
 _ESCAPED_NUL: Final = b"\\u0000"
+_EXTREME_YEAR: Final = re.compile(rb"9999|0001|\\u")  # or a text that may have one, escaped
 
 S = TypeVar("S", bound=Struct)
 
@@ -64,7 +65,8 @@ class JsonBody(Generic[S]):
         """Return the body of ``request``.
 
         Raises UnsupportedMediaType, TooLarge, BadRequest for malformed JSON (see ``strict_json``) or
-        duplicate members, ValidationFailed for JSON that breaks a rule of the type, or text with a NUL.
+        duplicate members, ValidationFailed for JSON that breaks a rule of the type, text with a NUL, or a
+        time without a date in UTC.
         """
         if self._instead_of_none and request.content_type is None:
             if not await request.body_within(self._limit):
@@ -85,6 +87,8 @@ class JsonBody(Generic[S]):
             raise _malformed() from None
         if self._checks_text and _ESCAPED_NUL in raw:
             check_text(plain)
+        if _EXTREME_YEAR.search(raw):
+            check_times(body)
         return body
 
     def _refusal(self, error: msgspec.ValidationError, raw: bytes) -> ValidationFailed:
@@ -192,12 +196,15 @@ class Query(Generic[S]):
         for name in self._lists.keys() & values.keys():
             values[name] = _chosen(name, values[name], self._lists[name])
         try:
-            return msgspec.convert(values, self._kind, strict=False)
+            query = msgspec.convert(values, self._kind, strict=False)
         except msgspec.ValidationError as error:
             faults = faults_of(error, values, self._kind, "query", strict=False)
             # A value within a list is no parameter of its own, and a parameter is named once.
             by_name = {self._parameter_of(field): message for field, message in reversed(faults)}
             raise ValidationFailed(*reversed(by_name.items())) from None
+        if self._times:
+            check_times(query)
+        return query
 
     def _parameter_of(self, field: str) -> str:
         name = field.partition("[")[0]

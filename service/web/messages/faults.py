@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import cache
 from itertools import islice
 from types import UnionType
@@ -72,6 +73,24 @@ def check_text(value: Any, field: str = "") -> None:
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             check_text(inner, f"{field}[{index}]")
+
+
+def check_times(value: Any, field: str = "") -> None:
+    """Refuse a value that was read with a time that has no date in UTC: its year would be 0 or 10000.
+
+    Raises ValidationFailed with the first such field; the database and answers have times in UTC.
+    """
+    if isinstance(value, datetime):
+        try:
+            value.astimezone(UTC)
+        except OverflowError:
+            raise ValidationFailed((shown_field(field), "must be from year 1 to 9999 in UTC")) from None
+    elif isinstance(value, Struct):
+        for name, member in _fields(type(value)).items():
+            check_times(getattr(value, member.name), below(field, name))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            check_times(inner, f"{field}[{index}]")
 
 
 def below(place: str, name: str) -> str:
