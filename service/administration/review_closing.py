@@ -5,6 +5,8 @@ from datetime import datetime
 from time import monotonic
 from typing import Any, Final
 
+import structlog
+
 from service.administration import review_settling as settling
 from service.administration.delegation import Delegation
 from service.administration.review_population import Reviewers, Undecidable
@@ -31,6 +33,8 @@ BATCH: Final = 500
 """Items that one transaction settles: other changes of rights wait for a second at most."""
 WITHIN: Final = 30.0
 """Seconds that a batch may take."""
+
+_log = structlog.get_logger()
 
 
 class Closing:
@@ -172,7 +176,10 @@ def _event(
 
 
 async def close_due(database: Database, settings: Settings, notices: Notices) -> str:
-    """Close the reviews that are over by the session store's clock; for a job. Raises ``Unavailable``."""
+    """Close the reviews that are over by the session store's clock; for a job.
+
+    One that can't be closed stops no other; afterwards the first such failure is raised.
+    """
     async with database.snapshot() as connection:
         if not await reviews.is_due(connection):
             return "no review is over"
@@ -190,19 +197,25 @@ async def close_due(database: Database, settings: Settings, notices: Notices) ->
         now=store.synchronized.instant,
         tell=events.append,
     )
-    closed = 0
+    closed, failures = 0, list[Exception]()
     try:
         await store.clock()
         await live.load(database)
         async with database.snapshot() as connection:
             due = await reviews.due(connection, store.synchronized.instant())
         for review_id in due:
-            closed += await closing.run(review_id, within=_JOB_WITHIN / len(due))
+            try:
+                closed += await closing.run(review_id, within=_JOB_WITHIN / len(due))
+            except Exception as error:  # noqa: BLE001 - the others are closed nevertheless
+                _log.exception("a review could not be closed", review=review_id)
+                failures.append(error)
     finally:
         await revocations.finish()
         await store.close()
         for event in events:
             await enter(settings, event)
+    if failures:
+        raise failures[0]
     return f"{closed} of {len(due)} reviews closed"
 
 

@@ -1,12 +1,13 @@
 """What becomes of the assignments of decided items, in a transaction that the caller begins."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
 from service.administration import change_log
 from service.administration.delegation import DelegationCheck
+from service.administration.managed_accounts import require_not_given
 from service.kernel.clock import rfc3339
 from service.kernel.origin import FieldChange, values_change
 from service.mail.notices import Notices
@@ -17,6 +18,8 @@ from service.records.reviews import Item, Outcome
 
 _ENDED: Final = "The assignment has ended before"
 _ENDS_BEFORE: Final = "The assignment ends before that time already"
+_OVER: Final = "The new end had passed, or was not after the beginning: it has ended at once"
+_SAME: Final = "Another assignment of the role has the same beginning and end: one is enough"
 
 
 @dataclass(slots=True)
@@ -44,16 +47,24 @@ async def settle(
 ) -> Settled:
     """Revoke and shorten the assignments of ``items`` as was decided, and store what has become of each.
 
-    ``entry`` is the id of the log's entry about it, ``by`` who ends assignments, None for who acts.
+    Those that are shortened come after all others of their review, the earliest new end first: so none ends
+    since another one gives the same that ends too. ``entry`` is the id of the log's entry about it, ``by``
+    who ends assignments, None for who acts. Raises as ``require_possible``.
     """
+    for item in items:
+        await require_possible(connection, item)
     live = await assignments.stored(connection, [item.assignment_id for item in items], at)
     settled = Settled()
-    revoked: list[int] = []
-    shortened: dict[int, datetime] = {}
+    revoked = [item.assignment_id for item in items if item.decision == "revoke"]
+    await assignments.revoke_all(connection, [each for each in revoked if each in live], at, by)
+    batch = [item.id for item in items]
     taken: dict[int, list[str]] = {}
     changed: dict[int, list[str]] = {}
     for item in items:
-        outcome, reason, end = await _outcome(connection, item, live.get(item.assignment_id), at)
+        window = live.get(item.assignment_id)
+        (outcome, reason), end = _outcome(item, window), None
+        if outcome == "shortened" and window is not None:
+            reason, end = await _shorten(connection, item, window, at, by=by, batch=batch)
         settled.items[item.id] = _became(outcome, reason, at, entry)
         if outcome not in ("revoked", "shortened"):
             continue
@@ -63,13 +74,9 @@ async def settle(
             change_log.user_target(item.user_name), "roles", [item.role_code], after
         )
         if end is None:
-            revoked.append(item.assignment_id)
             taken.setdefault(item.user_id, []).append(item.role_code)
         else:
-            shortened[item.assignment_id] = end
             changed.setdefault(item.user_id, []).append(item.role_code)
-    await assignments.revoke_all(connection, revoked, at, by)
-    await assignments.shorten_reviewed(connection, shortened)
     if settled.users:
         await accounts.raise_versions(connection, settled.users)
     for fact, by_user in (("takenRoles", taken), ("changedRoles", changed)):
@@ -82,27 +89,56 @@ async def settle(
     return settled
 
 
-async def _outcome(
-    connection: Connection, item: Item, window: Window | None, at: datetime
-) -> tuple[Outcome, str | None, datetime | None]:
-    """Return what becomes of an item, why not what was decided, and the end of one that is only shortened."""
+def _outcome(item: Item, window: Window | None) -> tuple[Outcome, str | None]:
+    """Return what becomes of an item, and why not what was decided."""
     if window is None:
-        return "ended", _ENDED, None
+        return "ended", _ENDED
     if item.decision == "keep":
-        return "kept", None, None
+        return "kept", None
     if item.decision == "revoke":
-        return "revoked", None, None
+        return "revoked", None
+    assert item.until is not None  # noqa: S101 - a constraint of the table
+    if window.valid_until is not None and window.valid_until <= item.until:
+        return "kept", _ENDS_BEFORE
+    return "shortened", None
+
+
+async def _shorten(
+    connection: Connection,
+    item: Item,
+    window: Window,
+    at: datetime,
+    *,
+    by: str | None,
+    batch: Collection[int],
+) -> tuple[str | None, datetime | None]:
+    """Let an assignment end as was decided; return why it has ended instead, and until when the role stays.
+
+    None for a role that is gone. ``batch`` are the ids of the items that are settled together.
+    """
     end = item.until
     assert end is not None  # noqa: S101 - a constraint of the table
-    if window.valid_until is not None and window.valid_until <= end:
-        return "kept", _ENDS_BEFORE, None
-    over = end <= at or (window.valid_from is not None and window.valid_from >= end)
-    # Of two assignments with one window, one is enough.
+    if end <= at or (window.valid_from is not None and window.valid_from >= end):
+        await assignments.revoke_all(connection, [item.assignment_id], at, by)
+        return _OVER, None
     same = Given(item.role_id, window.valid_from, end, source=item.source)
-    of_user = DelegationCheck.reviewed(item.user_id)
-    if over or await assignments.identical(connection, of_user, same, item.assignment_id):
-        return "shortened", None, None
-    return "shortened", None, end
+    twin = await assignments.identical(
+        connection, DelegationCheck.reviewed(item.user_id), same, item.assignment_id
+    )
+    if twin is not None and not await reviews.is_asked(connection, twin, batch):
+        await assignments.revoke_all(connection, [item.assignment_id], at, by)
+        return _SAME, end
+    if twin is not None:
+        # It may be revoked yet, which must not take away what is kept here.
+        await assignments.revoke_all(connection, [twin], at, by)
+    await assignments.shorten_reviewed(connection, item.assignment_id, end)
+    return None, end
+
+
+async def require_possible(connection: Connection, item: Item) -> None:
+    """Return unless a directory gives what was decided to end; ``Conflict`` that names it else."""
+    if item.source == "directory" and item.decision != "keep":
+        await require_not_given(connection, item.user_id, [item.role_id])
 
 
 def _became(outcome: Outcome, reason: str | None, at: datetime, entry: str | None) -> dict[str, Any]:

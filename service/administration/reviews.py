@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from service.administration import change_log
 from service.administration import review_settling as settling
+from service.administration.access_requests.asking import require_reason
 from service.administration.older_nodes import require_known
 from service.administration.review_closing import Closing
 from service.administration.review_population import Reviewers, draw
@@ -18,11 +19,12 @@ from service.errors import Conflict, PermissionDenied, ValidationFailed
 from service.kernel.clock import from_seconds
 from service.kernel.origin import ORIGIN, values_change
 from service.kernel.request_objects import CLOSE_OTHERS, CLOSE_OWN, WhoseAssignment, assignment_for
+from service.kernel.value_rules import SHORT_LINE
 from service.kernel.write import Write
 from service.mail.notices import Notices
 from service.records import request_exclusions, reviews
 from service.records.policy_workers import WINDOWS
-from service.records.reviews import Item, NewReview, Progress, Review
+from service.records.reviews import Item, NewReview, Progress, Review, Visible
 
 _WITHIN: Final = 30.0  # seconds that the beginning of a review may take
 _CLOSE_WITHIN: Final = 5.0  # seconds that a request closes; the job goes on
@@ -75,6 +77,8 @@ class Reviews:
         async with begun as unit:
             unit.check.require_session("review")
             now, policy = self.now(), self._live.current
+            if fault := SHORT_LINE(given["title"]):
+                raise ValidationFailed(("title", fault))
             if given["deadline"] <= now:
                 raise ValidationFailed(("deadline", "must be in the future"))
             chosen = given["reviewers"]
@@ -114,19 +118,19 @@ class Reviews:
         return Saved((made, progress), None if unit.change is None else unit.policy)
 
     async def decide(
-        self, write: Write, review_id: int, item_id: int, given: Mapping[str, Any]
+        self, write: Write, review_id: int, item_id: int, given: Mapping[str, Any], visible: Visible | None
     ) -> Saved[Item]:
-        """Decide about an item: ``decision``, ``reason``, and ``until`` for one that is shortened.
+        """Decide about an item of a ``visible`` review: ``decision``, ``reason``, and ``until`` to shorten.
 
         A later decision replaces one that is not applied yet. Raises ``PermissionDenied`` with the layer that
         denies, ``ValidationFailed``, and ``Conflict`` if the review is over or the item is settled, and if
-        the assignment can't be ended.
+        the assignment can't be ended, or a directory gives it.
         """
         async with self._units.of_rights(write) as unit:
             unit.check.require_session("review")
             connection, now = unit.connection, self.now()
             change_log.concerns(settling.target(review_id))
-            review = await reviews.read(connection, review_id)
+            review = await reviews.read(connection, review_id, visible)
             item = await reviews.item(connection, review_id, item_id)
             change_log.concerns(change_log.user_target(item.user_name))
             decision = await _allowed(unit, review, item)
@@ -134,7 +138,8 @@ class Reviews:
             if item.outcome is not None:
                 raise Conflict(f"The assignment is {item.outcome}", rule="history")
             until = given.get("until")
-            _require_until(given["decision"], until, item, now)
+            require_reason(given["reason"])
+            _require_until(given["decision"], until, item, review, now)
             if until is not None:
                 await require_known(connection, WINDOWS)
             origin = ORIGIN.get()
@@ -149,8 +154,9 @@ class Reviews:
                 "decision_time": now,
                 "decision_entry": entry,
             }
-            await reviews.change_items(connection, {item_id: values})
             decided = settling.with_decision(item, values)
+            await settling.require_possible(connection, decided)
+            await reviews.change_items(connection, {item_id: values})
             unit.changes += _told(review_id, f"item {item_id}: {decided.decision} ({decision.id})")
             if review.apply == "at_once":
                 settled = await settling.settle(connection, self._notices, [decided], now, entry)
@@ -159,15 +165,15 @@ class Reviews:
                 decided = settling.with_decision(decided, settled.items[item_id])
         return Saved(decided)
 
-    async def close(self, write: Write, review_id: int) -> Saved[Review]:
-        """Close a review before its deadline: by its author, or who else the layer ``review`` lets.
+    async def close(self, write: Write, review_id: int, visible: Visible | None) -> Saved[Review]:
+        """Close a ``visible`` review before its deadline: by its author, or whom the layer ``review`` lets.
 
         What takes longer than some seconds is done by a job. ``Conflict`` if the review is over.
         """
         async with self._units.of_rights(write) as unit:
             unit.check.require_session("review")
             change_log.concerns(settling.target(review_id))
-            review = await reviews.read(unit.connection, review_id, for_update=True)
+            review = await reviews.read(unit.connection, review_id, visible, for_update=True)
             own = review.author_id == unit.caller.user_id
             decision = unit.check.ask(REVIEW, CLOSE_OWN if own else CLOSE_OTHERS)
             if not decision.allowed:
@@ -198,12 +204,15 @@ def _require_open(review: Review, now: datetime) -> None:
         raise Conflict("The review is over", rule="history")
 
 
-def _require_until(verdict: str, until: datetime | None, item: Item, now: datetime) -> None:
+def _require_until(verdict: str, until: datetime | None, item: Item, review: Review, now: datetime) -> None:
+    at_end = review.apply == "at_end"
     fault = None
     if (verdict == "shorten") != (until is not None):
         fault = "To shorten takes an end, and nothing else does"
     elif until is not None and until <= now:
         fault = "must be in the future"
+    elif until is not None and at_end and until <= review.deadline:
+        fault = "must be after the deadline of the review: decisions are applied when it closes"
     elif until is not None and item.valid_until is not None and until >= item.valid_until:
         fault = "A review may shorten an assignment, and not lengthen it"
     if fault:

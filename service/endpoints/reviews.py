@@ -15,7 +15,7 @@ from service.authz.engine.rules import ACCOUNT, REVIEW
 from service.errors import Conflict, NotFound
 from service.kernel.account_acts import READ_REVIEWS
 from service.kernel.request_objects import assignment_for, code_of_review
-from service.kernel.value_rules import REASON, bounds_of
+from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
 from service.records import reviews
 from service.records.assignments import Source
 from service.records.database.transactions import Connection, Database
@@ -43,7 +43,7 @@ ZIP: Final = "application/zip"
 _MOST_IDS: Final = 1000
 _Ids = Annotated[list[Id], Meta(min_length=1, max_length=_MOST_IDS, examples=[[4, 7]])]
 _Code = Annotated[str, Meta(min_length=1, max_length=128, examples=["system:user:update"])]
-_Title = Annotated[str, Meta(min_length=1, max_length=128, examples=["Access 2026-Q4"])]
+_TITLE: Final = Meta(examples=["Access 2026-Q4"])
 _Days = Annotated[int, Meta(ge=1, le=3650, examples=[90])]
 
 
@@ -74,7 +74,7 @@ class Reviewers(Schema, kw_only=True, omit_defaults=True):
 class ReviewBody(Schema, kw_only=True):
     """A review to start."""
 
-    title: _Title
+    title: Annotated[str, bounds_of(SHORT_LINE), _TITLE]
     scope: ReviewScope
     reviewers: Reviewers
     deadline: Annotated[datetime, Meta(tz=True)]
@@ -95,7 +95,7 @@ class Review(Schema, kw_only=True):
     """A review. While it is `closing`, `progress` says how many items are settled; then it is `closed`."""
 
     id: Id
-    title: _Title
+    title: Annotated[str, _TITLE]
     scope: Any
     reviewer_ids: list[Id] | None
     reviewer_code: str | None
@@ -294,7 +294,7 @@ class ClosedReview(ReviewEndpoint):
 
         Of many items, the rest is settled by a job: the review is `closing` until then.
         """
-        await self.changes.close(context.write, id)
+        await self.changes.close(context.write, id, self.visible(context))
         return await self.shown(id)
 
 
@@ -334,7 +334,8 @@ class DecisionAboutItem(ReviewEndpoint):
         The line of the code of the review decides who may.
         Where the review applies decisions at once, the assignment is gone on every node with the answer.
         """
-        saved = await self.changes.decide(context.write, id, item_id, body.given())
+        visible = self.visible(context)
+        saved = await self.changes.decide(context.write, id, item_id, body.given(), visible)
         async with self.database.snapshot() as connection:
             review = await reviews.read(connection, id)
         return _shown_item(saved.record, review.roles)

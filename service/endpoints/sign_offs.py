@@ -17,7 +17,7 @@ from service.endpoints.policy_revisions import (
 )
 from service.errors import NotFound, RevisionUntrusted, ValidationFailed
 from service.kernel.origin import FieldChange
-from service.kernel.value_rules import REASON, bounds_of
+from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
 from service.records import policy_history, policy_revisions, role_lives, sign_offs
 from service.records.assignments import Source
 from service.records.database.transactions import Connection, Database
@@ -40,7 +40,7 @@ _DEMAND: Final = f"p, {ASSURANCE}, "
 class SignOffBody(Schema, kw_only=True):
     """What the revision was looked at for, and what was noted."""
 
-    title: Annotated[str, Meta(min_length=1, max_length=128, examples=["reviewed 2026-Q4"])]
+    title: Annotated[str, bounds_of(SHORT_LINE), Meta(examples=["reviewed 2026-Q4"])]
     note: Annotated[str, bounds_of(REASON), Meta(examples=["Two findings, both accepted"])] | None = None
 
 
@@ -62,6 +62,9 @@ class RevisionSignOff:
 
         It must be as it was published. A sign-off is kept for ever, and is on the time axis.
         """
+        texts = (("title", SHORT_LINE, body.title), ("note", REASON, body.note or ""))
+        if faults := [(name, fault) for name, rule, text in texts if (fault := rule(text))]:
+            raise ValidationFailed(*faults)
         async with self._database.transaction(context.write) as connection:
             if await policy_revisions.read(connection, revision) is None:
                 raise NotFound("There is no such revision")

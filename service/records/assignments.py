@@ -8,15 +8,17 @@ them: ``set_aside`` only moves what has ended to ``sys.ended_assignment``.
 Callers that change an assignment hold ``role_rights.lock``.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.errors import Conflict
 from service.kernel.identity import Target
 from service.kernel.origin import acting
 from service.records.database.filters import among, each_of
@@ -245,13 +247,16 @@ async def revoke_all(
         await _set_aside(connection, among(user_role.c.id, assignment_ids), at, by)
 
 
-async def shorten_reviewed(connection: AsyncConnection, ends: Mapping[int, datetime]) -> None:
-    """Let assignments end that a review has shortened, by id, at these times; versions rise."""
-    if ends:
-        statement = sa.update(user_role).where(user_role.c.id == sa.bindparam("assignment"))
-        values = {"valid_until": sa.bindparam("end"), "version": user_role.c.version + 1}
-        rows = [{"assignment": assignment_id, "end": end} for assignment_id, end in ends.items()]
-        await connection.execute(statement.values(values), rows)
+async def shorten_reviewed(connection: AsyncConnection, assignment_id: int, end: datetime) -> None:
+    """Let an assignment end at ``end`` that a review has shortened; its version rises.
+
+    Conflict, after which the transaction can't continue, if there is the same assignment already.
+    """
+    values = {"valid_until": end, "version": user_role.c.version + 1}
+    try:
+        await connection.execute(sa.update(user_role).where(user_role.c.id == assignment_id).values(values))
+    except IntegrityError:
+        raise Conflict("The user has the same assignment already", rule="unique") from None
 
 
 async def forget_ended_of_role(connection: AsyncConnection, role_id: int, at: datetime | None = None) -> None:

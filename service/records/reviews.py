@@ -81,13 +81,9 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """An assignment that a review may ask about."""
-
-    id: int
+class _Assignment:
     user_id: int
     user_name: str
-    user_enabled: bool
     role_id: int
     role_code: str
     valid_from: datetime | None
@@ -100,21 +96,18 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewItem:
+class Subject(_Assignment):
+    """An assignment that a review may ask about."""
+
+    id: int
+    user_enabled: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewItem(_Assignment):
     """An assignment as it is when a review begins, with what is proposed and why."""
 
-    user_id: int
-    user_name: str
-    role_id: int
-    role_code: str
     assignment_id: int
-    valid_from: datetime | None
-    valid_until: datetime | None
-    reason: str | None
-    source: Source
-    given_time: datetime | None
-    given_by: str | None
-    request_id: int | None
     last_used: date | None
     proposal: Literal["keep", "revoke"] | None
     ground: str
@@ -337,11 +330,18 @@ async def item(connection: AsyncConnection, review_id: int, item_id: int) -> Ite
     return stored
 
 
+async def is_asked(connection: AsyncConnection, assignment_id: int, but: Collection[int]) -> bool:
+    """Tell whether a review, by another item than these, is still to settle an assignment."""
+    table = review_item.c
+    pending = (table.assignment_id == assignment_id) & table.outcome.is_(None) & table.id.not_in(but)
+    return bool((await connection.execute(sa.select(sa.exists().where(pending)))).scalar_one())
+
+
 async def unsettled(connection: AsyncConnection, review_id: int, most: int) -> list[Item]:
-    """Return the first ``most`` items of which nothing has become yet."""
+    """Return the first ``most`` items of which nothing has become yet: by their new end, none first."""
     table = review_item.c
     chosen = sa.select(*_ITEM.columns).where(table.review_id == review_id, table.outcome.is_(None))
-    return await _ITEM.all(connection, chosen.order_by(table.id).limit(most))
+    return await _ITEM.all(connection, chosen.order_by(table.until.nulls_first(), table.id).limit(most))
 
 
 async def change_items(connection: AsyncConnection, changed: Mapping[int, Mapping[str, Any]]) -> None:

@@ -182,7 +182,7 @@ async def test_a_decision_stays_when_its_reviewer_may_decide_no_more(
     again = await decide(kestrel, review, item, "keep")
     await close(house, review)
 
-    assert again.status == 403
+    assert again.status == 404
     (item,) = await items(house, review)
     assert (item["reviewerName"], len(item["decisionIds"]), item["outcome"]) == ("kestrel", 1, "revoked")
 

@@ -286,6 +286,8 @@ async def test_who_begins_a_review_can_grant_what_it_may_take(house: Inside) -> 
     ("changes", "field"),
     [
         ({"deadline": "2020-01-01T00:00:00Z"}, "deadline"),
+        ({"deadline": "9999-12-31T23:59:59-12:00"}, "deadline"),
+        ({"title": "Access\u202e"}, "title"),
         ({"scope": {"userIds": [999_999]}}, "scope"),
         ({"scope": {"unusedDays": 90}}, "scope"),
         ({"reviewers": {"code": "no:such:code"}}, "reviewers.code"),
@@ -310,6 +312,55 @@ async def test_a_scope_of_codes_has_the_roles_that_give_them(house: Inside) -> N
     names = {item["userName"] for item in await items(house, review)}
     assert names >= {"admin", "heron", "wild"}
     assert "raven" not in names
+
+
+async def test_a_review_that_the_caller_can_not_see_is_not_there_to_decide_or_close(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    stranger = await member(house, "stranger", "system:review:create")
+    review = await started(house, heron, reviewers={"userIds": [1]})
+    (item,) = await items(house, review)
+
+    answers = await decide(stranger, review, item, "keep"), await close(stranger, review)
+
+    assert [answer.status for answer in answers] == [404, 404]
+
+
+@pytest.mark.parametrize("reason", ["Fine\u202e", " "])
+async def test_a_decision_says_why_in_characters_that_can_be_seen(house: Inside, reason: str) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    kestrel = await member(house, "kestrel", *DECIDES)
+    review = await started(house, heron)
+    (item,) = await items(house, review)
+
+    refused = await decide(kestrel, review, item, "keep", reason=reason)
+
+    assert (refused.status, refused.fields) == (422, ["reason"])
+
+
+async def test_a_review_that_can_not_be_closed_stops_no_other(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    first, second = await started(house, heron), await started(house, heron)
+    await execute(
+        house,
+        "UPDATE sys.review_item SET decision = 'shorten', decision_time = now(), until = '10000-01-01'"
+        " WHERE review_id = %s",
+        first["id"],
+    )
+    over = "UPDATE sys.review SET deadline = now() - make_interval(secs => %s - id) WHERE state = 'open'"
+    await execute(house, over, second["id"] + 1)
+
+    await house.data("POST", "/api/jobs/review-ends/run")
+
+    for _ in range(200):
+        runs = (
+            "SELECT outcome, detail FROM sys.job_run WHERE job_name = 'review-ends' ORDER BY id DESC LIMIT 1"
+        )
+        if (ended := await query(house, runs)) and ended[0][0] == "failed":
+            break
+        await asyncio.sleep(0.05)
+    assert ended == [("failed", "an unexpected error: DataError")]
+    shown = await house.data("GET", f"{REVIEW}/{second['id']}")
+    assert (shown["state"], shown["closedBy"]) == ("closed", None)
 
 
 async def test_a_dry_run_of_a_decision_changes_nothing(house: Inside) -> None:

@@ -18,8 +18,8 @@ async def newest(house: Inside) -> int:
     return revision
 
 
-async def sign(by: Inside | Member, revision: int) -> int:
-    body = {"title": "reviewed 2026-Q4", "note": "nothing to say"}
+async def sign(by: Inside | Member, revision: int, **changes: str) -> int:
+    body = {"title": "reviewed 2026-Q4", "note": "nothing to say"} | changes
     return (await by.ask("POST", f"/api/policy/revisions/{revision}/sign-off", body)).status
 
 
@@ -45,6 +45,12 @@ async def test_there_is_no_sign_off_of_an_unknown_revision_or_without_the_code(h
 
     assert await sign(house, 999_999) == 404
     assert await sign(reader, await newest(house)) == 403
+
+
+async def test_a_sign_off_has_only_characters_that_can_be_seen(house: Inside) -> None:
+    revision = await newest(house)
+
+    assert [await sign(house, revision, **{name: "fine\u202e"}) for name in ("title", "note")] == [422, 422]
 
 
 async def test_what_has_changed_since_the_own_sign_off_is_in_one_place(house: Inside) -> None:

@@ -219,7 +219,9 @@ export const REVIEWS = {
   reason: "Reason",
   reasonHelp: "It is part of the evidence.",
   until: "New end",
-  untilHelp: "Before the end that it has. A review shortens, and never lengthens.",
+  untilHelp:
+    "Before the end that it has: a review shortens, and never lengthens. After the deadline of a review that " +
+    "applies decisions at its end.",
   confirm: "Preview",
   doing: (/** @type {number} */ done, /** @type {number} */ all) =>
     `${done.toLocaleString()} of ${all.toLocaleString()} decided`,
