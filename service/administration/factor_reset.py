@@ -44,8 +44,8 @@ class FactorReset:
     async def reset(self, caller: Caller, user_id: int) -> None:
         """Remove all factors of a user and end all sessions of that user, whose login log tells it.
 
-        Their tokens are revoked before the commit, so that nothing is saved while the session store is
-        unavailable.
+        The sessions end before the commit, so that nothing is saved while the session store is unavailable,
+        and none goes on if this process is killed; and again after it.
         """
         async with self._database.transaction() as connection:
             user, target = await self._target(connection, caller, user_id)
@@ -58,7 +58,7 @@ class FactorReset:
                 {"secondFactors": frozenset(f"{factor.kind}: {factor.factor_name}" for factor in gone)},
                 {"secondFactors": frozenset()},
             )
-            await self._revocations.mark_first([user_id])
+            await self._revocations.end_sessions_first(target)
             change_log.saving(changes)
         change_log.saved(changes)
         self._entries.by_other("factor_reset", user_id, user.user_name)

@@ -8,12 +8,14 @@ from typing import Any, Final
 
 from service.administration import change_log
 from service.administration.delegation import Delegation
+from service.administration.ways_in import WaysIn
 from service.authn.factors import recovery_codes, totp
 from service.authn.factors.challenges import Challenge, Challenges
 from service.authn.factors.checking import about
 from service.authn.factors.passkeys import PasskeyRefusedError, RelyingParty, challenge_of, party_of
 from service.authn.factors.sealing import FactorKeys
 from service.authn.login_log import LoginLog
+from service.authn.revocations import Revocations
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.about import NAME
 from service.kernel.account_acts import Act
@@ -69,6 +71,8 @@ class OwnFactors:
         keys: FactorKeys,
         party: RelyingParty | None,
         notices: Notices,
+        revocations: Revocations,
+        ways_in: WaysIn,
         log: LoginLog,
         now: Callable[[], float],
     ) -> None:
@@ -79,6 +83,8 @@ class OwnFactors:
         self._keys = keys
         self._party = party
         self._notices = notices
+        self._revocations = revocations
+        self._ways_in = ways_in
         self._entries = log
         self._now = now
 
@@ -172,17 +178,29 @@ class OwnFactors:
         return codes
 
     async def remove(self, caller: Caller, factor_id: int) -> None:
-        """Remove a factor; with the last one the recovery codes go. ``NotFound`` if there is none."""
-        async with self._changing(caller) as connection:
+        """Remove a factor; with the last one the recovery codes go.
+
+        All other sessions end, since any of them may rest on the factor: before the commit, so that nothing
+        is saved while the session store is unavailable, and again after it. The caller's session stays, and
+        must refresh its access token. ``NotFound`` if there is no such factor, ``Conflict`` for a passkey
+        without which the caller has no way to sign in.
+        """
+        async with self._changing(caller, ending_others=True) as connection:
             factor = await factors.remove(connection, caller.user_id, factor_id)
             if factor is None:
                 raise NotFound("You have no such factor")
+            if factor.kind == "passkey":
+                await self._ways_in.require(connection, caller.user_id)
             await self._saving(connection, caller, "factor_removed", factor)
         self._saved("factor_remove", caller, factor, _fields(factor), {})
+        await self._revocations.end_sessions(oneself(caller), keep=caller.device, opened_by=caller.issued_at)
 
     @asynccontextmanager
-    async def _changing(self, caller: Caller) -> AsyncIterator[Connection]:
-        """Let the block change the factors, with no other change of them at the same time."""
+    async def _changing(self, caller: Caller, *, ending_others: bool = False) -> AsyncIterator[Connection]:
+        """Let the block change the factors, with no other change of them at the same time.
+
+        With ``ending_others`` the other sessions of the caller end before the commit.
+        """
         if caller.kind == "service":
             raise Conflict("A service account has API keys, and no second factors", rule="kind_of_account")
         async with self._database.transaction() as connection:
@@ -194,6 +212,10 @@ class OwnFactors:
             change_log.concerns(change_log.user_target(caller.user_name))
             async with self._delegation.keeping_an_administrator(connection):
                 yield connection
+            if ending_others:
+                await self._revocations.end_sessions_first(
+                    oneself(caller), keep=caller.device, opened_by=caller.issued_at
+                )
 
     async def _enrolled(
         self, connection: Connection, caller: Caller, factor: Factor, *, first: bool

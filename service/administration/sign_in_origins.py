@@ -1,6 +1,5 @@
 """By which directories a user is known: shown to the user and to administrators, and unlinked."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -9,6 +8,7 @@ from service.administration import change_log
 from service.administration.directory import Directories
 from service.administration.managed_accounts import managed_by
 from service.administration.unit_of_work import RightsUnits, UnitOfWork
+from service.administration.ways_in import WaysIn
 from service.authn.login_log import LoginLog
 from service.authn.sessions import end_sessions_of
 from service.errors import Conflict, NotFound
@@ -18,10 +18,9 @@ from service.kernel.origin import field_changes
 from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.mail.notices import Notices, acted_by
-from service.records import accounts, directories, factors, role_rights, sign_ins, user_list
+from service.records import directories, factors, sign_ins, user_list
 from service.records.database.transactions import Connection, Database
 from service.records.directories import Origin
-from service.settings.providers import Provider
 
 _Key: TypeAlias = tuple[str, str, str]
 
@@ -44,14 +43,12 @@ class OriginOfUser:
 class SignInOrigins:
     """Lists and removes what links users with directories.
 
-    ``providers`` are those of the settings, by name; ``passkeys``: people log in with them. To unlink is a
-    change of how somebody proves who they are, and so the act ``change-factors`` of the layers ``account``
-    and ``assurance`` for the own account, ``enrol-first-factor`` for who has no second factor, and
-    ``reset-factors`` for those of others. All raise ``Unavailable``.
+    To unlink is a change of how somebody proves who they are, and so the act ``change-factors`` of the layers
+    ``account`` and ``assurance`` for the own account, ``enrol-first-factor`` for who has no second factor,
+    and ``reset-factors`` for those of others. All raise ``Unavailable``.
     """
 
-    providers: Mapping[str, Provider]
-    passkeys: bool
+    ways_in: WaysIn
     database: Database
     store: SessionStore
     units: RightsUnits
@@ -89,7 +86,7 @@ class SignInOrigins:
             act: Act = "change-factors" if has_one else "enrol-first-factor"
             target = oneself(caller)
             await unit.check.require_act(unit.connection, target, act)
-            await self._require_way(unit.connection, caller.user_id, source)
+            await self.ways_in.require(unit.connection, caller.user_id, without=source)
             await self._unlink(unit, target, source, keep="" if session is None else session.sign_in)
 
     async def unlink(self, write: Write, user_id: int, source: str) -> None:
@@ -113,38 +110,14 @@ class SignInOrigins:
         return None if signed_in is None else (signed_in.source, signed_in.issuer, signed_in.subject)
 
     async def _of(self, connection: Connection, user_id: int) -> list[OriginOfUser]:
-        every = await directories.every(connection)
-        off = {each.name for each in every if each.kind == "oidc" and not each.enabled}
         return [
-            OriginOfUser(each, self._title(each), self._opens(each) and each.source not in off)
-            for each in await directories.origins_of(connection, user_id)
+            OriginOfUser(origin, self._title(origin), opens)
+            for origin, opens in await self.ways_in.origins_of(connection, user_id)
         ]
 
     def _title(self, origin: Origin) -> str:
-        provider = self.providers.get(origin.source)
+        provider = self.ways_in.providers.get(origin.source)
         return (provider.title if provider else "") or origin.source
-
-    def _opens(self, origin: Origin) -> bool:
-        provider = self.providers.get(origin.source)
-        return provider is not None and provider.issuer == origin.issuer
-
-    async def _require_way(self, connection: Connection, user_id: int, source: str) -> None:
-        """Return if the user can sign in without ``source``; ``Conflict`` else."""
-        kept = [each for each in await self._of(connection, user_id) if each.origin.source != source]
-        if any(each.provider for each in kept):
-            return
-        if self.passkeys and await factors.passkeys(connection, user_id):
-            return
-        stored = await accounts.credentials_of(connection, user_id)
-        closed = any(
-            provider is not None and not provider.allow_password
-            for provider in (self.providers.get(each.origin.source) for each in kept)
-        )
-        if closed:  # but not to who may do everything
-            closed = not await role_rights.is_administrator(connection, user_id)
-        if closed or stored is None or stored.password_hash is None:
-            why = "This is your only way to sign in: make a passkey first, or ask for an invitation"
-            raise Conflict(why, rule="last_way_in")
 
     async def _unlink(self, unit: UnitOfWork, target: Target, source: str, *, keep: str = "") -> None:
         connection, user_id = unit.connection, target.user_id

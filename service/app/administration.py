@@ -31,6 +31,7 @@ from service.administration.scim_users import ScimUsers
 from service.administration.sign_in_origins import SignInOrigins
 from service.administration.unit_of_work import RightsUnits, UnitsOfWork
 from service.administration.user_import import UserImport
+from service.administration.ways_in import WaysIn
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.sign_in import SignIn
@@ -120,6 +121,9 @@ def make(
     )
     now = stores.sessions.synchronized.now
     providers = providers_of(settings, now)
+    ways_in = WaysIn(
+        providers={each.name: each for each in settings.oidc.providers}, passkeys=second.party is not None
+    )
     directories = Directories(units, accounts, revocations, notices, now, providers=settings.oidc.names)
     requests = AccessRequests(units, stores.sessions.synchronized.now, notices, policy.live.invariants)
     closing = Closing(
@@ -167,6 +171,8 @@ def make(
             keys=second.keys,
             party=second.party,
             notices=notices,
+            revocations=revocations,
+            ways_in=ways_in,
             log=trail.logins,
             now=second.now,
         ),
@@ -198,8 +204,7 @@ def make(
         scim_users=ScimUsers(database, units, accounts, directories),
         session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),
         sign_in_origins=SignInOrigins(
-            providers={each.name: each for each in settings.oidc.providers},
-            passkeys=second.party is not None,
+            ways_in=ways_in,
             database=database,
             store=stores.sessions,
             units=units,

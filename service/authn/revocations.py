@@ -70,9 +70,12 @@ class Revocations:
         """Start marking the users, in batches, and return at once."""
         self._start(self._mark(list(map(str, user_ids))))
 
-    async def end_sessions_first(self, target: Target) -> None:
-        """End the user's sessions before a change is committed; raises ``Unavailable``."""
-        await self._store.close_sessions(target.login_id)
+    async def end_sessions_first(self, target: Target, *, keep: str = "", opened_by: float = 0.0) -> None:
+        """End the user's sessions before a change is committed; raises ``Unavailable``.
+
+        ``keep`` and ``opened_by`` are those of ``end_sessions``.
+        """
+        await self._store.close_sessions(target.login_id, keep=keep, opened_by=opened_by)
 
     async def end_sessions(self, target: Target, *, keep: str = "", opened_by: float = 0.0) -> None:
         """End the user's sessions before returning; in the background if the store is unavailable.

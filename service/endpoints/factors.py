@@ -124,7 +124,10 @@ class OneFactor(Endpoint[OwnFactors]):
     @operation.refuses(NotFound, Conflict)
     @operation.named("deleteOwnFactor")
     async def on_delete(self, context: RequestContext, id: int) -> None:
-        """Remove a second factor of the caller. With the last one the recovery codes go."""
+        """Remove a second factor of the caller, which ends their other sessions.
+
+        With the last factor the recovery codes go. A passkey that is the only way to sign in stays.
+        """
         await self.part.remove(context.user, id)
 
 

@@ -36,6 +36,7 @@ class Person:
     id: int
     name: str
     token: str = ""
+    refresh_token: str = ""
     secret: bytes = b""
     app: int = 0
     codes: list[str] = field(default_factory=list)
@@ -71,16 +72,21 @@ class Person:
 
     async def log_in(self) -> None:
         """Log in by the password alone."""
-        answer = await self.first_step()
-        assert answer.status == 200, answer.body
-        self.token = answer.json["data"]["accessToken"]
+        self._take(await self.first_step())
 
     async def log_in_by_app(self) -> None:
         """Log in by password and app."""
         refusal = await self.challenged()
-        answer = await self.second_step(refusal["challenge"], "totp", code=self.code())
+        self._take(await self.second_step(refusal["challenge"], "totp", code=self.code()))
+
+    async def renew(self) -> None:
+        """Refresh the own session."""
+        self._take(await public(self.site, "/api/auth/refresh", {"refreshToken": self.refresh_token}))
+
+    def _take(self, answer: Answer) -> None:
         assert answer.status == 200, answer.body
-        self.token = answer.json["data"]["accessToken"]
+        pair = answer.json["data"]
+        self.token, self.refresh_token = pair["accessToken"], pair["refreshToken"]
 
     def code(self) -> str:
         """Return what the app shows now, which may be used again: nobody waits half a minute for the next."""
@@ -91,7 +97,7 @@ class Person:
     async def step_up(self) -> None:
         """Prove the app again."""
         body = {"method": "totp", "code": self.code()}
-        self.token = (await self.data("POST", "/api/auth/step-up", body))["accessToken"]
+        self._take(await self.ask("POST", "/api/auth/step-up", body))
 
     async def enrol_app(self) -> list[str] | None:
         """Enrol an app, and return the recovery codes that come with a first factor."""

@@ -12,9 +12,10 @@ import pytest
 
 from service.administration.own_factors import MOST
 from service.kernel.identity import words_asked
-from tests.factors.conftest import ORIGIN, Person
+from tests.factors.conftest import ORIGIN, Person, public
 from tests.support.authenticator import Passkey
 from tests.support.inside import Inside
+from tests.support.members import query
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
@@ -134,12 +135,44 @@ async def test_with_the_last_factor_the_recovery_codes_go(person: Person) -> Non
     await person.log_in_by_app()
     await person.enrol_passkey()
     assert (await person.ask("DELETE", f"{FACTORS}/{person.app}")).status == 200
+    await person.renew()
     assert await kinds(person) == ["recovery_codes", "passkey"]
     passkey = (await person.data("GET", FACTORS))["items"][-1]["id"]
     assert (await person.ask("DELETE", f"{FACTORS}/{passkey}")).status == 200
+    await person.renew()
     assert await kinds(person) == []
     assert (await person.ask("DELETE", f"{FACTORS}/{passkey}")).status == 404
     await person.log_in()
+
+
+async def test_a_removed_factor_ends_the_other_sessions_of_its_user(person: Person) -> None:
+    await person.enrol_app()
+    await person.log_in_by_app()
+    lost = await person.enrol_passkey()
+    options = (await public(person.site, "/api/auth/login/passkey/options")).json["data"]
+    credential = person.passkey.sign_in(options["publicKey"])
+    body = {"challenge": options["challenge"], "credential": credential, "device": "stolen"}
+    thief = (await public(person.site, "/api/auth/login/passkey", body)).json["data"]
+    assert (await person.ask("DELETE", f"{FACTORS}/{lost['id']}")).status == 200
+    refused = await person.site.ask("GET", "/api/user/info", token=thief["accessToken"])
+    assert refused.status == 401
+    refused = await public(person.site, "/api/auth/refresh", {"refreshToken": thief["refreshToken"]})
+    assert refused.json["code"] == "refresh_rejected"
+    await person.renew()
+    assert await kinds(person) == ["totp", "recovery_codes"]
+
+
+async def test_the_last_way_to_sign_in_is_not_removed_with_a_passkey(person: Person) -> None:
+    await person.enrol_app()
+    await person.log_in_by_app()
+    first = await person.enrol_passkey()
+    await query(person.site, "UPDATE sys.user SET password_hash = NULL WHERE id = %s", person.id)
+    refused = await person.ask("DELETE", f"{FACTORS}/{first['id']}")
+    assert (refused.status, refused.json["rule"]) == (409, "last_way_in")
+    second = await person.enrol_passkey(Passkey("id.example.com", ORIGIN))
+    assert (await person.ask("DELETE", f"{FACTORS}/{second['id']}")).status == 200
+    await person.renew()
+    assert (await person.ask("DELETE", f"{FACTORS}/{first['id']}")).json["rule"] == "last_way_in"
 
 
 async def test_two_first_factors_at_once_share_one_set_of_codes(person: Person) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from unittest.mock import AsyncMock
+
 import psycopg
 import pytest
 
-from tests.factors.conftest import Person
+from service.authn.revocations import Revocations
+from tests.factors.conftest import Person, public
 from tests.support.inside import Inside
 from tests.support.waiting import eventually_here
 
@@ -34,6 +37,17 @@ async def test_a_reset_removes_all_factors_ends_the_sessions_and_tells_the_owner
     assert await eventually_here(lambda: "factor_reset" in events())
     own = await person.data("GET", "/api/user/profile/login-logs")
     assert "factor_reset" in [entry["event"] for entry in own["items"]]
+
+
+async def test_sessions_have_ended_when_a_reset_is_committed(
+    site: Inside, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a process that is killed right after the commit leaves none that could refresh."""
+    await person.enrol_app()
+    monkeypatch.setattr(Revocations, "end_sessions", AsyncMock())
+    assert (await site.ask("DELETE", f"/api/user/{person.id}/factors")).status == 200
+    refused = await public(site, "/api/auth/refresh", {"refreshToken": person.refresh_token})
+    assert refused.json["code"] == "refresh_rejected"
 
 
 async def test_nobody_resets_their_own_factors_as_an_administrator(site: Inside) -> None:

@@ -35,7 +35,7 @@ export const FACTORS = {
   newCodesText: "The codes that you have now stop working.",
   remove: "Remove",
   removeTitle: (/** @type {string} */ name) => `Remove ${name}?`,
-  removeText: "It opens your account no more.",
+  removeText: "It opens your account no more, and all your other sessions end.",
   removeLast:
     "It is your last second factor: your recovery codes go with it, and your password alone opens your account.",
   removed: (/** @type {string} */ name) => `${name} was removed.`,

@@ -1,0 +1,52 @@
+"""The ways in which somebody signs in: nobody gives up the own last one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from service.errors import Conflict
+from service.records import accounts, directories, factors, role_rights
+from service.records.database.transactions import Connection
+from service.records.directories import Origin
+from service.settings.providers import Provider
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaysIn:
+    """Providers, passkeys and passwords.
+
+    ``providers`` are those of the settings, by name; ``passkeys``: people log in with them.
+    """
+
+    providers: Mapping[str, Provider]
+    passkeys: bool
+
+    async def origins_of(self, connection: Connection, user_id: int) -> list[tuple[Origin, bool]]:
+        """Return what knows a user, each with whether it signs the user in."""
+        every = await directories.every(connection)
+        off = {each.name for each in every if each.kind == "oidc" and not each.enabled}
+        return [
+            (each, self._opens(each) and each.source not in off)
+            for each in await directories.origins_of(connection, user_id)
+        ]
+
+    async def require(self, connection: Connection, user_id: int, *, without: str = "") -> None:
+        """Return if the user can sign in, also ``without`` the directory of that name; ``Conflict`` else."""
+        kept = [each for each in await self.origins_of(connection, user_id) if each[0].source != without]
+        if any(opens for _, opens in kept):
+            return
+        if self.passkeys and await factors.passkeys(connection, user_id):
+            return
+        stored = await accounts.credentials_of(connection, user_id)
+        closed = any(
+            provider is not None and not provider.allow_password
+            for provider in (self.providers.get(origin.source) for origin, _ in kept)
+        )
+        if closed:  # but not to who may do everything
+            closed = not await role_rights.is_administrator(connection, user_id)
+        if closed or stored is None or stored.password_hash is None:
+            why = "This is your only way to sign in: make a passkey first, or ask for an invitation"
+            raise Conflict(why, rule="last_way_in")
+
+    def _opens(self, origin: Origin) -> bool:
+        provider = self.providers.get(origin.source)
+        return provider is not None and provider.issuer == origin.issuer
