@@ -72,7 +72,16 @@ _PASSKEY: Final = RowMapper(Passkey, user_factor)
 _CONFIRMED: Final = user_factor.c.confirm_time.is_not(None)
 _OF_USER: Final = user_factor.c.user_id == sa.bindparam("user_id", type_=sa.BigInteger())
 _APPS: Final = PreparedSelect(
-    sa.select(*_APP.columns).where(_OF_USER, _CONFIRMED, user_factor.c.kind == "totp"), _APP.of_values
+    sa.select(*_APP.columns)
+    .where(_OF_USER, _CONFIRMED, user_factor.c.kind == "totp")
+    .order_by(user_factor.c.id),
+    _APP.of_values,
+)
+_IS_THERE: Final = PreparedSelect(
+    sa.select(user_factor.c.id).where(
+        _OF_USER, _CONFIRMED, user_factor.c.id == sa.bindparam("factor_id", type_=sa.BigInteger())
+    ),
+    itemgetter(0),
 )
 _PASSKEYS: Final = sa.select(*_PASSKEY.columns).where(user_factor.c.kind == "passkey")
 _CREDENTIAL_ID: Final = user_factor.c.credential_id == sa.bindparam("credential_id", type_=sa.LargeBinary())
@@ -108,6 +117,11 @@ async def kinds(source: Source, user_id: int) -> frozenset[FactorKind]:
     return frozenset(await _KINDS.all(source, user_id=user_id))
 
 
+async def is_there(source: Source, user_id: int, factor_id: int) -> bool:
+    """Return whether the user still has that factor, confirmed, or that set of recovery codes."""
+    return bool(await _IS_THERE.all(source, user_id=user_id, factor_id=factor_id))
+
+
 async def add_pending(connection: AsyncConnection, user_id: int, name: str, sealed_secret: bytes) -> int:
     """Write an app that has to show a code, in place of one that still had to; return its id."""
     await connection.execute(sa.delete(user_factor).where(_of(user_id), ~_CONFIRMED))
@@ -137,7 +151,7 @@ async def confirm(connection: AsyncConnection, app: App, step: int) -> Factor | 
 
 
 async def apps(source: Source, user_id: int) -> list[App]:
-    """Return the confirmed apps of a user."""
+    """Return the confirmed apps of a user, the oldest first."""
     return await _APPS.all(source, user_id=user_id)
 
 
@@ -205,8 +219,8 @@ async def set_recovery_codes(
     return factor
 
 
-async def use_recovery_code(connection: AsyncConnection, user_id: int, digest: bytes) -> bool:
-    """Use up a recovery code; False if the user has no such code any more."""
+async def use_recovery_code(connection: AsyncConnection, user_id: int, digest: bytes) -> int | None:
+    """Use up a recovery code; return the id of its set, None if the user has no such code any more."""
     used = (
         sa.delete(recovery_code)
         .where(
@@ -216,12 +230,11 @@ async def use_recovery_code(connection: AsyncConnection, user_id: int, digest: b
         )
         .returning(recovery_code.c.factor_id)
     )
-    factor_id = (await connection.execute(used)).scalar_one_or_none()
-    if factor_id is None:
-        return False
-    noted = sa.update(user_factor).where(user_factor.c.id == factor_id).values(last_used_time=sa.func.now())
-    await connection.execute(noted)
-    return True
+    factor_id: int | None = (await connection.execute(used)).scalar_one_or_none()
+    if factor_id is not None:
+        noted = sa.update(user_factor).where(user_factor.c.id == factor_id)
+        await connection.execute(noted.values(last_used_time=sa.func.now()))
+    return factor_id
 
 
 async def remove(connection: AsyncConnection, user_id: int, factor_id: int) -> Factor | None:

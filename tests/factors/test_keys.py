@@ -17,6 +17,7 @@ from service.records.database.transactions import Database
 from service.settings import load
 from tests.factors.conftest import SETTINGS, Person
 from tests.support.inside import Inside
+from tests.support.members import query
 
 pytestmark = pytest.mark.anyio
 
@@ -52,6 +53,20 @@ async def test_secrets_are_sealed_anew_and_open_with_the_new_key(site: Inside, p
         await seal_anew(database, FactorKeys(KEY, NEW)) == f"{count} secrets sealed anew, 0 that no key opens"
     )
     await database.close()
+
+
+async def test_an_app_that_cannot_be_read_keeps_out_no_code_of_another_app(
+    site: Inside, person: Person
+) -> None:
+    await person.enrol_app()
+    unreadable = person.app
+    await person.step_up()
+    await person.enrol_app()
+    await query(site, "UPDATE sys.user_factor SET sealed_secret = 'x' WHERE id = %s", unreadable)
+    refusal = await person.challenged()
+    assert (await person.second_step(refusal["challenge"], "totp", code="000000")).status == 503
+    assert (await person.second_step(refusal["challenge"], "totp", code=person.code())).status == 200
+    await query(site, "DELETE FROM sys.user_factor WHERE id = %s", unreadable)
 
 
 async def finding(site: Inside, name: str, **variables: str) -> Finding:

@@ -12,6 +12,8 @@ import psycopg
 import pytest
 
 from service.authn.factors import recovery_codes, totp
+from service.keyspace import SessionStore
+from service.keyspace.values import Opening
 from service.records import factors
 from service.records.database.transactions import Database
 from tests.factors.conftest import PASSWORD, SETTINGS, Person, public
@@ -112,7 +114,7 @@ async def test_fifty_uses_of_one_code_at_once_in_the_database_are_one(person: Pe
                 return await factors.use_app(connection, app, 10**9 // totp.PERIOD)
             digest = recovery_codes.digest_of(person.codes[0])
             assert digest is not None
-            return await factors.use_recovery_code(connection, person.id, digest)
+            return await factors.use_recovery_code(connection, person.id, digest) is not None
 
     assert sum(await asyncio.gather(*(use() for _ in range(50)))) == 1
     await opened.close()
@@ -266,6 +268,34 @@ async def test_a_passkey_logs_in_alone(site: Inside, person: Person) -> None:
     assert (claims["sub"], claims["dev"], claims["acr"]) == (str(person.id), "tablet", "phr")
     assert "pwd" not in claims["amr"]
     assert is_login_failed(await public(site, "/api/auth/login/passkey", body))
+
+
+@pytest.mark.parametrize("method", ["passkey", "totp", "recovery_code"])
+async def test_a_login_under_way_does_not_survive_the_reset_of_its_factor(
+    site: Inside, person: Person, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await person.enrol_app()
+    await person.log_in_by_app()
+    await person.enrol_passkey()
+    opening = SessionStore.open_session
+
+    async def open_late(*args: Any, **facts: Any) -> Opening:
+        monkeypatch.setattr(SessionStore, "open_session", opening)
+        assert (await site.ask("DELETE", f"/api/user/{person.id}/factors")).status == 200
+        return await opening(*args, **facts)
+
+    if method == "passkey":
+        options = (await public(site, "/api/auth/login/passkey/options")).json["data"]
+        credential = person.passkey.sign_in(options["publicKey"])
+        body = {"challenge": options["challenge"], "credential": credential}
+        monkeypatch.setattr(SessionStore, "open_session", open_late)
+        answer = await public(site, "/api/auth/login/passkey", body)
+    else:
+        code = person.code() if method == "totp" else person.codes[0]
+        challenge = (await person.challenged())["challenge"]
+        monkeypatch.setattr(SessionStore, "open_session", open_late)
+        answer = await person.second_step(challenge, method, code=code)
+    assert is_login_failed(answer), answer.body
 
 
 async def test_alone_a_passkey_must_name_its_user(site: Inside, person: Person) -> None:

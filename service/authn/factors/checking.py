@@ -8,7 +8,7 @@ import structlog
 from service.authn.factors import Answer, Method, is_weaker, recovery_codes, totp
 from service.authn.factors.passkeys import PasskeyRefusedError, RelyingParty, id_of
 from service.authn.factors.sealing import FactorKeys
-from service.errors import LoginFailed
+from service.errors import LoginFailed, Unavailable
 from service.kernel.assurance import Acr
 from service.mail.notices import Notices
 from service.records import factors
@@ -33,7 +33,7 @@ class FactorCheck:
     """Checks what somebody shows against the factors of a user; raises ``LoginFailed`` for whatever is wrong.
 
     ``now`` is the session store's time in seconds since the epoch, which all nodes share. All raise
-    ``Unavailable``, also for an app whose secret can't be read.
+    ``Unavailable``, also for the code of no app while there is one whose secret can't be read.
     """
 
     def __init__(
@@ -72,22 +72,24 @@ class FactorCheck:
             known = await factors.passkeys(connection, user_id)
         return self._party.request_options(issued, known) if known else None
 
-    async def check(self, user_id: int, answer: Answer, issued: bytes | None) -> None:
-        """Return if ``answer`` is right for the user; it counts once. ``issued`` is for a passkey."""
+    async def check(self, user_id: int, answer: Answer, issued: bytes | None) -> int:
+        """Return which factor ``answer`` proves, by its id; it counts once. ``issued`` is for a passkey."""
         match answer.method:
             case "totp":
-                right = await self._is_code(user_id, answer.code)
+                factor_id = await self._of_code(user_id, answer.code)
             case "recovery_code":
-                right = await self._is_recovery_code(user_id, answer.code)
+                factor_id = await self._of_recovery_code(user_id, answer.code)
             case "passkey":
-                right = await self.owner(answer.credential, issued, user_id) is not None
-        if not right:
+                passkey = await self.passkey(answer.credential, issued, user_id)
+                factor_id = passkey.id if passkey else None
+        if factor_id is None:
             raise LoginFailed
+        return factor_id
 
-    async def owner(
+    async def passkey(
         self, credential: Mapping[str, Any], issued: bytes | None, user_id: int | None = None
-    ) -> int | None:
-        """Return whose passkey has answered the challenge ``issued``; None for a wrong answer.
+    ) -> Passkey | None:
+        """Return the passkey that has answered the challenge ``issued``; None for a wrong answer.
 
         Without ``user_id`` nobody has said who logs in, and the answer must name the user.
         """
@@ -107,27 +109,33 @@ class FactorCheck:
             forward = await factors.use_passkey(connection, passkey, count)
         if not forward:
             _tell("the counter of a passkey went back: it may have been copied", passkey)
-        return passkey.user_id if forward else None
+        return passkey if forward else None
 
-    async def _is_code(self, user_id: int, code: str) -> bool:
-        now = self._now()
+    async def _of_code(self, user_id: int, code: str) -> int | None:
+        now, unreadable = self._now(), None
         for app in await factors.apps(self._database, user_id):
-            secret = self._keys.open(app.sealed_secret, about(user_id))
+            try:
+                secret = self._keys.open(app.sealed_secret, about(user_id))
+            except Unavailable as refusal:  # the code may be that of another one
+                unreadable = refusal
+                continue
             step = totp.step_of(secret, code, now)
             if step is None:
                 continue
             async with self._database.transaction() as connection:
                 if await factors.use_app(connection, app, step):
-                    return True
-        return False
+                    return app.id
+        if unreadable is not None:
+            raise unreadable
+        return None
 
-    async def _is_recovery_code(self, user_id: int, code: str) -> bool:
+    async def _of_recovery_code(self, user_id: int, code: str) -> int | None:
         digest = recovery_codes.digest_of(code)
         if digest is None:
-            return False
+            return None
         async with self._database.transaction() as connection:
             used = await factors.use_recovery_code(connection, user_id, digest)
-            if used:
+            if used is not None:
                 await self._notices.tell(connection, user_id, "recovery_code_used")
         return used
 

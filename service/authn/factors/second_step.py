@@ -11,7 +11,7 @@ from service.authn.factors.passkeys import RelyingParty, party_of
 from service.authn.proving import ProviderOrigin, still_opens
 from service.errors import LoginFailed, SecondFactorRequired
 from service.kernel.assurance import Acr
-from service.records import accounts
+from service.records import accounts, factors
 from service.records.accounts import Credentials
 from service.records.database.transactions import Database
 
@@ -21,9 +21,11 @@ class FactorProof:
 
     auth_time: float | None = None
 
-    def __init__(self, database: Database, known: Challenge, answer: Answer) -> None:
+    def __init__(self, database: Database, known: Challenge, answer: Answer, factor_id: int) -> None:
+        """``factor_id`` is the factor that was proved."""
         self._database = database
         self._known = known
+        self._factor_id = factor_id
         self.acr: Acr = ACR[answer.method]
         self.origin = known.origin
         first = known.origin.amr
@@ -36,10 +38,15 @@ class FactorProof:
         return self._known.user_name
 
     async def compare(self, stored: Credentials | None) -> None:
-        """See ``Proof``: it is the same user still, with the same password, and the sign-in has not ended."""
+        """See ``Proof``: it is the same user still, with the same password and factor.
+
+        Nor has the sign-in ended.
+        """
         if stored is None or stored.user_id != self._known.user_id:
             raise LoginFailed
         if self._known.proved and self._known.proved != digest_of(stored):
+            raise LoginFailed
+        if not await factors.is_there(self._database, stored.user_id, self._factor_id):
             raise LoginFailed
         if not await still_opens(self._database, stored.user_id, self.origin):
             raise LoginFailed
@@ -96,8 +103,8 @@ class SecondStep:
     async def proof(self, challenge: str, known: Challenge, answer: Answer) -> FactorProof:
         """Return the proof that a right answer is; it ends the challenge."""
         issued = bytes_of(challenge)
-        await self._check.check(known.user_id, answer, issued)
-        return await self._spent(issued, known, answer)
+        factor_id = await self._check.check(known.user_id, answer, issued)
+        return await self._spent(issued, known, answer, factor_id)
 
     async def passkey_options(self) -> dict[str, Any]:
         """Return the options for a login by passkey alone; ``Conflict`` where there are no passkeys."""
@@ -109,17 +116,19 @@ class SecondStep:
         issued = bytes_of(challenge)
         if await self._challenges.answered(issued, "passkey-login") is None:
             raise LoginFailed
-        user_id = await self._check.owner(credential, issued)
-        stored = await accounts.credentials_of(self._database, user_id) if user_id else None
-        if stored is None:
+        passkey = await self._check.passkey(credential, issued)
+        stored = await accounts.credentials_of(self._database, passkey.user_id) if passkey else None
+        if passkey is None or stored is None:
             raise LoginFailed
         known = Challenge("passkey-login", stored.user_id, stored.user_name)
-        return await self._spent(issued, known, Answer("passkey", credential=credential))
+        return await self._spent(issued, known, Answer("passkey", credential=credential), passkey.id)
 
-    async def _spent(self, issued: bytes | None, known: Challenge, answer: Answer) -> FactorProof:
+    async def _spent(
+        self, issued: bytes | None, known: Challenge, answer: Answer, factor_id: int
+    ) -> FactorProof:
         if issued is None or not await self._challenges.spend(issued):
             raise LoginFailed
-        return FactorProof(self._database, known, answer)
+        return FactorProof(self._database, known, answer, factor_id)
 
 
 def digest_of(known: Credentials) -> str:
