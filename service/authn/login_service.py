@@ -201,6 +201,10 @@ class LoginService:
 
         An unknown name may be a password typed into the wrong field, and so may an unknown device type.
         """
+        locked = False
+        if user_name is not None and isinstance(error, errors.RateLimited) and error.limit in _OF_ACCOUNT:
+            with suppress(errors.Unavailable):  # before it is known whether a user has the name
+                locked = await self._throttle.locks(error.limit, user_name)
         known = None if user_name is None else await self._known(error, user_name)
         user_id, name = (known.user_id, known.user_name) if known else (None, None)
         kind = device if device in DERIVED else None
@@ -208,14 +212,13 @@ class LoginService:
             self._entries.own("login_begun", user_id, name, kind)
             return
         self._entries.own("login", user_id, name, kind, reason=reason_of(error), outcome="failure")
-        if known and isinstance(error, errors.RateLimited) and error.limit in _OF_ACCOUNT:
-            with suppress(errors.Unavailable):
-                if await self._throttle.locks(known.user_name):
-                    self._entries.own("lockout", user_id, name, kind, reason=error.code, outcome="failure")
-                    if error.limit == SECOND_FACTOR:
-                        async with self._database.transaction() as connection:
-                            await self._notices.tell(connection, known.user_id, "second_factor_blocked")
-                    _log.warning("an account is locked out", event_type="security", login_id=str(user_id))
+        if known and locked and isinstance(error, errors.RateLimited):
+            self._entries.own("lockout", user_id, name, kind, reason=error.code, outcome="failure")
+            _log.warning("an account is locked out", event_type="security", login_id=str(user_id))
+            if error.limit == SECOND_FACTOR:
+                with suppress(errors.Unavailable):
+                    async with self._database.transaction() as connection:
+                        await self._notices.tell(connection, known.user_id, "second_factor_blocked")
 
     async def _known(self, error: Exception, user_name: str) -> Credentials | None:
         """Return the account that the attempt was for; None if there is none, or if reading costs too much.

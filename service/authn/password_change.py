@@ -45,9 +45,9 @@ class PasswordChange:
     async def change(self, caller: Caller, current: str, new: str, *, address: str, user_agent: str) -> None:
         """Set the caller's own password; the caller's session stays, and must refresh its access token.
 
-        Attempts count as logins do. Raises ``RateLimited``, ``ValidationFailed`` for ``currentPassword`` and
-        ``newPassword``, ``Conflict`` when the password was changed meanwhile or a service account asks, and
-        ``Unavailable``.
+        Attempts count as logins do, in a share of the session. Raises ``RateLimited``, ``ValidationFailed``
+        for ``currentPassword`` and ``newPassword``, ``Conflict`` when the password was changed meanwhile or a
+        service account asks, and ``Unavailable``.
         """
         user = (caller.user_id, caller.user_name, caller.device)
         try:
@@ -58,7 +58,7 @@ class PasswordChange:
         self.log.own("password_change", *user)
 
     async def _change(self, caller: Caller, current: str, new: str, *, address: str, user_agent: str) -> None:
-        attempt = await self.throttle.login(caller.user_name, address, user_agent)
+        attempt = await self.throttle.login(caller.user_name, address, user_agent, session=caller.device)
         async with self.database.transaction() as connection:
             known = await accounts.credentials_of(connection, caller.user_id)
             owner = await accounts.values(connection, caller.user_id)

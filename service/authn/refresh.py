@@ -86,6 +86,11 @@ class Refresh:
             except TokenExpired:
                 raise RefreshRejected(reason="ended") from None
 
+    async def is_live(self, claims: RefreshClaims) -> bool:
+        """Return whether a refresh token is neither spent nor ended just now; raises ``Unavailable``."""
+        with self._counting():
+            return await self._store.is_live(claims.sub, claims.rid)
+
     async def renew(self, claims: RefreshClaims) -> TokenPair:
         """Return the successor of a refresh token, and an access token with the current rights.
 

@@ -2,7 +2,8 @@
 
 Attempts are counted before anything is looked up, so a refusal reveals nothing about the account. Attempts of
 unknown devices use up the share of unknown devices only: a device that has logged in to the account before
-has a share of its own, so its user gets in during an attack.
+has a share of its own, so its user gets in during an attack. So has a session, for what its user proves
+again: nobody without a session can use that up, and who has stolen one guesses no more than a stranger.
 """
 
 from __future__ import annotations
@@ -85,10 +86,15 @@ class Throttle:
         self.refused = dict.fromkeys(LIMITS, 0)
         """The attempts that were refused, by limit."""
 
-    async def login(self, user_name: str, address: str, user_agent: str) -> Attempt:
-        """Count a login; raises ``RateLimited`` or ``Unavailable``."""
+    async def login(
+        self, user_name: str, address: str, user_agent: str, *, session: str | None = None
+    ) -> Attempt:
+        """Count a login, or a password that is proved again in a ``session``, which its device names.
+
+        Raises ``RateLimited`` or ``Unavailable``.
+        """
         await self.from_address(address)
-        return await self._attempt(ACCOUNT, user_name, address, user_agent)
+        return await self._attempt(ACCOUNT, user_name, address, user_agent, session=session)
 
     async def from_address(self, address: str) -> None:
         """Count a login, or a step of one, from an address; raises ``RateLimited`` or ``Unavailable``."""
@@ -111,15 +117,27 @@ class Throttle:
         if self._settings.enabled:
             await self._hit(_LINKS, ADDRESS_LINK, login_id, window=_HOUR, login_id=login_id)
 
-    async def second_factor(self, user_name: str, address: str, user_agent: str, *, guessed: bool) -> Attempt:
+    async def second_factor(
+        self, user_name: str, address: str, user_agent: str, *, guessed: bool, session: str | None = None
+    ) -> Attempt:
         """Count a second factor that is tried for an account, if it can be ``guessed``, as six digits can.
 
-        The address was counted before. Raises ``RateLimited`` or ``Unavailable``.
+        ``session`` is that of ``login``. The address was counted before. Raises ``RateLimited`` or
+        ``Unavailable``.
         """
-        return await self._attempt(SECOND_FACTOR, user_name, address, user_agent, counted=guessed)
+        return await self._attempt(
+            SECOND_FACTOR, user_name, address, user_agent, counted=guessed, session=session
+        )
 
     async def _attempt(
-        self, limit: str, user_name: str, address: str, user_agent: str, *, counted: bool = True
+        self,
+        limit: str,
+        user_name: str,
+        address: str,
+        user_agent: str,
+        *,
+        counted: bool = True,
+        session: str | None = None,
     ) -> Attempt:
         account = _digest(name_key(user_name))
         device = _digest(account, address, user_agent)
@@ -127,17 +145,24 @@ class Throttle:
         share, favoured = "strangers", False
         if self._settings.enabled:
             known, favoured = await self._counters.knows(device, _digest(network))
-            share = device if known else share
+            if session is not None:
+                share = _digest(account, "session", session)
+            elif known:
+                share = device
             most, window = self._of_account[limit]
             if counted:
                 await self._hit(most, limit, account, share, window=window, address=address)
         names = {"account": account, "device": device, "share": share, "network": network}
         return Attempt(self, limit, **names, favoured=favoured)
 
-    async def locks(self, user_name: str) -> bool:
-        """True if this is the first attempt over the account's limit within the window."""
+    async def locks(self, limit: str, user_name: str) -> bool:
+        """True if this is the first attempt over a limit of the account within the window of that limit.
+
+        Call it for unknown names too: its time must not tell them from others.
+        """
+        _, window = self._of_account[limit]
         account = _digest(name_key(user_name))
-        return await self._counters.hit(1, self._settings.window, "lockout", account) is None
+        return await self._counters.hit(1, window, "lockout", limit, account) is None
 
     async def refresh_from(self, address: str) -> None:
         """Count a refresh from an address, before its token is verified."""
@@ -145,10 +170,15 @@ class Throttle:
             network = _network(address)
             await self._hit(self._settings.refresh_address, "refresh-address", network, address=address)
 
-    async def refresh_of(self, login_id: str) -> None:
-        """Count a refresh of an account, after its token was verified."""
+    async def refresh_of(self, login_id: str, rid: str, *, live: bool) -> None:
+        """Count a refresh of an account, after its token was verified.
+
+        A token that is not ``live``, but spent or ended, is counted by itself, by its ``rid``: who has found
+        one keeps nobody from refreshing.
+        """
         if self._settings.enabled:
-            await self._hit(self._settings.refresh_account, "refresh", login_id, login_id=login_id)
+            name = (login_id,) if live else (login_id, _digest(rid))
+            await self._hit(self._settings.refresh_account, "refresh", *name, login_id=login_id)
 
     async def may_try_key(self, address: str) -> None:
         """Return if an address may try an API key that is not known yet; counts nothing."""

@@ -133,7 +133,8 @@ class Refresh:
         """
         await self._throttle.refresh_from(context.address)
         claims = self._refresh.verify(body.refresh_token)
-        await self._throttle.refresh_of(claims.sub)
+        live = await self._refresh.is_live(claims)
+        await self._throttle.refresh_of(claims.sub, claims.rid, live=live)
         pair = await self._refresh.renew(claims)
         await self._refresh.hand_out(pair, context.request.is_gone)
         return TokenPair.of(pair)
@@ -163,7 +164,8 @@ class RefreshInCookieMode:
         """
         await self._throttle.refresh_from(context.address)
         claims = self._claims(context, body.refresh_token)
-        await self._throttle.refresh_of(claims.sub)
+        live = await self._refresh.is_live(claims)
+        await self._throttle.refresh_of(claims.sub, claims.rid, live=live)
         pair = await self._refresh.renew(claims)
         await self._refresh.hand_out(pair, context.request.is_gone)
         return handed(pair, context, self._cookies)

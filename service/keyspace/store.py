@@ -246,6 +246,11 @@ class SessionStore:
             case _:
                 return values.Opening("stale")
 
+    async def is_live(self, login_id: str, rid: str) -> bool:
+        """Return whether ``rid`` is the refresh id of a session."""
+        name = keys.refresh(self._names.refresh_id(login_id, rid))
+        return await self._client.get(self._names.of(name)) is not None
+
     async def rotate_session(
         self,
         login_id: str,

@@ -21,16 +21,16 @@ class Throttle:
         unit="attempts",
         check=between(1, _MOST),
         help="Logins to one account from all devices that have not logged in to it before, taken together. A "
-        "known device (address and User-Agent of an earlier login) has as many of its own. A login that "
-        "succeeds restarts the count.",
+        "known device (address and User-Agent of an earlier login) has as many of its own, and so has each "
+        "session, for a password that is changed or proved again. A login that succeeds restarts the count.",
     )
     second_factor: int = setting(
         20,
         unit="attempts",
         check=between(1, _MOST),
         help="Codes of authenticator apps tried for one account within a day, and recovery codes for a "
-        "forgotten password, with shares of devices as for `login_account`. A login or step-up that "
-        "succeeds restarts the count.",
+        "forgotten password, with shares of devices and sessions as for `login_account`. A login or step-up "
+        "that succeeds restarts the count.",
     )
     login_address: int = setting(
         300,
@@ -39,7 +39,10 @@ class Throttle:
         help="Logins from one client address (IPv6: one /64 network), whatever the account and the outcome.",
     )
     refresh_account: int = setting(
-        120, unit="attempts", check=between(1, _MOST), help="Refreshes of one account with genuine tokens."
+        120,
+        unit="attempts",
+        check=between(1, _MOST),
+        help="Refreshes of one account with tokens that are not spent, and with each spent one by itself.",
     )
     refresh_address: int = setting(
         1200,

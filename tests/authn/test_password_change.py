@@ -135,6 +135,18 @@ async def test_guessing_the_current_password_is_limited_like_logging_in(
         await own(change, caller)
 
 
+async def test_strangers_who_guess_keep_nobody_from_changing_the_password(
+    parts: Container, change: PasswordChange, permission_map: PermissionMap
+) -> None:
+    caller = await caller_of(parts, permission_map)
+    for number in range(Limits().login_account):
+        await change.throttle.login(ADMINISTRATOR, f"10.1.0.{number}", "a stranger's")
+    with pytest.raises(RateLimited):
+        await change.throttle.login(ADMINISTRATOR, "10.1.0.99", "a stranger's")
+
+    await own(change, caller)
+
+
 async def test_of_two_changes_at_once_one_wins(
     parts: Container, change: PasswordChange, permission_map: PermissionMap
 ) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from redis.asyncio import Redis as Client
 
-from service.authn.throttle import Throttle
+from service.authn.throttle import ACCOUNT, SECOND_FACTOR, Throttle
 from service.errors import RateLimited, Unavailable
 from service.keyspace import SessionStore
 from service.settings import Auth, Redis
@@ -174,17 +174,50 @@ async def test_after_the_window_attempts_are_let_through_again(store: SessionSto
     pytest.fail("still refused")
 
 
+async def test_strangers_do_not_use_up_the_share_of_a_session_which_ends_as_well(throttle: Throttle) -> None:
+    for number in range(4):
+        await refused(throttle, address=f"10.0.1.{number}")
+    for number in range(3):  # wherever who has the session says to be
+        await throttle.login("ann", f"10.0.2.{number}", f"agent {number}", session="web")
+    with pytest.raises(RateLimited):
+        await throttle.login("ann", "10.0.0.1", "her phone", session="web")
+    await throttle.login("ann", "10.0.0.1", "her phone", session="ios")
+    await throttle.second_factor("ann", "10.0.0.1", "her phone", guessed=True, session="web")
+
+
+async def test_an_account_is_locked_once_within_the_window_of_the_limit(store: SessionStore) -> None:
+    throttle = Throttle(replace(SETTINGS, window=1), store.counters)
+    assert [await throttle.locks(SECOND_FACTOR, "ann") for _ in range(2)] == [True, False]
+    assert [await throttle.locks(ACCOUNT, "ann") for _ in range(2)] == [True, False]
+    for _ in range(100):
+        if await throttle.locks(ACCOUNT, "ann"):
+            break
+        await asyncio.sleep(0.05)
+    else:
+        pytest.fail("never again")
+    assert not await throttle.locks(SECOND_FACTOR, "ann")
+
+
 async def test_refreshes_are_counted_by_address_and_by_account(throttle: Throttle) -> None:
     for _ in range(4):
         await throttle.refresh_from("10.0.0.1")
     with pytest.raises(RateLimited):
         await throttle.refresh_from("10.0.0.1")
     await throttle.refresh_from("10.0.0.2")
-    for _ in range(2):
-        await throttle.refresh_of("1")
+    for number in range(2):
+        await throttle.refresh_of("1", f"r{number}", live=True)
     with pytest.raises(RateLimited):
-        await throttle.refresh_of("1")
-    await throttle.refresh_of("10")
+        await throttle.refresh_of("1", "r2", live=True)
+    await throttle.refresh_of("10", "r", live=True)
+
+
+async def test_a_spent_token_counts_by_itself(throttle: Throttle) -> None:
+    for _ in range(2):
+        await throttle.refresh_of("1", "spent", live=False)
+    with pytest.raises(RateLimited):
+        await throttle.refresh_of("1", "spent", live=False)
+    await throttle.refresh_of("1", "other", live=False)
+    await throttle.refresh_of("1", "r", live=True)
 
 
 async def test_switched_off_nothing_is_counted(store: SessionStore, redis_url: str) -> None:
@@ -192,7 +225,7 @@ async def test_switched_off_nothing_is_counted(store: SessionStore, redis_url: s
     for _ in range(20):
         await (await throttle.login("ann", "10.0.0.1", "a")).succeeded()
         await throttle.refresh_from("10.0.0.1")
-        await throttle.refresh_of("1")
+        await throttle.refresh_of("1", "r", live=True)
 
     async with Client.from_url(redis_url) as client:
         assert await client.dbsize() == 0

@@ -145,6 +145,12 @@ async def test_step_ups_are_limited(person: Person) -> None:
     assert statuses == [401] * 20 + [429]
 
 
+async def test_wrong_logins_of_others_keep_nobody_from_a_step_up(person: Person) -> None:
+    wrong = [(await person.first_step("another one")).status for _ in range(11)]
+    assert wrong == [401] * 10 + [429]
+    assert (await person.ask("POST", STEP_UP, {"method": "password", "password": PASSWORD})).status == 200
+
+
 async def test_an_api_key_has_nothing_to_step_up(site: Inside) -> None:
     account = await site.data("POST", "/api/user", {"userName": "robot", "nickName": "R", "kind": "service"})
     key = (await site.data("POST", f"/api/user/{account['id']}/keys", {"name": "x"}))["key"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from service.kernel.clock import rfc3339
+from service.keyspace import Counters
 from tests.log_capture.conftest import PASSWORD, Logged, Person, Row
 from tests.web.driver import Answer
 
@@ -151,6 +152,27 @@ async def test_a_name_that_nobody_has_is_locked_without_being_told(logged: Logge
     answer = await log_in(logged, {"userName": "nobody", "password": "x"})
     assert answer.status == 429
     assert facts(await only(logged, answer)) == ("login", "failure", "rate_limited", None, None, "web")
+
+
+async def test_refused_attempts_ask_the_same_of_the_store_whether_or_not_a_user_has_the_name(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So their time does not tell which names there are."""
+    person = await logged.person()
+    asked: list[str] = []
+    hit = Counters.hit
+
+    async def noted(self: Counters, most: int, window: int, *name: str) -> int | None:
+        asked.append(name[0])
+        return await hit(self, most, window, *name)
+
+    monkeypatch.setattr(Counters, "hit", noted)
+    for name in (person.name, "nobody else"):
+        for _ in range(ACCOUNT_LIMIT):
+            await log_in(logged, {"userName": name, "password": "x"})
+        asked.clear()
+        assert (await log_in(logged, {"userName": name, "password": "x"})).status == 429
+        assert asked == ["login-address", "login", "lockout"]
 
 
 async def test_a_session_that_is_replaced_or_pushed_out_is_entered_with_the_login(logged: Logged) -> None:

@@ -99,9 +99,13 @@ def test_only_a_trusted_proxy_tells_the_address_of_a_login(
     assert entry["loginIp"] == address
 
 
-def test_one_account_may_not_refresh_without_end(site: Site, client: httpx.Client) -> None:
-    session = log_in(client, site.user())
-    answers = [renew(client, session) for _ in range(122)]
+def test_a_spent_token_is_not_refreshed_without_end_and_blocks_no_other_session(
+    site: Site, client: httpx.Client
+) -> None:
+    user = site.user()
+    session, other = log_in(client, user), log_in(client, user, "ios")
+    answers = [renew(client, session) for _ in range(123)]
 
-    assert [answer.status_code for answer in answers] == [200] + [401] * 119 + [429] * 2
+    assert [answer.status_code for answer in answers] == [200] + [401] * 120 + [429] * 2
     assert int(answers[-1].headers["retry-after"]) >= 1
+    assert renew(client, other).status_code == 200

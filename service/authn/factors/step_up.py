@@ -76,7 +76,8 @@ class StepUp:
             if stored.second_factor:
                 methods = await self._check.methods(caller.user_id, _rests_on(caller))
                 raise SecondFactorRequired("Prove your second factor", methods=methods)
-            attempt = await self._throttle.login(caller.user_name, address, user_agent)
+            who = (caller.user_name, address, user_agent)
+            attempt = await self._throttle.login(*who, session=caller.device)
             right = await self._passwords.verify(stored.password_hash, password, favoured=attempt.favoured)
             if not right or await self._closed.includes(self._database, caller.user_id):
                 raise LoginFailed
@@ -94,7 +95,8 @@ class StepUp:
                 raise SecondFactorRequired("This session rests on a stronger proof", methods=methods)
             await self._throttle.from_address(address)
             who = (caller.user_name, address, user_agent)
-            attempt = await self._throttle.second_factor(*who, guessed=answer.method == "totp")
+            guessed = answer.method == "totp"
+            attempt = await self._throttle.second_factor(*who, guessed=guessed, session=caller.device)
             issued = None
             if answer.method == "passkey":
                 issued = challenge_of(answer.credential)
