@@ -108,11 +108,13 @@ class Refresh:
         """Return the successor of the tokens of the caller's session, which rests on a new proof from now on.
 
         As after ``renew``, ``hand_out`` must be called before they are sent, and a repeat of the spent
-        refresh token gets the same ones. Raises ``RefreshRequired`` if the session has ended, and what
-        ``renew`` raises of the user.
+        refresh token gets the same ones. Raises ``RefreshRequired`` if the session has ended, or rests on a
+        stronger proof than the new one and the caller's token says otherwise, and what ``renew`` raises of
+        the user.
         """
+        step_up = StepUp(caller.device, caller.issued_at, caller.rests_on, acr, amr)
         try:
-            return await self._renew(caller.login_id, "", StepUp(caller.device, caller.issued_at, acr, amr))
+            return await self._renew(caller.login_id, "", step_up)
         except RefreshRejected:
             raise RefreshRequired from None
 

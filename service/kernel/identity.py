@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from service.kernel.account_acts import Whom
-from service.kernel.assurance import Authentication, Satisfied, words_at
+from service.kernel.assurance import Acr, Authentication, Satisfied, words_at
 from service.kernel.codes import HeldCodes
 
 Kind = Literal["person", "service"]
@@ -40,6 +40,11 @@ class Caller:
     key_id: int | None = None
     limited_to_nothing: bool = False
     authentication: Authentication | None = None
+
+    @property
+    def rests_on(self) -> Acr:
+        """How strong the proof is that the session rests on, as the token says."""
+        return self.authentication.acr if self.authentication else "pwd"
 
     @property
     def is_operator(self) -> bool:

@@ -276,7 +276,7 @@ class SessionStore:
         of_session: tuple[str | int, ...] = ()
         if step_up is not None:
             changes |= {"acr": step_up.acr, "amr": step_up.amr}
-            of_session = (step_up.device, round(1000 * step_up.opened_by))
+            of_session = (step_up.device, round(1000 * step_up.opened_by), step_up.rests_on)
         lease = self._timeout + HAND_OUT
         limits = (self._mark_life, self._deadline(), round(1000 * lease))
         by = time.monotonic() + lease

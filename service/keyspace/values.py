@@ -29,10 +29,15 @@ class SessionFacts(Struct, frozen=True):
 
 
 class StepUp(Struct, frozen=True):
-    """A new proof in the session on ``device``, which was opened by ``opened_by``, in seconds."""
+    """A new proof in the session on ``device``, which was opened by ``opened_by``, in seconds.
+
+    ``rests_on`` is how strong the proof is that the session rests on, as the caller's token says. A weaker
+    one takes its place only if that is so.
+    """
 
     device: str
     opened_by: float
+    rests_on: Acr
     acr: Acr
     amr: tuple[str, ...]
 

@@ -64,6 +64,29 @@ async def test_a_factor_raises_the_session(person: Person, method: str, acr: str
     assert (after["acr"], after["auth_time"]) == (acr, claims["auth_time"])
 
 
+async def test_an_older_token_takes_no_strength_from_its_session(person: Person) -> None:
+    await person.enrol_app()
+    await person.step_up()
+    await person.enrol_passkey()
+    older = person.token
+
+    async def by_passkey() -> dict[str, Any]:
+        options = await person.data("POST", f"{STEP_UP}/options")
+        credential = person.passkey.sign_in(options["publicKey"])
+        pair: dict[str, Any] = await person.data(
+            "POST", STEP_UP, {"method": "passkey", "credential": credential}
+        )
+        return pair
+
+    await by_passkey()
+    weaker = {"method": "totp", "code": person.code()}
+    refused = await person.site.ask("POST", STEP_UP, weaker, token=older)
+    assert (refused.status, refused.json["code"]) == (401, "refresh_required")
+    pair = await by_passkey()  # nor is a proof that is as strong refused to it
+    renewed = await public(person.site, "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
+    assert claims_of(renewed.json["data"]["accessToken"])["acr"] == "phr"
+
+
 @pytest.mark.parametrize("rests_on", STRENGTHS)
 @pytest.mark.parametrize("method", ACR)
 def test_a_proof_that_is_not_weaker_takes_no_word_away(rests_on: Acr, method: Method) -> None:

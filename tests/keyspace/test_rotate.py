@@ -15,9 +15,11 @@ import pytest
 from redis.asyncio import Redis as Client
 from redis.exceptions import RedisError
 
+from service.authn.opening import new_rid
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
-from service.keyspace import Rotation, SessionFacts, SessionStore
+from service.kernel.assurance import Acr
+from service.keyspace import Rotation, SessionFacts, SessionStore, StepUp
 from service.settings import Auth, Redis
 from tests.keyspace.conftest import OpenSession, Raw, plain
 from tests.support.waiting import eventually_here
@@ -327,3 +329,22 @@ async def test_a_kill_leaves_each_session_with_one_refresh_id_that_can_be_listed
         assert [await store.close_sessions(login_id) for login_id in users] == [1] * len(users)
         assert await raw.keys("auth:refresh:*") == []
     await store.close()
+
+
+async def test_a_step_up_weakens_no_session_that_is_stronger_than_its_caller_knows(
+    store: SessionStore, open_session: OpenSession
+) -> None:
+    await open_session(rid="a")
+
+    async def stepped_up(rests_on: Acr, acr: Acr) -> str:
+        proof = StepUp("web", 2.0**32, rests_on, acr, (acr,))
+        seen = await store.marker_of("1")
+        rotation = await store.rotate_session(
+            "1", "", new_rid(), user_name="ann", nick_name="Ann", seen=seen, step_up=proof
+        )
+        return rotation.outcome
+
+    assert await stepped_up("pwd", "phr") == "rotated"
+    assert await stepped_up("pwd", "mfa") == "superseded"
+    assert await stepped_up("pwd", "phr") == "rotated"
+    assert await stepped_up("phr", "mfa") == "rotated"  # of somebody who has no passkey any more

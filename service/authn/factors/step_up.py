@@ -57,7 +57,7 @@ class StepUp:
         if not stored.second_factor:
             closed = await self._closed.includes(self._database, caller.user_id)
             return {"methods": [] if closed else ["password"], "expires_in": LIFE, "public_key": None}
-        methods = await self._check.methods(caller.user_id, _rests_on(caller))
+        methods = await self._check.methods(caller.user_id, caller.rests_on)
         public_key = None
         if "passkey" in methods:
             challenge = Challenge("step-up", caller.user_id, caller.user_name, caller.device)
@@ -74,7 +74,7 @@ class StepUp:
         async def prove() -> None:
             stored = await self._known(caller)
             if stored.second_factor:
-                methods = await self._check.methods(caller.user_id, _rests_on(caller))
+                methods = await self._check.methods(caller.user_id, caller.rests_on)
                 raise SecondFactorRequired("Prove your second factor", methods=methods)
             who = (caller.user_name, address, user_agent)
             attempt = await self._throttle.login(*who, session=caller.device)
@@ -90,8 +90,8 @@ class StepUp:
 
         async def prove() -> None:
             await self._known(caller)
-            methods = await self._check.methods(caller.user_id, _rests_on(caller))
-            if is_weaker(answer.method, _rests_on(caller)) and answer.method not in methods:
+            methods = await self._check.methods(caller.user_id, caller.rests_on)
+            if is_weaker(answer.method, caller.rests_on) and answer.method not in methods:
                 raise SecondFactorRequired("This session rests on a stronger proof", methods=methods)
             await self._throttle.from_address(address)
             who = (caller.user_name, address, user_agent)
@@ -132,7 +132,3 @@ class StepUp:
         if stored is None:  # deleted while the token was valid
             raise RefreshRequired
         return stored
-
-
-def _rests_on(caller: Caller) -> Acr:
-    return caller.authentication.acr if caller.authentication else "pwd"

@@ -1,7 +1,7 @@
 -- Replaces a refresh id by its successor, once; returns the same successor again until it is delivered.
 -- id, rid, next rid, changed facts (JSON), life, longest life, race window, grace, marker when the user was read,
--- marker life, latest moment to run (0: any), lease; for a step-up, whose rid is '', the device of the session and
--- the latest time at which that was opened
+-- marker life, latest moment to run (0: any), lease; for a step-up, whose rid is '', the device of the session, the
+-- latest time at which that was opened, and the acr of the session as the caller knows it
 -- -> rotated | again, issued, ends, name of the session, device, rid, leased until, acr, amr, auth_time
 --    | pending | reused, device | superseded | ended | unknown | stale | late | banned, until
 -- The lease is how long the caller may take to deliver the answer. The key of `undelivered_key` holds its end;
@@ -110,6 +110,9 @@ if marker.banned then return { 'banned', marker.ends } end
 if rid == '' then
   local session = read_session(id, ARGV[13])
   if not session or milliseconds(session.login_time) > tonumber(ARGV[14]) then return { 'ended' } end
+  -- An older token may not know that the session rests on a stronger proof by now: none takes that away.
+  local strength, acr = { pwd = 1, mfa = 2, phr = 3 }, session.acr or 'pwd'
+  if acr ~= ARGV[15] and strength[cjson.decode(changes).acr] < strength[acr] then return { 'superseded' } end
   rid = session.rid
 end
 local owner = read('GET', refresh_key(rid))
