@@ -174,15 +174,26 @@ class LoginService:
         return await self._second_step.passkey_options()
 
     async def _open(self, proof: Proof, origin: Origin) -> TokenPair:
-        """Return the tokens of a new session, once a user is told of a login from a new device."""
+        """Return the tokens of a new session, once a user is told of a login from a new device.
+
+        A session of which nobody can be told is ended again: nobody has its tokens.
+        """
         pair = await self._opening.open(proof, origin)
-        await self._notices.of_login(self._database, pair.user_id, origin.address, origin.user_agent)
+        try:
+            await self._notices.of_login(self._database, pair.user_id, origin.address, origin.user_agent)
+        except Exception:
+            with suppress(errors.Unavailable):
+                await self._opening.take_back(pair)
+            raise
         return pair
 
     async def _succeeded(self, pair: TokenPair, attempt: Attempt) -> TokenPair:
         self.outcomes[SUCCESS] += 1
         self._enter_success(pair)
-        await attempt.succeeded()
+        try:
+            await attempt.succeeded()
+        except errors.Unavailable:  # the session is open: the attempts before count on, and nothing else
+            _log.warning("a login could not reset the count of attempts", login_id=str(pair.user_id))
         return pair
 
     async def _failed(self, error: Exception, user_name: str | None, device: str | None) -> None:

@@ -88,6 +88,11 @@ class SessionOpening:
             await asyncio.sleep(PAUSE)
         raise Unavailable("The user is being changed")
 
+    async def take_back(self, pair: TokenPair) -> None:
+        """End the session of tokens that nobody has, not one that has replaced it. Raises ``Unavailable``."""
+        opened_by = pair.issued / 1000
+        await self._store.close_session(str(pair.user_id), pair.device, opened_by=opened_by)
+
     async def _proved(self, proof: Proof) -> Credentials:
         """Return the account as it is stored now, if the proof holds for it; raises as ``open`` does."""
         stored = await accounts.credentials(self._database, proof.user_name)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
+from redis.asyncio import Redis
 
+from service.errors import Unavailable
 from service.kernel.clock import rfc3339
 from service.keyspace import Counters
+from service.mail.notices import Notices
 from tests.log_capture.conftest import PASSWORD, Logged, Person, Row
 from tests.web.driver import Answer
 
@@ -173,6 +177,29 @@ async def test_refused_attempts_ask_the_same_of_the_store_whether_or_not_a_user_
         asked.clear()
         assert (await log_in(logged, {"userName": name, "password": "x"})).status == 429
         assert asked == ["login-address", "login", "lockout"]
+
+
+async def test_a_login_that_fails_after_its_session_opened_leaves_none(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = await logged.person()
+    with monkeypatch.context() as patch:
+        patch.setattr(Notices, "of_login", AsyncMock(side_effect=Unavailable("The database is away")))
+        refused = await log_in(logged, credentials(person))
+    assert refused.status == 503
+    assert facts(await only(logged, refused))[:3] == ("login", "failure", "unavailable")
+    async with Redis.from_url(logged.redis_url) as client:
+        assert await client.exists(f"auth:device:{person.id}:web") == 0
+
+
+async def test_a_login_is_good_though_the_count_of_attempts_is_not_reset(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = await logged.person()
+    monkeypatch.setattr(Counters, "clear", AsyncMock(side_effect=Unavailable("The store is away")))
+    answer = await log_in(logged, credentials(person))
+    assert answer.status == 200
+    assert facts(await only(logged, answer))[:3] == ("login", "success", None)
 
 
 async def test_a_session_that_is_replaced_or_pushed_out_is_entered_with_the_login(logged: Logged) -> None:
