@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -15,6 +16,7 @@ from service.audit.chain.verify import Audit
 from service.audit.chain.writer import Writing
 from service.audit.entries import encode
 from service.records.database.transactions import Database
+from service.records.logs import chain as log_chain
 from service.records.schema import base
 from tests.audit.conftest import Place, operation
 from tests.support.shifted import shift_dates
@@ -132,6 +134,22 @@ async def test_a_month_is_dropped_once_its_last_day_is_old_enough_and_is_no_tamp
         ("2026-10-31", 0, True, []),
         ("2026-11-01", 1, False, []),
     ]
+
+
+async def test_a_month_that_is_dropped_after_the_key_was_replaced_is_no_tampering(place: Place) -> None:
+    none, old, new = (Chain(key) for key in ("", "the key until today", "the key from today on"))
+    for day, chain in (("2026-09-29", none), ("2026-09-30", old), ("2026-11-01", new)):
+        await write_on(place, day, chain=chain)
+    await upkeep(place).months(date(2026, 11, 30))
+    await upkeep(place, 30, new).months(date(2026, 11, 30))
+    dropped = [("2026-09-29", 0, True, []), ("2026-09-30", 0, True, []), ("2026-11-01", 1, False, [])]
+    assert await days(place, new, old) == dropped
+    assert await days(place, new) == dropped
+
+    async with place.database.transaction() as connection:
+        heads = await log_chain.heads(connection, "operation_log")
+        await log_chain.save(connection, [none.sealed(replace(head, dropped=True)) for head in heads[1:]])
+    assert [faults[:1] for *_, faults in await days(place, new, old)][1:] == [["its head was changed"]] * 2
 
 
 async def test_a_month_that_somebody_dropped_is_tampering(place: Place) -> None:

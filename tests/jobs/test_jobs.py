@@ -14,13 +14,17 @@ import pytest
 from sqlalchemy import text
 
 from service.administration.jobs import all_jobs
+from service.audit.chain.checkpoints import AnchoredCheckpoint
 from service.audit.chain.form import Chain
+from service.audit.chain.seals import sealed
 from service.audit.chain.verification import TamperedError, verify_again
 from service.audit.chain.writer import Writing
 from service.audit.entries import encode
 from service.jobs.housekeeping import forget_bans, forget_keys, remind_of_keys
+from service.records import restore_epochs
 from service.records.database.transactions import Database
 from service.records.logs import chain
+from service.records.restore_epochs import RestoreEpoch
 from service.records.schema import base
 from service.settings import Oplog, load
 from tests.audit.conftest import operation
@@ -176,7 +180,67 @@ async def test_days_of_a_key_that_is_no_longer_set_are_left_out(database: Databa
     await write_on(database, "o" * 40, 19)
     await write_on(database, "n" * 40, 20)
     report = await verify_again(database, Oplog(chain_key="n" * 40), TODAY)
-    assert report == DAYS.format(1)
+    assert report == DAYS.format(1) + "; 1 days of the logs are left out: a key of theirs is not set"
+
+
+KEY = "k" * 40
+OLD_DAY = {"operation_log": "create_time::date", "log_chain": "day"}
+GONE = [f"DELETE FROM sys.{table} WHERE {day} = '2026-11-11'" for table, day in OLD_DAY.items()]
+UNKNOWN = (
+    "INSERT INTO sys.log_chain (log, day, key_id, number, hash, seal)"
+    " VALUES ('operation_log', '2026-11-{}', 'deadbeef', 1, 'x', 'x')"
+)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        GONE,
+        [GONE[0], "UPDATE sys.log_chain SET dropped = true WHERE day = '2026-11-11'"],
+        [UNKNOWN.format(20), "UPDATE sys.operation_log SET url = '/another' WHERE action = 'on 20'"],
+        [UNKNOWN.format(15)],
+    ],
+)
+async def test_an_older_day_that_is_gone_and_one_with_a_forged_head_are_found_at_once(
+    database: Database, statements: list[str]
+) -> None:
+    await write_on(database, KEY, 8, 9, 10, 11, 12, 20)
+    await execute(database, *statements)
+    with pytest.raises(TamperedError, match=r"operation_log 2026-11-"):
+        await verify_again(database, Oplog(chain_key=KEY), TODAY)
+
+
+async def test_an_older_day_that_only_the_session_store_knows_is_found_at_once(database: Database) -> None:
+    await write_on(database, KEY, 11, 20)
+    kept = await checkpoint(database, 12)
+    with pytest.raises(TamperedError, match="operation_log 2026-11-12"):
+        await verify_again(database, Oplog(chain_key=KEY), TODAY, reported=[kept])
+
+
+@pytest.mark.parametrize("seal", [None, Chain()])
+async def test_a_restore_that_is_claimed_without_the_key_accounts_for_nothing(
+    database: Database, seal: Chain | None
+) -> None:
+    await write_on(database, KEY, 11, 20)
+    kept = await checkpoint(database, 20)
+    moment = datetime(2026, 11, 1, tzinfo=UTC)
+    claimed = RestoreEpoch(
+        number=2, name="two", begin_time=moment, backup_id="b", snapshot_time=moment, operator="ann"
+    )
+    async with database.transaction() as connection:
+        await restore_epochs.add(connection, [claimed if seal is None else sealed(seal, claimed)])
+    with pytest.raises(TamperedError, match="operation_log 2026-11-20"):
+        await verify_again(database, Oplog(chain_key=KEY), TODAY, reported=[kept])
+    await execute(database, "UPDATE sys.timeline SET begin_time = '2026-11-20', seal = NULL WHERE number = 2")
+    with pytest.raises(TamperedError, match="restore 2: its record was changed"):
+        await verify_again(database, Oplog(chain_key=KEY), TODAY)
+
+
+async def checkpoint(database: Database, day: int) -> AnchoredCheckpoint:
+    """Return a kept head of another entry than was written on ``day``."""
+    async with database.transaction() as connection:
+        name = await restore_epochs.current(connection)
+    return AnchoredCheckpoint(name or "", "operation_log", date(2026, 11, day), Chain(KEY).key_id, 1, "aa")
 
 
 async def job(service: Inside, name: str) -> dict[str, Any]:

@@ -86,9 +86,18 @@ class Lineage:
 
 
 def lineage_of(
-    begun: Sequence[RestoreEpoch], keys: Sequence[Chain], heads: Iterable[AnchoredCheckpoint]
+    begun: Sequence[RestoreEpoch],
+    keys: Sequence[Chain],
+    heads: Iterable[AnchoredCheckpoint],
+    unknown_until: date = date.min,
 ) -> Lineage:
-    """Return which of the heads ``heads`` must be in a database with the restore epochs ``begun``."""
+    """Return which of the heads ``heads`` must be in a database with the restore epochs ``begun``.
+
+    Until the day ``unknown_until``, a seal of a restore may be of another key than ``keys``.
+    """
+    keyed = [chain for chain in keys if chain.key_id]
+    known = {chain.key_id for chain in keyed}
+    proved = {place for place, restore_epoch in enumerate(begun) if is_sealed(keyed, restore_epoch)}
     reported = ReportedHeads()
     lost: dict[tuple[int, Place], int] = {}
     strange: dict[str, int] = {}
@@ -104,7 +113,8 @@ def lineage_of(
             strange[head.restore_epoch] = strange.get(head.restore_epoch, 0) + 1
             continue
         kept = _kept(begun[end], head.place) if end < len(begun) else head.number
-        if head.number <= kept:
+        # A restore is sealed with the key of then: without one, it loses nothing that was made with a key.
+        if head.number <= kept or (head.key_id in known and end not in proved):
             reported.hashes.setdefault(head.place, {})[head.number] = head.hash
         else:
             gone = (end, head.place)
@@ -116,6 +126,7 @@ def lineage_of(
         f"restore {restore_epoch.number}: its record was changed"
         for restore_epoch in begun
         if not is_sealed(keys, restore_epoch)
+        and (restore_epoch.number == 1 or restore_epoch.begin_time.astimezone(UTC).date() > unknown_until)
     ]
     for name, count in sorted(strange.items()):
         faults.append(

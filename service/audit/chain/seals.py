@@ -25,7 +25,7 @@ def sealed(chain: Chain, restore_epoch: RestoreEpoch) -> RestoreEpoch:
 def is_sealed(chains: Iterable[Chain], restore_epoch: RestoreEpoch) -> bool:
     """Return whether the record of a restore was made with one of the keys; the first epoch has none."""
     if restore_epoch.number == 1:
-        return restore_epoch.backup_id is None
+        return restore_epoch.backup_id is None and not restore_epoch.ended and not restore_epoch.heads
     return any(_seal(chain, restore_epoch) == restore_epoch.seal for chain in chains)
 
 

@@ -176,7 +176,7 @@ _log = structlog.get_logger()
 
 
 class TamperedError(OperatorError):
-    """Days of a log, or policy revisions, are not as they were written."""
+    """Days of a log, restores or policy revisions are not as they were written."""
 
 
 async def verify_again(
@@ -189,28 +189,29 @@ async def verify_again(
 ) -> str:
     """Verify the last days of the logs, and one older day: another one each day, so that each has its turn.
 
-    The same of the lines that history keeps of policy revisions; the seals of all of them are verified.
-    ``reported`` are heads that were kept elsewhere, and ``anchored_revisions`` hashes by number. Days whose
-    chain was made with a key that is no longer set can't be verified, and are left out. Records when each
+    Besides, each day that is known to be gone, or whose head is not as it was sealed; restores; and the lines
+    that history keeps of policy revisions, as the days, with the seals of all of them. ``reported`` are heads
+    that were kept elsewhere, and ``anchored_revisions`` hashes by number. Chains and restores with a seal of
+    a key that is no longer set are left out if they are older than the keys that are set. Records when each
     log was verified, and with what result. Returns what was verified, in words. Raises TamperedError and
     Unavailable.
     """
     today = today or datetime.now(UTC).date()
     keys = [Chain(settings.chain_key), Chain(), *map(Chain, filter(None, [settings.chain_previous_key]))]
-    older, unknown = await _days_before(database, today - LATEST, {key.key_id for key in keys})
-    turns = [(today - LATEST, today)]
-    if older:
-        turn = older[today.toordinal() % len(older)]
-        turns.insert(0, (turn, turn))
+    audit = Audit(database=database, keys=keys, checkpoints=reported, lenient=True)
+    lineage, outlines = await audit.lineage(), await audit.outlines()
+    recent = today - LATEST
+    older = sorted({day for outline in outlines for day in outline.present if day < recent})
+    turn = older[today.toordinal() % len(older)] if older else today
     verified = dict.fromkeys(TABLES, 0)
     tampered: dict[Log, list[str]] = {log: [] for log in TABLES}
-    for begin, end in turns:
-        audit = Audit(database=database, keys=keys, checkpoints=reported, begin=begin, end=end)
-        async for log_day in audit.days():
-            if (log_day.log, log_day.day) not in unknown:
-                verified[log_day.log] += 1
+    for outline in outlines:
+        for day in outline.days:
+            if day >= recent or day == turn or day in outline.suspects:
+                log_day = await audit.day(outline, day)
+                verified[outline.log] += day not in outline.left_out
                 if log_day.faults:
-                    tampered[log_day.log].append(f"{log_day.log} {log_day.day}")
+                    tampered[outline.log].append(f"{outline.log} {day}")
     async with database.transaction() as connection:
         await log_chain.save_verification(
             connection, {log: (verified[log], len(tampered[log])) for log in TABLES}
@@ -223,10 +224,14 @@ async def verify_again(
             f"{len(days)} days of the logs are not as they were written: {named}; "
             "'portcullis audit verify' says what is wrong"
         )
+    if lineage.faults:
+        _log.error("restores are not as they were", event_type="security", faults=lineage.faults)
+        raise TamperedError(f"restores are not as they were recorded: {lineage.faults[0]}")
     if revisions.faults:
         raise TamperedError(f"policy revisions are not as they were published: {revisions.faults[0]}")
-    count = sum(verified.values())
-    return f"{count} days of the logs and {revisions.count} policy revisions are as they were written"
+    count, left_out = sum(verified.values()), sum(len(outline.left_out) for outline in outlines)
+    rest = f"; {left_out} days of the logs are left out: a key of theirs is not set" if left_out else ""
+    return f"{count} days of the logs and {revisions.count} policy revisions are as they were written{rest}"
 
 
 async def _verify_revisions(
@@ -241,18 +246,3 @@ async def _verify_revisions(
             "policy revisions are not as they were published", event_type="security", faults=audit.faults
         )
     return audit
-
-
-async def _days_before(
-    database: Database, before: date, known: set[str]
-) -> tuple[list[date], set[tuple[str, date]]]:
-    """Return the days before ``before`` with a chain, and logs and days whose chain has an unknown key."""
-    days, unknown = set(), set()
-    async with database.snapshot() as connection:
-        for log in TABLES:
-            for head in await log_chain.heads(connection, log):
-                if head.key_id not in known:
-                    unknown.add((str(log), head.day))
-                elif head.day < before and not head.dropped:
-                    days.add(head.day)
-    return sorted(days), unknown

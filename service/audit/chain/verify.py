@@ -1,22 +1,23 @@
 """Verification of the logs: every entry of every day against its chain."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Final, NamedTuple
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint, Lineage, lineage_of
 from service.audit.chain.form import Chain
-from service.audit.chain.walk import ReportedHeads, Walk
+from service.audit.chain.walk import Place, ReportedHeads, Walk
 from service.kernel.cooperative_yield import CooperativeYield
 from service.records import restore_epochs
-from service.records.database.transactions import Connection, Database
+from service.records.database.transactions import Database
 from service.records.logs import chain as log_chain
 from service.records.logs.chain import Head
 from service.records.logs.inserts import TABLES, Log
 
 WITHIN: Final = 86_400.0
 """Seconds that reading one day of a log may take."""
+_HANDOVER: Final = timedelta(days=2)  # while a key is replaced, some nodes still write with the former one
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +37,40 @@ class Day:
     keyless: bool = False
 
 
-class _Whole(NamedTuple):
-    """What is known of a log besides one of its days: reported heads, all heads, and faults of that day."""
+class _SealFault(NamedTuple):
+    """What is wrong with the seal of a head; ``is_unknown``: it may be that of a key that was not given."""
 
+    text: str
+    is_unknown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What heads tell of a log before its entries are read.
+
+    ``days`` are all its days, in order: those with a head or an entry, and those that a later head or a kept
+    one names. Of these ``present`` have entries, or should; the heads of ``suspects`` alone show a fault; and
+    ``left_out`` have a chain or a seal of a key that was not given, which is no fault.
+    """
+
+    log: Log
+    days: Sequence[date]
+    present: Collection[date]
+    suspects: Collection[date]
+    left_out: Collection[date]
+    missing: Mapping[date, Sequence[str]]
     reported: ReportedHeads
-    heads: Sequence[Head]
-    faults: Sequence[str]
+    first_keyed: date
+    unknown_until: date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
     """Compares the logs with their chains.
 
-    ``keys`` are the present and former keys, the present one first; ``told`` are heads that were kept
-    elsewhere. Days before ``begin`` and after ``end`` are left out.
+    ``keys`` are the present and former keys, the present one first; ``checkpoints`` are heads that were kept
+    elsewhere. Days before ``begin`` and after ``end`` are left out by ``days``. With ``lenient``, seals of a
+    key that was not given are no fault where they are older than the given keys.
     """
 
     database: Database
@@ -57,57 +78,113 @@ class Audit:
     checkpoints: Sequence[AnchoredCheckpoint] = ()
     begin: date = date.min
     end: date = date.max
+    lenient: bool = False
 
     async def lineage(self) -> Lineage:
-        """Return the restores of the database, and what they account for of the heads that were told."""
+        """Return the restores of the database, and what they account for of the heads that were kept."""
         async with self.database.snapshot() as connection:
             begun = await restore_epochs.every(connection)
-        return lineage_of(begun, self.keys, self.checkpoints)
+            heads = [head for log in TABLES for head in await log_chain.heads(connection, log)]
+        # Without any key a seal proves nothing, but whoever restores makes one.
+        keyed = any(chain.key_id for chain in self.keys)
+        until = self._unknown_until(heads) if keyed else date.min
+        return lineage_of(begun, self.keys, self.checkpoints, until)
+
+    async def outlines(self) -> list[Outline]:
+        """Return what the heads tell of each log; raises Unavailable."""
+        reported = (await self.lineage()).reported
+        async with self.database.snapshot(within=WITHIN) as connection:
+            heads = {log: await log_chain.heads(connection, log) for log in TABLES}
+            present = {log: await log_chain.days_with_entries(connection, log) for log in TABLES}
+        until = self._unknown_until([head for of_log in heads.values() for head in of_log])
+        return [self._outline(log, heads[log], present[log], reported, until) for log in TABLES]
 
     async def days(self) -> AsyncIterator[Day]:
-        """Yield each day of each log after reading it; raises Unavailable.
-
-        Each day is read in one snapshot, with a few entries in memory at a time.
-        """
-        reported = (await self.lineage()).reported
-        for log in TABLES:
-            async with self.database.snapshot(within=WITHIN) as connection:
-                heads = await log_chain.heads(connection, log)
-                present = await log_chain.days_with_entries(connection, log, self.begin, self.end)
-            known = {head.day for head in heads}
-            faults = _missing_days(heads)
-            for day in sorted(known.union(present, faults, reported.days(log))):
+        """Yield each day of each log after reading it; raises Unavailable."""
+        for outline in await self.outlines():
+            for day in outline.days:
                 if self.begin <= day <= self.end:
-                    async with self.database.snapshot(within=WITHIN) as connection:
-                        whole = _Whole(reported, heads, faults.get(day, []))
-                        yield await self._day(connection, log, day, whole)
+                    yield await self.day(outline, day)
 
-    async def _day(self, connection: Connection, log: Log, day: date, whole: _Whole) -> Day:
-        heads = {head.key_id: head for head in await log_chain.heads(connection, log, day)}
-        walk = Walk(log, day, {chain.key_id: chain for chain in self.keys}, heads, whole.reported)
-        pauses = CooperativeYield()
-        async for row in log_chain.entries(connection, log, day, walk.columns):
-            walk.entry(row)
-            await pauses.give_way()
+    async def day(self, outline: Outline, day: date) -> Day:
+        """Return one day of a log after reading it, in one snapshot, with a few entries in memory at a time.
+
+        Raises Unavailable.
+        """
+        log, pauses = outline.log, CooperativeYield()
+        async with self.database.snapshot(within=WITHIN) as connection:
+            heads = {head.key_id: head for head in await log_chain.heads(connection, log, day)}
+            walk = Walk(log, day, {chain.key_id: chain for chain in self.keys}, heads, outline.reported)
+            async for row in log_chain.entries(connection, log, day, walk.columns):
+                walk.entry(row)
+                await pauses.give_way()
         walk.end()
-        of_heads = [*whole.faults, *self._heads(day, heads, whole.heads)]
+        of_heads = [
+            *outline.missing.get(day, ()),
+            *self._faults(heads.values(), outline.first_keyed, outline.unknown_until),
+        ]
         keyless = "" in heads and self.keys[0].key_id != ""
         dropped = bool(heads) and all(head.dropped for head in heads.values())
         faults, count = [*of_heads, *walk.faults], len(of_heads) + walk.fault_count
         return Day(log, day, walk.count, faults, count, dropped=dropped, keyless=keyless)
 
-    def _heads(self, day: date, heads: Mapping[str, Head], all_heads: Sequence[Head]) -> list[str]:
-        chains = {chain.key_id: chain for chain in self.keys}
+    def _outline(
+        self, log: Log, heads: Sequence[Head], entered: Sequence[date], reported: ReportedHeads, until: date
+    ) -> Outline:
+        missing = _missing_days(heads)
+        first_keyed = min((head.day for head in heads if head.key_id), default=date.max)
+        numbers: dict[Place, int] = {(log, head.day, head.key_id): head.number for head in heads}
+        short = {
+            place[1]
+            for place, hashes in reported.hashes.items()
+            if place[0] == log and numbers.get(place, 0) < max(hashes)
+        }
+        changed = {head.day for head in heads if self._faults([head], first_keyed, until)}
+        return Outline(
+            log,
+            days=sorted({*(head.day for head in heads), *entered, *missing, *reported.days(log)}),
+            present={*entered, *(head.day for head in heads if not head.dropped)},
+            suspects={*missing, *short, *changed},
+            left_out={head.day for head in heads if head.day <= until and self._fault(head) is not None},
+            missing=missing,
+            reported=reported,
+            first_keyed=first_keyed,
+            unknown_until=until,
+        )
+
+    def _unknown_until(self, heads: Iterable[Head]) -> date:
+        """Return until when seals of unknown keys are no fault: soon after the given keys came into use."""
+        if not self.lenient:
+            return date.min
+        given = {chain.key_id for chain in self.keys} - {""}
+        first = min((head.day for head in heads if head.key_id in given), default=None)
+        return date.max if first is None else first + _HANDOVER
+
+    def _faults(self, heads: Iterable[Head], first_keyed: date, until: date) -> list[str]:
+        """Return the faults of heads of one day by themselves."""
         faults = []
-        for key_id, head in heads.items():
-            if key_id not in chains:
-                faults.append(f"its chain was made with the key {key_id}, which was not given")
-            elif chains[key_id].sealed(head).seal != head.seal:
-                faults.append("its head was changed")
-        first_keyed = min((head.day for head in all_heads if head.key_id), default=date.max)
-        if "" in heads and day > first_keyed:
-            faults.append(f"its chain was made without a key, but keys were used from {first_keyed}")
+        for head in heads:
+            fault = self._fault(head)
+            if fault is not None and not (fault.is_unknown and head.day <= until):
+                faults.append(fault.text)
+            if head.key_id == "" and head.day > first_keyed:
+                faults.append(f"its chain was made without a key, but keys were used from {first_keyed}")
         return faults
+
+    def _fault(self, head: Head) -> _SealFault | None:
+        """Return what is wrong with the seal of a head.
+
+        A dropped head was sealed again, with the key of the day on which it was dropped. Where there is a key
+        now, that is no seal without one, unless the chain had none: anybody could have made it.
+        """
+        own = [chain for chain in self.keys if chain.key_id == head.key_id]
+        keyless = self.keys[0].key_id == ""
+        later = [chain for chain in self.keys if chain.key_id or keyless] if head.dropped else []
+        if any(chain.sealed(head).seal == head.seal for chain in (*own, *later)):
+            return None
+        if not own:
+            return _SealFault(f"its chain was made with the key {head.key_id}, which was not given", True)
+        return _SealFault("its head was changed", head.dropped)
 
 
 def _missing_days(heads: Sequence[Head]) -> dict[date, list[str]]:
