@@ -318,7 +318,10 @@ class ScimSearch(ScimBodySchema):
     @classmethod
     def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:
         """Return the members of a search; raises ScimFault."""
-        if SEARCH not in (sent.get("schemas") or ()):
+        schemas = sent.get("schemas")
+        if not isinstance(schemas, list | None):
+            raise ScimFault("invalidValue", "schemas must be a list")
+        if SEARCH not in (schemas or ()):
             deviations.note("search without schemas")
         return {name: value for name, value in sent.items() if value is not None}
 
