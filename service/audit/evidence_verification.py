@@ -39,12 +39,16 @@ class Verified:
     faults: list[str] = field(default_factory=list)
 
 
-def verify(data: bytes, keys: Sequence[Chain], heads: Sequence[AnchoredCheckpoint]) -> Verified:
+def verify(
+    data: bytes, keys: Sequence[Chain], heads: Sequence[AnchoredCheckpoint], *, unauthenticated: bool = False
+) -> Verified:
     """Return what the archive ``data`` is, by the ``keys`` of the chains and the ``heads`` that were kept.
 
-    Each entry that the evidence is about must lead to one of the heads, if any are given.
+    Each entry that the evidence is about must lead to one of the heads, if any are given. Where there is a
+    key, what was made without one is a fault, unless it may be ``unauthenticated``: anybody could have made it.
     """
     verified = Verified()
+    must_have_key = not unauthenticated and any(key.key_id for key in keys)
     try:
         files = _files(data)
         manifest = msgspec.json.decode(files[MANIFEST], type=Manifest)
@@ -58,7 +62,13 @@ def verify(data: bytes, keys: Sequence[Chain], heads: Sequence[AnchoredCheckpoin
     verified.notes.append(f"{manifest.kind}: made {manifest.made} by {manifest.made_by}")
     _check_files(verified, data, files, manifest, content)
     _check_seal(verified, manifest, keys)
+    if must_have_key and not manifest.key_id:
+        verified.faults.append("it is sealed without a key, and one was given")
     for segment in segments:
+        if must_have_key and not segment.key_id:
+            verified.faults.append(
+                f"{segment.log} {segment.day}: its chain was made without a key, and one was given"
+            )
         _check_segment(verified, segment, keys, heads)
     if not heads:
         verified.notes.append(

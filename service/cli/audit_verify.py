@@ -46,6 +46,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--old-keys", metavar="FILE", help="a file with earlier keys of the chains, one per line"
     )
+    parser.add_argument(
+        "--unauthenticated",
+        action="store_true",
+        help="take evidence that was made without a key, though there is one: anybody could have made it",
+    )
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
@@ -54,7 +59,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     What the session store keeps of heads counts, and what ``--heads`` has, a file with lines of the service's
     log that report heads; what a restore accounts for is said and no fault. ``--old-keys`` names a file with
     earlier keys of the chain, one per line. Of revisions before ``--from`` and after ``--to``, the lines that
-    history keeps are not compared. With ``--evidence``, only that archive is verified.
+    history keeps are not compared. With ``--evidence``, only that archive is verified,
+    which was made with a key if there is one, unless ``--unauthenticated``.
 
     Raises ``TamperingError`` if anything is wrong, ``InputError``,
     ``SchemaError`` and ``Unavailable``.
@@ -89,7 +95,8 @@ def _verify_evidence(options: Namespace, settings: Settings) -> None:
         raise InputError(f"{options.evidence} can't be read: {error}") from error
     heads, earlier = checkpoints_in(_lines(options.heads)), _lines(options.old_keys)
     keys = [settings.oplog.chain_key, settings.oplog.chain_previous_key, *earlier]
-    verified = verify(data, [Chain(), *map(Chain, filter(None, keys))], heads)
+    chains = [Chain(), *map(Chain, filter(None, keys))]
+    verified = verify(data, chains, heads, unauthenticated=options.unauthenticated)
     for line in (*verified.notes, *(f"  {fault}" for fault in verified.faults)):
         say(line)
     if verified.faults:

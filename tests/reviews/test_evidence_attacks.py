@@ -63,6 +63,21 @@ def test_a_removed_file_a_second_one_of_a_name_and_a_foreign_one_are_noticed() -
         assert faults(sealed(files | {name: b"x"})) == [f"{name} is not as it was made"]
 
 
+def test_an_archive_without_the_seal_of_the_key_is_a_fault_unless_it_is_allowed() -> None:
+    keyed = Chain("the key of the chains")
+    data = MAKER.archive(EMPTY, [])
+    chained = replace(MAKER, keys=[keyed]).archive(
+        EMPTY, [Segment("operation_log", date(2026, 1, 1), "", [])]
+    )
+
+    assert verify(data, [Chain(), keyed], []).faults == ["it is sealed without a key, and one was given"]
+    assert verify(chained, [Chain(), keyed], []).faults == [
+        "operation_log 2026-01-01: its chain was made without a key, and one was given"
+    ]
+    for each in (data, chained):
+        assert verify(each, [Chain(), keyed], [], unauthenticated=True).faults == []
+
+
 def test_a_table_does_not_name_a_path() -> None:
     content = Content("request", {}, {"../../evil": Table([], [])})
 
