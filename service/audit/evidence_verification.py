@@ -45,7 +45,7 @@ def verify(
     """Return what the archive ``data`` is, by the ``keys`` of the chains and the ``heads`` that were kept.
 
     Each entry that the evidence is about must lead to one of the heads, if any are given. Where there is a
-    key, what was made without one is a fault, unless it may be ``unauthenticated``: anybody could have made it.
+    key, what was made without one is a fault, unless it may be ``unauthenticated``: all could have made it.
     """
     verified = Verified()
     must_have_key = not unauthenticated and any(key.key_id for key in keys)

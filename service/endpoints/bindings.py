@@ -7,12 +7,19 @@ from msgspec import Meta
 
 from service.administration import resource_edits
 from service.administration.changes import Changes
-from service.endpoints.record_endpoints import RecordEndpoint, in_force, require_shown
+from service.endpoints.record_endpoints import RecordEndpoint, in_force, require_shown, shown_services
 from service.endpoints.resources import RESOURCE
 from service.errors import NotFound
 from service.records import bindings, menus, resources
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import example_parameters, named, needs, refuses, tagged
+from service.web.messages.operation_metadata import (
+    example_parameters,
+    named,
+    needs,
+    refuses,
+    shows_more,
+    tagged,
+)
 from service.web.messages.preconditions import answer_tag, content_tag, require_match
 from service.web.messages.schema import Id, Revision, Schema
 
@@ -55,7 +62,7 @@ class SavedButtons(ButtonsOfResource):
 
 
 class ResourcesOfButton(Schema):
-    """The resources that the Button opens."""
+    """The resources that the Button opens, of services whose resources the caller may list or bind."""
 
     resource_ids: list[Id]
     resources: list[BoundResource]
@@ -129,6 +136,7 @@ class ButtonResources(RecordEndpoint[Changes]):
     @needs("system:menu:list")
     @refuses(NotFound)
     @tagged
+    @shows_more
     @example_parameters(id=20)
     @named("getButtonResources")
     async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
@@ -136,9 +144,10 @@ class ButtonResources(RecordEndpoint[Changes]):
         async with self.database.snapshot() as connection:
             await menus.button(connection, id)
             bound = await bindings.resources_of(connection, id)
-        shown = _resources(bound)
-        answer_tag(context, content_tag(shown))
-        return shown
+        answer_tag(context, content_tag(_resources(bound)))
+        # Who may bind sees what a change would replace.
+        services = shown_services(context, self.live, "bind")
+        return _resources([resource for resource in bound if resource.service in services])
 
     @RESOURCE.sets("bind", "setButtonResources", "system:resource:bind", example={"resourceIds": [1]})
     async def on_put(self, context: RequestContext, body: ResourceIds, id: int) -> SavedResources:

@@ -286,15 +286,19 @@ def described(responder: F, name: str, summary: str, *codes: str, answer: Any, *
     return operation_metadata.needs(*codes)(responder)
 
 
-def shown_services(context: RequestContext, live: LivePolicy) -> tuple[str, ...]:
-    """Return the services whose resources the caller may list, by the policy that admitted the request."""
+def shown_services(context: RequestContext, live: LivePolicy, *actions: str) -> tuple[str, ...]:
+    """Return the services whose resources the caller may list, by the policy that admitted the request.
+
+    Also those with whose resources the caller may do one of ``actions``.
+    """
     policy = context.policy or live.current
-    asked = {
-        name: policy.decide(SERVICE, f"{name} list", context.user)
-        for name in (PORTCULLIS, *policy.other_services)
-    }
-    context.shown = tuple({decision.line.code for decision in asked.values() if decision.line})
-    return tuple(name for name, decision in asked.items() if decision.allowed)
+    allowed = {}
+    for name in (PORTCULLIS, *policy.other_services):
+        asked = (policy.decide(SERVICE, f"{name} {action}", context.user) for action in ("list", *actions))
+        if (decision := next((each for each in asked if each.allowed), None)) is not None:
+            allowed[name] = decision
+    context.shown = tuple({decision.line.code for decision in allowed.values() if decision.line})
+    return tuple(allowed)
 
 
 def require_shown(context: RequestContext, live: LivePolicy, service: str) -> None:

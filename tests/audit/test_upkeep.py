@@ -142,9 +142,12 @@ async def test_a_month_that_is_dropped_after_the_key_was_replaced_is_no_tamperin
         await write_on(place, day, chain=chain)
     await upkeep(place).months(date(2026, 11, 30))
     await upkeep(place, 30, new).months(date(2026, 11, 30))
-    dropped = [("2026-09-29", 0, True, []), ("2026-09-30", 0, True, []), ("2026-11-01", 1, False, [])]
-    assert await days(place, new, old) == dropped
-    assert await days(place, new) == dropped
+    for keys in ((new, old), (new,)):
+        assert [each[1:] for each in await days(place, *keys)] == [
+            (0, True, []),
+            (0, True, []),
+            (1, False, []),
+        ]
 
     async with place.database.transaction() as connection:
         heads = await log_chain.heads(connection, "operation_log")

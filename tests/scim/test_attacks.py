@@ -160,7 +160,8 @@ async def test_a_filter_that_is_too_much_or_no_text_is_refused(entra: ScimClient
 async def test_a_search_names_a_bounded_number_of_attributes(entra: ScimClient) -> None:
     assert await entra.refused("POST", "/.search", {"attributes": ["a"] * 101}) == (400, "invalidValue")
     assert await entra.refused("POST", "/.search", {"attributes": ["a" * 300]}) == (400, "invalidValue")
-    for schemas in (5, True, "x", {}):
+    wrong: tuple[object, ...] = (5, True, "x", {})
+    for schemas in wrong:
         assert await entra.refused("POST", "/.search", {"schemas": schemas}) == (400, "invalidValue")
 
 

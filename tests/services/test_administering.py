@@ -180,6 +180,29 @@ async def test_an_administrator_of_one_service_administers_no_other(
     assert (await orders_admin.ask("POST", "/api/service", {"name": "more"})).status == 403
 
 
+@pytest.mark.usefixtures("orders_admin")
+async def test_a_button_shows_the_resources_that_the_caller_may_list_or_bind(house: Inside) -> None:
+    made = {}
+    for service in ("orders", "bills"):
+        resource = READ | {"service": service, "resourceCode": service}
+        made[service] = (await house.data("POST", "/api/resource", resource))["id"]
+    (read,) = await ids_of(house, "orders:order:read")
+    path = f"/api/menu/{read}/resources"
+    await house.data("PUT", path, {"resourceIds": list(made.values())})
+    keepers = ("system:service:resources", "service:orders:*", "system:menu:list")
+    for name, codes, expected in (
+        ("reader", ["system:menu:list"], set()),
+        ("sharer", keepers, {"orders"}),
+        ("lister", ["system:menu:list", "system:resource:list"], set(made)),
+        ("binder", ["system:menu:list", "system:resource:bind"], set(made)),
+    ):
+        answer = await (await member(house, name, *codes)).ask("GET", path)
+        shown = answer.json["data"]
+        assert {entry["service"] for entry in shown["resources"]} == expected
+        assert set(shown["resourceIds"]) == {made[service] for service in expected}
+        assert answer.header("etag") == (await house.ask("GET", path)).header("etag")
+
+
 async def test_nobody_opens_a_resource_that_they_do_not_reach_or_moves_an_opening_without_that_right(
     house: Inside, orders_admin: Member
 ) -> None:
