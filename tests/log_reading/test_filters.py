@@ -74,7 +74,7 @@ ASKED_OF_OPERATIONS: list[tuple[dict[str, str], list[int]]] = [
     ({"from": at(3).isoformat()}, [4, 3]),
     ({"to": at(3).isoformat()}, [2, 1, 0]),
     ({"from": at(1).isoformat(), "to": at(3).isoformat()}, [2, 1]),
-    ({"from": "0001-01-01T00:00:00+14:00", "to": "9999-12-31T23:59:59-14:00"}, [4, 3, 2, 1, 0]),
+    ({"from": "0001-01-01T00:00:00Z", "to": "9999-12-31T23:59:59Z"}, [4, 3, 2, 1, 0]),
     ({"from": "2026-11-21T04:33:56.123456+02:00"}, [4, 3]),
     ({"from": "2026-11-21T02:33:56.123457Z"}, [4]),
     ({"module": "role", "status": "2xx", "sort": "createTime"}, [0, 4]),

@@ -1614,7 +1614,7 @@ export interface ResourceReplacement {
 
 export type ResourceSort = "id" | "-id" | "resourceName" | "-resourceName" | "resourceCode" | "-resourceCode" | "method" | "-method" | "path" | "-path" | "service" | "-service" | "enabled" | "-enabled" | "createTime" | "-createTime" | "updateTime" | "-updateTime";
 
-/** The resources that the Button opens. */
+/** The resources that the Button opens, of services whose resources the caller may list or bind. */
 export interface ResourcesOfButton {
   resourceIds: number[];
   resources: BoundResource[];
