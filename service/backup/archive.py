@@ -60,7 +60,8 @@ class ArchiveWriter:
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Remove what was not finished."""
-        self._file.close()
+        with suppress(OSError):  # on a full disk it writes what is left, and fails again
+            self._file.close()
         with suppress(FileNotFoundError):
             self._partial.unlink()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import resource
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -74,6 +76,28 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
         assert [member.name for member in read.manifest.members] == ["database.dump", OBJECT, "keys.jwe"]
         assert b"".join(read.chunks(OBJECT)) == CONTENT
         assert origin_of(read, KEY).proved
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Have this process append nothing to files meanwhile: each write fails, as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_nothing_is_left_of_an_archive_for_which_there_is_no_room(tmp_path: Path) -> None:
+    with (
+        full_disk(),
+        pytest.raises(OSError, match="too large"),
+        ArchiveWriter(tmp_path / "a.tar") as archive,
+        archive.member("database.dump") as member,
+    ):
+        member.write(bytes(1024 * 1024))
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(

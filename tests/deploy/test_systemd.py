@@ -143,7 +143,20 @@ def test_a_backup_is_looked_through_before_old_ones_go(tmp_path: Path) -> None:
     assert {path.name for path in backups.iterdir()} == {"recent.tar", "old.txt", Path(made.split()[1]).name}
 
 
-def test_a_backup_that_fails_deletes_nothing_and_says_so(tmp_path: Path) -> None:
+def test_what_a_killed_backup_has_left_goes_first(tmp_path: Path) -> None:
+    backups = tmp_path / "backups"
+    backups.mkdir()
+    for name, hours in ((".a.tar.0a1b2c3d", 25), (".b.tar.0a1b2c3d", 23), (".c.tar", 25), ("d.tar", 25)):
+        (backups / name).touch()
+        at = (backups / name).stat().st_mtime - hours * 3600
+        os.utime(backups / name, (at, at))
+    assert backup(tmp_path, status=1).returncode == 1
+    left = {path.name for path in backups.iterdir()}
+    assert left >= {".b.tar.0a1b2c3d", ".c.tar", "d.tar"}
+    assert ".a.tar.0a1b2c3d" not in left
+
+
+def test_a_backup_that_fails_deletes_no_other_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "backups").mkdir()
     old = tmp_path / "backups" / "old.tar"
     old.touch()
