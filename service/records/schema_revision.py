@@ -104,11 +104,16 @@ class SchemaStanding:
     def require_usable(self) -> None:
         """Raise SchemaError unless this version can work with the schema as it is."""
         self.require_supported()
-        if not self.is_usable:
-            raise SchemaError(
-                "The database does not have this version's schema: start the service once. If it has run, "
-                "this is another database: name that one by the same --data, or by DATABASE_URL"
-            )
+        if self.is_usable:
+            return
+        first = ""
+        if self.stored is not None:
+            by = f", {self.migrated_by}" if self.migrated_by else ""
+            first = f"make a backup by the version that made its schema{by}, and "
+        raise SchemaError(
+            f"The database does not have this version's schema: {first}start the service once. "
+            "If it has run, this is another database: name that one by the same --data, or by DATABASE_URL"
+        )
 
 
 def schema_standing(connection: Connection) -> SchemaStanding:

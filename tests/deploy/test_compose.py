@@ -98,6 +98,15 @@ def test_the_nodes_are_alike_and_start_when_the_schema_is_there() -> None:
     assert SERVICES["migration"]["command"] == ["db", "migrate"]
 
 
+def test_a_backup_before_an_upgrade_migrates_nothing_and_is_made_before_the_new_checkout() -> None:
+    assert {*SERVICES["backup"]["depends_on"]} == {*STORES} - {"objects"}
+    page = (DEPLOY.parent / "docs" / "guides" / "deploy.md").read_text(encoding="utf-8")
+    for backup in ("compose run --rm --no-deps backup", "systemctl start portcullis-backup.service"):
+        before, upgrade = page[: page.rindex(backup)][-400:], page[page.rindex(backup) :]
+        assert "First make a backup" in before
+        assert "put the new checkout" in upgrade[:400]
+
+
 def test_a_stop_has_the_time_that_it_takes() -> None:
     given = int(SERVICES["node-1"]["stop_grace_period"].removesuffix("s"))
     assert given > GRACE + DRAIN + STOP_MARGIN

@@ -66,6 +66,16 @@ def test_a_newer_schema_that_needs_a_newer_version_is_refused_with_both_versions
         )
 
 
+def test_an_older_schema_is_for_a_backup_by_the_version_that_made_it(seeded_database_url: str) -> None:
+    execute(
+        seeded_database_url,
+        "UPDATE sys.alembic_version SET version_num = 'v0020'",
+        "UPDATE sys.schema_support SET migrated_by = '0.1.9'",
+    )
+    with pytest.raises(SchemaError, match=r"backup by the version that made its schema, 0\.1\.9, and start"):
+        require_current(seeded_database_url)
+
+
 @pytest.mark.parametrize(("schema", "is_told"), [("v0015", True), ("v0028", False)])
 def test_a_check_says_whether_the_version_before_could_start_again(
     seeded_database_url: str, capsys: pytest.CaptureFixture[str], schema: str, *, is_told: bool
