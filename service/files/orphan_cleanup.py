@@ -4,7 +4,7 @@ from typing import Final
 
 from service.files.object_store import ObjectStore
 from service.records.database.transactions import Database
-from service.records.files import Orphans, begin_cleanup
+from service.records.files import Orphans, begin_cleanup, end_leases, forget
 
 _AT_ONCE: Final = 200
 LONGEST: Final = 600.0
@@ -25,14 +25,17 @@ class OrphanCleanup:
     async def once(self) -> int | None:
         """Sweep if no other sweep is running; return the number of deleted objects, None if not swept.
 
-        Raises Unavailable. Objects deleted by then stay deleted; the next sweep finds their rows discarded or
-        with an expired lease.
+        Raises Unavailable. What was deleted by then stays deleted; the next sweep goes on with the rest.
+        Takes two connections.
         """
-        # One transaction on one connection: it holds the lock, and the pool may have no second one.
+        # This transaction holds the lock and reads. Others write, each a batch: a sweep that is ended early
+        # keeps what it has done, and nobody waits for a row until then.
         async with self._database.transaction(within=LONGEST) as connection:
             leftovers = await begin_cleanup(connection)
             if leftovers is None:
                 return None
+            async with self._database.transaction() as writing:
+                await end_leases(writing)
             count = await self._clear_discarded(leftovers)
             count += await self._clear_orphans(leftovers)
             count += await self._clear_unfinished(leftovers)
@@ -45,7 +48,8 @@ class OrphanCleanup:
             for file in files:
                 if leftovers.owns(file.key):
                     await self._objects.delete(file.key)
-                await leftovers.forget(file.file_id)
+            async with self._database.transaction() as writing:
+                await forget(writing, *[file.file_id for file in files])
             count += len(files)
         return count
 

@@ -197,9 +197,22 @@ async def discard(connection: AsyncConnection, file_id: int) -> None:
     await connection.execute(change(file).where(file.c.id == file_id).values(gone))
 
 
-async def forget(connection: AsyncConnection, file_id: int) -> None:
-    """Delete the row of a discarded file whose object is deleted."""
-    await connection.execute(delete_from(file).where(file.c.id == file_id, file.c.state == DISCARDED))
+async def forget(connection: AsyncConnection, *file_ids: int) -> None:
+    """Delete the rows of discarded files whose objects are deleted."""
+    await connection.execute(delete_from(file).where(file.c.id.in_(file_ids), file.c.state == DISCARDED))
+
+
+async def end_leases(connection: AsyncConnection) -> None:
+    """Discard the pending files whose lease has ended.
+
+    A lease that ends later than one from now would was given while the database's clock was ahead: it ends
+    when one from now does.
+    """
+    longest = func.now() + LEASE
+    ahead = (file.c.state == PENDING) & (file.c.lease_time > longest)
+    await connection.execute(change(file).where(ahead).values(lease_time=longest))
+    over = (file.c.state == PENDING) & (file.c.lease_time <= func.now())
+    await connection.execute(change(file).where(over).values(state=DISCARDED, lease_time=None))
 
 
 def _under_way() -> ColumnElement[bool]:
@@ -232,7 +245,11 @@ _DISCARDED: Final = RowMapper(Discarded, file, file_id=file.c.id)
 
 
 class Orphans:
-    """One cleanup, in one transaction; ``prefix`` starts the keys of all objects of this database."""
+    """One cleanup, which lasts as long as its transaction: a lost one ends it at the next question.
+
+    That transaction locks no row before ``finish``. ``prefix`` starts the keys of all objects of this
+    database.
+    """
 
     def __init__(self, connection: AsyncConnection, prefix: str) -> None:
         self._connection = connection
@@ -243,22 +260,9 @@ class Orphans:
         return key.startswith(f"{self.prefix}/")
 
     async def discarded(self, most: int) -> list[Discarded]:
-        """Discard the pending files whose lease has ended; return up to ``most`` of all discarded files.
-
-        A lease that ends later than one from now would was given while the database's clock was ahead: it
-        ends when one from now does.
-        """
-        longest = func.now() + LEASE
-        ahead = (file.c.state == PENDING) & (file.c.lease_time > longest)
-        await self._connection.execute(change(file).where(ahead).values(lease_time=longest))
-        over = (file.c.state == PENDING) & (file.c.lease_time <= func.now())
-        await self._connection.execute(change(file).where(over).values(state=DISCARDED, lease_time=None))
+        """Return up to ``most`` of all discarded files."""
         statement = select(*_DISCARDED.columns).where(file.c.state == DISCARDED)
         return await _DISCARDED.all(self._connection, statement.order_by(file.c.id).limit(most))
-
-    async def forget(self, file_id: int) -> None:
-        """Delete the row of a discarded file whose object is deleted."""
-        await forget(self._connection, file_id)
 
     async def without_file(self, keys: Collection[str]) -> set[str]:
         """Return the keys for which there is no row."""
@@ -298,7 +302,11 @@ async def may_delete(connection: AsyncConnection, key: str) -> Deletion:
 
 
 async def begin_cleanup(connection: AsyncConnection) -> Orphans | None:
-    """Begin a cleanup if no other is running, else return None; none can begin until the transaction ends."""
+    """Begin a cleanup if no other is running, else return None; none can begin until the transaction ends.
+
+    The transaction may then be idle for as long as the cleanup takes.
+    """
+    await connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
     if not (await connection.execute(select(func.pg_try_advisory_xact_lock(_CLEANUP)))).scalar_one():
         return None
     prefix: str | None = (await connection.execute(select(object_space.c.prefix))).scalar_one_or_none()

@@ -61,7 +61,7 @@ async def make_orphan(service: Inside) -> None:
 
 
 async def cleanup(url: str, objects: ObjectStore) -> int | None:
-    opened = Database(url, pool_size=1)
+    opened = Database(url, pool_size=2)
     try:
         return await OrphanCleanup(opened, objects).once()
     finally:

@@ -332,7 +332,7 @@ async def test_files_with_rows_exist_and_none_of_the_other_timeline_is_touched(m
     assert (await download(made.new, made.files[BEFORE])).body == BEFORE
     assert (await download(made.new, made.files[AFTER])).status == 404
     orphan = await uploaded(made.new, "orphan.txt", b"orphan\n")
-    place = Database(made.new.database_url, pool_size=1)
+    place = Database(made.new.database_url, pool_size=2)
     async with place.transaction() as connection:
         await connection.execute(text("DELETE FROM sys.file WHERE id = :id"), {"id": orphan["id"]})
     swept = OrphanCleanup(place, object_store(Objstore(), made.folder / "data" / "files"))

@@ -117,12 +117,37 @@ async def test_a_lease_from_while_the_clock_was_ahead_ends_when_one_from_now_doe
     assert 590 < float(left[0]) <= 600
 
 
-async def test_a_pool_of_one_connection_is_enough(place: Place) -> None:
+async def test_the_connections_that_a_job_has_are_enough(place: Place) -> None:
     await place.put(place.add("discarded.txt", "discarded"))
-    single = Database(place.url, pool_size=1)
+    three = Database(place.url, pool_size=3)
 
-    assert await OrphanCleanup(single, place.objects).once() == 1
-    await single.close()
+    async with three.transaction():  # the runner holds one
+        assert await OrphanCleanup(three, place.objects).once() == 1
+    await three.close()
+
+
+async def test_a_sweep_that_is_ended_keeps_what_it_has_done_and_holds_no_row_meanwhile(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orphan_cleanup, "_AT_ONCE", 20)
+    for _ in range(41):
+        place.add("discarded.txt", "discarded")
+    stuck, deletions = asyncio.Event(), iter(range(1, 42))
+
+    async def delete(_key: str) -> None:
+        if next(deletions) == 25:
+            stuck.set()
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(place.objects, "delete", delete)
+    sweep = asyncio.create_task(place.cleanup())
+    await stuck.wait()
+    place.ask("SET lock_timeout = '1s'; UPDATE sys.file SET owner_id = NULL")
+    sweep.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await sweep
+
+    assert len(place.ask("SELECT id FROM sys.file")) == 21
 
 
 async def test_as_many_as_there_are_go_in_one_sweep(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
