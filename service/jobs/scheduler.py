@@ -74,7 +74,10 @@ class Scheduler:
         self._woken.set()
 
     async def look(self) -> float:
-        """Run what is due; return the seconds until the next job is. Raises Unavailable."""
+        """Run what is due; return the seconds until the next job is, few if one fell due meanwhile.
+
+        Raises Unavailable.
+        """
         wait = LOOK_EVERY
         by_name = {job.name: job for job in self.jobs}
         async with self._database.transaction() as connection:
@@ -86,9 +89,12 @@ class Scheduler:
         for stored_job in stored_jobs:
             if stored_job.is_due and not await self._run(by_name[stored_job.job_name]):
                 wait = min(wait, self._busy_for)
-        if any(stored_job.is_due for stored_job in stored_jobs):
+        looked_at = {stored_job.job_name for stored_job in stored_jobs if stored_job.is_due}
+        if looked_at:
             async with self._database.transaction() as connection:
                 self.stored = await jobs.settle(connection, {job.name: job.interval for job in self.jobs})
+            if any(stored.is_due and stored.job_name not in looked_at for stored in self.stored):
+                return _LEAST
         soonest = (
             stored_job.due_in
             for stored_job in self.stored

@@ -133,6 +133,9 @@ async def claim(connection: Connection, name: str, worker: str) -> JobRun | None
     stored = await _JOB.one_or_none(connection, statement)
     if stored is None or not stored.is_due:
         return None
+    # Who asks from here on is told from who has asked before by the time, also one of a clock that was ahead.
+    begins = sa.update(job).where(job.c.job_name == name)
+    await connection.execute(begins.values(due_time=sa.func.least(job.c.due_time, sa.func.now())))
     await _end(connection, "abandoned", "the process that ran it has ended", job_run.c.job_name == name)
     begun = sa.insert(job_run).values(job_name=name, worker=worker, user_name=stored.requested_by)
     return await _RUN.returned(connection, begun.returning(*_RUN.columns))
@@ -149,7 +152,7 @@ async def finish(
     if not await _end(connection, "failed" if failed else "done", detail, job_run.c.id == run.id):
         return False
     again = sa.null() if again_in is None else sa.func.now() + timedelta(seconds=again_in)
-    asked = job.c.requested_by.is_distinct_from(run.user_name)
+    asked = job.c.requested_by.is_not(None) & (job.c.due_time > run.begin_time)
     await connection.execute(
         sa.update(job)
         .where(job.c.job_name == run.job_name)
@@ -182,7 +185,8 @@ async def stop(connection: Connection, run: JobRun) -> None:
 
 async def request(connection: Connection, name: str, user_name: str) -> bool:
     """Make a job due now, also a paused one; False if there is no such job."""
-    now = {"due_time": sa.func.now(), "requested_by": user_name}
+    # The clock's time, not that of the transaction: a run may have begun since.
+    now = {"due_time": sa.func.clock_timestamp(), "requested_by": user_name}
     return (await connection.execute(sa.update(job).where(job.c.job_name == name).values(now))).rowcount == 1
 
 

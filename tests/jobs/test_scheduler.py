@@ -238,12 +238,30 @@ async def test_times_from_while_the_clock_was_ahead_hold_no_job_back(bench: Benc
     async with bench.database.transaction() as connection:
         await jobs.request(connection, "asked", "wanda")
     await bench.execute("UPDATE sys.job SET due_time = now() + interval '1 day'")
-    await bench.scheduler(asked).look()
+    scheduler = bench.scheduler(asked)
+    await scheduler.look()
+    await scheduler.look()
     assert bench.ran == ["asked"]
     assert await bench.scheduler(due).look() <= HOUR / 10
 
 
-async def test_who_asks_while_a_job_runs_gets_another_run(bench: Bench) -> None:
+async def test_a_job_that_falls_due_during_a_long_one_is_run_at_once(bench: Bench) -> None:
+    async def short_is_due(_database: Database) -> str:
+        await bench.make_due(short)
+        return "done"
+
+    short = bench.job("short")
+    long = bench.job("long", work=short_is_due)
+    scheduler = bench.scheduler(short, long)
+    await scheduler.look()
+    await bench.execute("UPDATE sys.job SET due_time = now() WHERE job_name = 'long'")
+    assert await scheduler.look() < 1
+    await scheduler.look()
+    assert bench.ran == ["short"]
+
+
+@pytest.mark.parametrize("first", [None, "wanda"])
+async def test_who_asks_while_a_job_runs_gets_another_run(bench: Bench, first: str | None) -> None:
     async def asked_meanwhile(_database: Database) -> str:
         bench.ran.append("again")
         if len(bench.ran) == 1:
@@ -253,11 +271,14 @@ async def test_who_asks_while_a_job_runs_gets_another_run(bench: Bench) -> None:
 
     job = bench.job(work=asked_meanwhile)
     await bench.make_due(job)
+    if first is not None:
+        async with bench.database.transaction() as connection:
+            await jobs.request(connection, "sweeping", first)
     scheduler = bench.scheduler(job)
     await scheduler.look()
     await scheduler.look()
     await scheduler.look()
-    assert [run.user_name for run in await bench.runs()] == ["wanda", None]
+    assert [run.user_name for run in await bench.runs()] == ["wanda", first]
 
 
 async def test_a_shorter_interval_counts_at_once(bench: Bench) -> None:
