@@ -4,8 +4,12 @@ import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from time import perf_counter
 
+from service.administration.change_log import imported_user, user_target
 from service.audit.chain.seals import seals_of
+from service.audit.journal import enter
+from service.audit.redaction import kept_changes
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authz.publishing.invariant_guard import InvariantGuard
@@ -18,7 +22,7 @@ from service.kernel.identity import NewAccount
 from service.kernel.text import name_fault
 from service.operator.errors import NameFormatError, PasswordError, UnpreparedError
 from service.operator.stores import reachable
-from service.operator.who import asked_password, tell_security
+from service.operator.who import asked_password, operator_event, tell_security
 from service.records import accounts, role_rights, user_list
 from service.records.database.transactions import Database
 from service.records.seed import is_seeded
@@ -49,6 +53,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         password, user = asked_password(), UserValues(user_name=name, nick_name=name)
         if complaint := PasswordRules(settings.password).complaint(password, user):
             raise PasswordError(f"The password {complaint}")
+        begun = perf_counter()
         user_id = asyncio.run(_create(settings, user, password, options.role))
         tell_security(
             settings,
@@ -57,6 +62,18 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
             user_name=name,
             roles=sorted(set(options.role)),
         )
+        changes = imported_user(user, options.role)
+        event = operator_event(
+            "admin create",
+            begun,
+            module="user",
+            action="create",
+            kind="INSERT",
+            targets=(user_target(name),),
+            changes=kept_changes(changes),
+            change_count=len(changes),
+        )
+        asyncio.run(enter(settings, event))
     say(f"User {name} has id {user_id}.")
 
 

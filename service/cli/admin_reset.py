@@ -6,11 +6,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
-from typing import Final
+from time import perf_counter
+from typing import Any, Final
 
 from service.administration.account_links import notices_of
+from service.administration.change_log import user_target
 from service.audit.chain.seals import seals_of
-from service.audit.journal import Journal
+from service.audit.journal import Journal, enter
 from service.authn.login_log import LoginLog
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
@@ -26,7 +28,7 @@ from service.kernel.text import counted
 from service.keyspace import SessionStore
 from service.operator.errors import PasswordError
 from service.operator.stores import reachable
-from service.operator.who import asked_password, log_to_errors, tell_security
+from service.operator.who import asked_password, log_to_errors, operator_event, tell_security
 from service.records.database.transactions import Database
 from service.records.schema_revision import require_current
 from service.settings import Settings, load
@@ -57,6 +59,7 @@ def _reset_password(options: Namespace, environ: Mapping[str, str]) -> None:
         require_current(settings.database.url)
         user_id = asyncio.run(_find(settings, options.user_name))
         password = asked_password()
+        begun = perf_counter()
         try:
             done = asyncio.run(_recover(settings, user_id, password, enable=options.enable))
         except ValidationFailed as refusal:
@@ -69,6 +72,7 @@ def _reset_password(options: Namespace, environ: Mapping[str, str]) -> None:
             ended=done.ended,
             enabled=options.enable,
         )
+        _enter(settings, "admin reset-password", begun, "reset a password", done, enable=options.enable)
     say(f"The password of {done.user_name}, id {done.user_id}, is set. {_ended(done)}")
     if done.kept_out:
         say(f"The user is still {done.kept_out}: use the option --enable to change that.")
@@ -88,6 +92,7 @@ def _reset_factors(options: Namespace, environ: Mapping[str, str]) -> None:
             async with _recovery(settings) as recovery:
                 return await recovery.reset_factors(await recovery.find(options.user_name))
 
+        begun = perf_counter()
         done = asyncio.run(reset())
         tell_security(
             settings,
@@ -97,6 +102,7 @@ def _reset_factors(options: Namespace, environ: Mapping[str, str]) -> None:
             factors=done.factors,
             ended=done.ended,
         )
+        _enter(settings, "admin reset-factors", begun, "reset second factors", done)
     removed = counted(done.factors, "factor")
     say(
         f"{done.user_name}, id {done.user_id}, has no second factor. Removed: {removed}. {_ended(done)} "
@@ -104,6 +110,21 @@ def _reset_factors(options: Namespace, environ: Mapping[str, str]) -> None:
     )
     if done.kept_out:
         say(f"The user is still {done.kept_out}.")
+
+
+def _enter(
+    settings: Settings, command: str, begun: float, action: str, done: Recovered, **params: Any
+) -> None:
+    event = operator_event(
+        command,
+        begun,
+        module="user",
+        action=action,
+        params=params or None,
+        response={"ended": done.ended, "factors": done.factors},
+        targets=(user_target(done.user_name),),
+    )
+    asyncio.run(enter(settings, event))
 
 
 async def _find(settings: Settings, user_name: str) -> int:

@@ -68,9 +68,10 @@ def _sync(options: Namespace, environ: Mapping[str, str]) -> None:
 def sync(settings: Settings, *, dry_run: bool) -> list[str]:
     """Register the missing routes, unless ``dry_run``; return the differences as lines of text.
 
-    Nothing is ever deleted. Raises ``PolicyError``, ``SchemaError``, ``Unavailable``, ``RoutesError`` and
-    ``Conflict``.
+    Nothing is ever deleted. What was registered is logged in the operation log. Raises ``PolicyError``,
+    ``SchemaError``, ``Unavailable``, ``RoutesError`` and ``Conflict``.
     """
+    started, revision = perf_counter(), 0
     log_to_errors(settings)
     shipped = configured(settings.policy)
     routes = known_routes(settings.policy, shipped)
@@ -80,15 +81,28 @@ def sync(settings: Settings, *, dry_run: bool) -> list[str]:
             return await differences(connection, routes)
 
     async def change(database: Database) -> Differences:
+        nonlocal revision
         comparison = await compare(database)
         if comparison.proposed:
             changes = await operator_changes(database, shipped, seals_of(settings.oplog))
             async with changes.begin(f"policy sync by {operator_name()}") as begun:
                 comparison = await differences(begun.connection, routes_of_code(shipped))
                 await register(begun.connection, comparison.proposed)
+            revision = begun.policy.revision
         return comparison
 
     comparison = with_database(settings, compare if dry_run else change)
+    if revision:
+        event = operator_event(
+            "policy sync",
+            started,
+            module="resource",
+            action="register",
+            kind="INSERT",
+            response={"registered": [proposal.route.object for proposal in comparison.proposed]},
+            policy_revision=revision,
+        )
+        asyncio.run(enter(settings, event))
     return _described(comparison, dry_run=dry_run)
 
 

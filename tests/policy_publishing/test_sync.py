@@ -22,7 +22,8 @@ SECRET = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
 
 
 def settings_for(url: str) -> Settings:
-    return load({"PORTCULLIS_CONFIG": "", "DATABASE_URL": url, "JWT_SECRET": SECRET})
+    stores = {"DATABASE_URL": url, "REDIS_URL": "redis://127.0.0.1:1/0"}
+    return load({"PORTCULLIS_CONFIG": "", "JWT_SECRET": SECRET} | stores)
 
 
 @pytest.fixture
@@ -95,6 +96,8 @@ def test_a_sync_registers_and_binds_every_guarded_route_in_one_revision(synced: 
         " WHERE r.method = 'PUT' AND r.path = '/api/resource/{id}'",
     )
     assert bound == [("system:resource:update",), ("system:service:resources",)]
+    entries = rows(settings, "SELECT module, action, url, policy_revision FROM sys.operation_log")
+    assert entries == [("resource", "register", "portcullis policy sync", 3)]
     lines = rows(
         settings, "SELECT v2 FROM sys.casbin_rule WHERE v0 = 'resource' AND v1 = 'POST /api/auth/logout'"
     )

@@ -77,6 +77,20 @@ def test_a_database_that_no_start_has_filled_is_left_alone(
     assert (never_started, create()) == (message, message)
 
 
+def test_who_is_created_is_in_the_operation_log_with_the_roles_and_without_the_password(
+    tmp_path: Path, seeded_database_url: str, redis_url: str
+) -> None:
+    given, variables = f"{PASSWORD}\n", variables_for(seeded_database_url, redis_url)
+    done = portcullis(tmp_path, "admin", "create", "otter", "--role", "super", given=given, **variables)
+    assert done.status == 0, done.errors
+    with psycopg.connect(seeded_database_url) as connection:
+        statement = "SELECT module, action, kind, url, targets, changes FROM sys.operation_log"
+        [(*entry, changes)] = connection.execute(statement).fetchall()
+    assert entry == ["user", "create", "INSERT", "portcullis admin create", ["user:otter"]]
+    assert {change["field"]: change["after"] for change in changes}["roles"] == ["super"]
+    assert PASSWORD not in json.dumps(changes)
+
+
 @pytest.fixture
 def variables(seeded_database_url: str) -> dict[str, str]:
     """A database with an administrator, an auditor, and an otter in a role that is disabled."""

@@ -77,6 +77,10 @@ class Site:
             " WHERE reason = 'operator' ORDER BY id"
         )
 
+    def operations(self) -> list[tuple[Any, ...]]:
+        """What the operation log says of commands."""
+        return self.execute("SELECT action, url, status, targets FROM sys.operation_log WHERE method = 'CLI'")
+
     @asynccontextmanager
     async def store(self) -> AsyncIterator[SessionStore]:
         store = SessionStore(Redis(url=self._variables["REDIS_URL"]), Auth())
@@ -107,6 +111,7 @@ async def test_a_reset_replaces_the_password_ends_the_sessions_and_is_told_witho
         True,
     )
     assert (event["login_id"], event["user_name"], event["enabled"]) == ("1", "admin", False)
+    assert site.operations() == [("reset a password", "portcullis admin reset-password", 200, ["user:admin"])]
     assert NEW not in done.errors
     assert (await site.service.ask("GET", "/api/user/info")).code == "refresh_required"
     assert (await site.log_in(ADMINISTRATOR_PASSWORD)).code == "login_failed"
@@ -281,4 +286,6 @@ async def test_the_operator_resets_second_factors_and_ends_the_sessions(site: Si
     assert (await site.service.ask("GET", "/api/user/info")).code == "refresh_required"
     assert (await site.log_in(ADMINISTRATOR_PASSWORD)).status == 200
     assert site.entered() == [("factor_reset", "success", 1, "admin")]
+    operation = ("reset second factors", "portcullis admin reset-factors", 200, ["user:admin"])
+    assert site.operations() == [operation]
     assert (await site.reset_factors("nobody")).status == 1
