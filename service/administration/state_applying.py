@@ -1,7 +1,7 @@
 """Makes the edits that lead to a wanted state: all in one transaction, or none."""
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Final
@@ -17,6 +17,7 @@ from service.kernel.origin import ChangeRecord
 from service.kernel.services import object_of, split_object
 from service.kernel.text import name_key
 from service.kernel.write import Write
+from service.records.database.transactions import Connection
 
 WITHIN: Final = 600.0
 """Seconds that the transaction may take: a thousand new resources take up to a minute on a busy machine."""
@@ -37,27 +38,37 @@ class Applied:
     recorded: ChangeRecord
 
 
+Keep = Callable[[Connection, state_edits.Edits, ChangeRecord], Awaitable[None]]
+"""Keeps what is about to be committed with it."""
+
+
 class StateChanges:
     """Leads an installation to a wanted state, under the rights of a caller."""
 
     def __init__(self, units: UnitsOfWork) -> None:
         self._units = units
 
-    async def apply(self, write: Write, requested: states.State, *, prune: bool, cause: str) -> Applied:
+    async def apply(
+        self, write: Write, requested: states.State, *, prune: bool, cause: str, keep: Keep | None = None
+    ) -> Applied:
         """Make what is stored equal to ``requested``; delete what it does not have only with ``prune``.
 
         The edits are those between ``requested`` and what is stored when the locks are held. Each is refused
         where the request of the API that does the same would be: EditRefusedError names it. Raises Conflict
-        for objects that clash, and what ``UnitsOfWork.publishing`` raises. Nothing is saved then.
+        for objects that clash, and what ``UnitsOfWork.publishing`` raises. Nothing is saved then, except that
+        after ``Unavailable`` the result of the commit may be unknown. ``keep`` is called before it, if there
+        are edits.
         """
         async with self._units.publishing(write, cause, within=WITHIN) as unit:
             before = await stored_state.read(unit.connection)
             edits = state_edits.edits_between(before.state, requested, prune=prune)
             state_edits.require_no_clash(before.state, state_edits.after(before.state, edits))
             await _make(unit, before, edits.edits)
-        recorded = ChangeRecord()
-        recorded.changes += unit.changes
-        recorded.concern([*(change.target for change in unit.changes), *unit.targets])
+            recorded = ChangeRecord()
+            recorded.changes += unit.changes
+            recorded.concern([*(change.target for change in unit.changes), *unit.targets])
+            if keep is not None and edits:
+                await keep(unit.connection, edits, recorded)
         return Applied(edits, unit.policy.revision, recorded)
 
 

@@ -12,7 +12,9 @@ import msgspec
 from service import settings as table
 from service.administration.state import State
 from service.administration.state_applying import Applied, StateChanges
-from service.administration.state_edits import EditRefusedError, in_words
+from service.administration.state_edits import EditRefusedError, Edits, in_words
+from service.audit.entries import encode
+from service.audit.intents import UNKNOWN
 from service.audit.journal import enter
 from service.audit.redaction import kept_changes
 from service.authz.publishing.shipped import configured
@@ -21,13 +23,15 @@ from service.cli.output import show
 from service.cli.state_report import applied_as_lines, applied_report
 from service.errors import Refusal, Unavailable
 from service.kernel.identity import Caller
+from service.kernel.origin import ChangeRecord
 from service.kernel.write import Write
 from service.operator.errors import LaunchError, UnpreparedError
 from service.operator.stores import reachable
 from service.operator.units import caller_named, operator, units_of_work
 from service.operator.who import log_to_errors, operator_event, operator_name, tell_security
-from service.records.database.transactions import Database
+from service.records.database.transactions import Connection, Database
 from service.records.logs.events import OperationEvent
+from service.records.logs.inserts import keep_intent
 from service.records.schema_revision import require_current
 from service.records.seed import is_seeded
 from service.settings import Settings
@@ -84,48 +88,69 @@ def apply(settings: Settings, order: Order) -> Applied:
     log_to_errors(settings)
     require_current(settings.database.url)
     begun = perf_counter()
-    caller, outcome = asyncio.run(_apply(settings, order))
-    if isinstance(outcome, Unavailable):
-        raise outcome
-    if isinstance(outcome, Applied) and not outcome.edits:
-        return outcome
-    asyncio.run(enter(settings, _event(order, caller, outcome, begun)))
+    caller, event, outcome = asyncio.run(_apply(settings, order, begun))
+    if event is not None:
+        asyncio.run(enter(settings, event))
     if isinstance(outcome, EditRefusedError | Refusal):
         raise ApplyError(in_words(outcome)) from outcome
-    tell_security(
-        settings,
-        "a state file was applied",
-        user_name=caller.user_name,
-        file=order.file.name,
-        edits=len(outcome.edits.edits),
-        revision=outcome.revision,
-    )
+    if outcome.edits:
+        tell_security(
+            settings,
+            "a state file was applied",
+            user_name=caller.user_name,
+            file=order.file.name,
+            edits=len(outcome.edits.edits),
+            revision=outcome.revision,
+        )
     return outcome
 
 
-async def _apply(settings: Settings, order: Order) -> tuple[Caller, Applied | EditRefusedError | Refusal]:
+async def _apply(
+    settings: Settings, order: Order, begun: float
+) -> tuple[Caller, OperationEvent | None, Applied | EditRefusedError | Refusal]:
+    """Apply the order; return the caller, the entry of the log (None without edits) and the outcome.
+
+    Raises what is no refusal of the order. What was saved even so has an intent, which becomes the entry.
+    """
+    event: OperationEvent | None = None
     database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
     try:
         async with database.transaction() as connection:
             if not await is_seeded(connection):
                 raise UnpreparedError("The database has no roles yet: start the service once, then try again")
         caller = operator() if order.user is None else await caller_named(database, order.user)
+
+        async def keep(connection: Connection, edits: Edits, recorded: ChangeRecord) -> None:
+            nonlocal event
+            event = _event(order, caller, begun, edits, recorded)
+            intent = msgspec.structs.replace(event, status=UNKNOWN, error="unanswered", response=None)
+            await keep_intent(connection, intent.event_id, intent.create_time, encode(intent))
+
         try:
             async with units_of_work(settings, database, configured(settings.policy)) as units:
                 cause = f"state file {order.file.name} applied"
-                changes = StateChanges(units)
-                return caller, await changes.apply(
-                    Write(caller), order.desired, prune=order.prune, cause=cause
+                applied = await StateChanges(units).apply(
+                    Write(caller), order.desired, prune=order.prune, cause=cause, keep=keep
                 )
+        except Unavailable:
+            raise
         except (EditRefusedError, Refusal) as refused:
-            return caller, refused
+            return caller, _refused(_event(order, caller, begun), refused), refused
     finally:
         await database.close()
+    if event is not None:
+        event = msgspec.structs.replace(event, policy_revision=applied.revision)
+    return caller, event, applied
 
 
 def _event(
-    order: Order, caller: Caller, outcome: Applied | EditRefusedError | Refusal, begun: float
+    order: Order,
+    caller: Caller,
+    begun: float,
+    edits: Edits | None = None,
+    recorded: ChangeRecord | None = None,
 ) -> OperationEvent:
+    """Return the entry of an order, with what was ``recorded`` of the ``edits`` that are made."""
     event = operator_event(
         "state apply",
         begun,
@@ -140,16 +165,19 @@ def _event(
         user_id=None if caller.is_operator else caller.user_id,
         user_name=caller.user_name,
     )
-    if isinstance(outcome, Applied):
-        done = [f"{edit.action} {edit.kind} {edit.key}" for edit in outcome.edits.edits]
-        return msgspec.structs.replace(
-            event,
-            response={"edits": done},
-            policy_revision=outcome.revision,
-            targets=outcome.recorded.targets,
-            changes=kept_changes(outcome.recorded.changes),
-            change_count=len(outcome.recorded.changes),
-        )
+    if edits is None or recorded is None:
+        return event
+    return msgspec.structs.replace(
+        event,
+        response={"edits": [f"{edit.action} {edit.kind} {edit.key}" for edit in edits.edits]},
+        targets=recorded.targets,
+        changes=kept_changes(recorded.changes),
+        change_count=len(recorded.changes),
+    )
+
+
+def _refused(event: OperationEvent, outcome: EditRefusedError | Refusal) -> OperationEvent:
+    """Return the entry of an order that was refused."""
     refusal = outcome.refusal if isinstance(outcome, EditRefusedError) else outcome
     denial = refusal.decision
     return msgspec.structs.replace(

@@ -14,8 +14,10 @@ import yaml
 from psycopg.rows import dict_row
 
 from service.__main__ import main
+from service.administration.unit_of_work import UnitsOfWork
 from service.cli.state_apply import Order, apply
 from service.cli.state_export import exported
+from service.errors import Unavailable
 from service.records.policy_revisions import LOCK as POLICY_LOCK
 from service.records.role_rights import LOCK
 from service.settings import load
@@ -113,6 +115,28 @@ def test_a_file_is_exported_planned_and_applied(
     ]
     security = json.loads(applied[2].splitlines()[-1]) if applied[2].startswith("{") else applied[2]
     assert "a state file was applied" in str(security)
+
+
+def test_what_was_saved_without_an_answer_is_an_entry_to_be_written(
+    command: Command, variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("export", "state.yaml")
+    edited(tmp_path / "state.yaml", lambda content: content["roles"].update(reporter={"name": "Reporter"}))
+
+    async def commit_without_answer(*_given: object) -> None:
+        raise Unavailable("The database does not answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(UnitsOfWork, "_finish", commit_without_answer)
+        assert command("apply", "state.yaml")[0] == 1
+    assert len(rows(variables, "SELECT id FROM sys.role")) == 5
+    (intent,) = rows(variables, "SELECT event_id, entry::json AS entry FROM sys.operation_intent")
+    entry = intent["entry"]
+    assert (entry["action"], entry["status"], entry["targets"]) == ("apply", 499, ["role:reporter"])
+
+    edited(tmp_path / "state.yaml", lambda content: content["roles"].update(other={"name": "Other"}))
+    assert command("apply", "state.yaml")[0] == 0
+    assert rows(variables, "SELECT event_id FROM sys.operation_intent") == [{"event_id": intent["event_id"]}]
 
 
 def test_what_a_user_lacks_is_refused_in_words_and_recorded(
