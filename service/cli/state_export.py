@@ -1,7 +1,11 @@
 """``portcullis state export FILE``: writes the state that is stored."""
 
+import os
+import secrets
+import shutil
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from service import settings as table
@@ -36,7 +40,31 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     if options.file == "-":
         say_text(text.removesuffix("\n"))
         return
-    Path(options.file).write_text(text, "utf-8")
+    path = Path(options.file)
+    if path.exists() and not path.is_file():  # a device or a pipe
+        path.write_text(text, "utf-8")
+    else:
+        _replace(path, text)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write ``text`` beside its place and move it there, so that a fault leaves the former file; OSError."""
+    place = path.resolve()  # what a link leads to
+    new = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+    try:
+        with new.open("x", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if place.exists():
+            shutil.copymode(place, new)
+        new.replace(place)
+    except BaseException as error:
+        with suppress(OSError):
+            new.unlink()
+        if isinstance(error, OSError):
+            error.filename = str(path)
+        raise
 
 
 def exported(settings: Settings) -> str:

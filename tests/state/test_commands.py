@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -115,6 +116,30 @@ def test_a_file_is_exported_planned_and_applied(
     ]
     security = json.loads(applied[2].splitlines()[-1]) if applied[2].startswith("{") else applied[2]
     assert "a state file was applied" in str(security)
+
+
+def test_an_export_that_fails_leaves_the_former_file_and_one_that_is_done_its_mode(
+    command: Command, tmp_path: Path
+) -> None:
+    file, link = tmp_path / "state.yaml", tmp_path / "link.yaml"
+    file.write_text("former")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))  # as on a full disk
+    try:
+        status, _, errors = command("export", "state.yaml")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (status, errors) == (1, "portcullis: state.yaml: File too large\n")
+    assert (file.read_text(), sorted(tmp_path.glob(".*"))) == ("former", [])
+
+    assert command("export", "link.yaml") == (0, "", "")
+    assert link.is_symlink()
+    assert yaml.safe_load(file.read_text("utf-8"))["roles"]
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert "portcullis: nowhere/state.yaml: No such file" in command("export", "nowhere/state.yaml")[2]
+    assert command("export", "/dev/null")[0] == 0
 
 
 def test_what_was_saved_without_an_answer_is_an_entry_to_be_written(
