@@ -121,6 +121,40 @@ def test_the_cookie_of_a_service_on_another_port_is_no_session(browser: BrowserC
     assert page.evaluate("() => new Session().find()") is True  # it would be that of this origin
 
 
+COOKIES = """() => {
+  const held = () => Number(/portcullis_csrf=(\\d+)/.exec(document.cookie)[1]);
+  window.fetch = async (url) => {
+    if (url.endsWith("/refresh")) {
+      localStorage.refreshes = Number(localStorage.refreshes ?? 0) + 1;
+      document.cookie = `portcullis_csrf=${held() + 1}`;
+      return Response.json({ data: { accessToken: "a", refreshToken: "r", expiresIn: 60 } });
+    }
+    if (held() > Number(localStorage.over)) return Response.json({ data: held() });
+    return Response.json({ code: "token_expired" }, { status: 401 });
+  };
+  document.cookie = "portcullis_csrf=1";
+  localStorage.over = 0;
+  window.session = new Session();
+  return session.find();
+}"""
+"""Answers as a service in cookie mode, whose access tokens have expired up to the number ``over``."""
+
+
+def test_each_tab_can_refresh_the_cookies_that_all_share_and_one_does(browser: BrowserContext) -> None:
+    older, newer = tabs = tab(browser), tab(browser)
+    for page in tabs:
+        assert page.evaluate(COOKIES) is True
+        page.wait_for_timeout(5)  # their proofs have times of their own
+    ask = "async () => [(await session.call('GET', '/api/user/info')).data, localStorage.refreshes]"
+    older.evaluate("() => { localStorage.over = 1; }")
+    assert older.evaluate(ask) == [2, "1"]
+    assert newer.evaluate(ask) == [2, "1"]
+    newer.evaluate("() => { localStorage.over = 2; }")
+    for page in tabs:
+        page.evaluate(f"() => {{ window.waiting = ({ask})(); }}")
+    assert [page.evaluate("() => waiting") for page in tabs] == [[3, "2"], [3, "2"]]
+
+
 def test_a_login_with_a_second_factor_is_two_steps(
     elsewhere: tuple[House, str], browser: BrowserContext
 ) -> None:

@@ -262,7 +262,7 @@ export class Session {
   /** Return true if this browser has a session; asks the other tabs for theirs. */
   async find() {
     if (this.#csrf()) this.#adopt({ access: "", refresh: "", until: Infinity, since: Date.now() });
-    else await this.#newer(0, ASKED);
+    else await this.#newer(null, null, ASKED);
     return this.#proof !== null;
   }
 
@@ -344,6 +344,7 @@ export class Session {
       if (this.#proof && this.#proof.until < Date.now()) await this.#renew(this.#proof);
       if (this.#asking) await this.#asking;
       const used = this.#proof;
+      const csrf = this.#csrf();
       try {
         const headers = { ...kept.headers, ...this.#credentials(method) };
         return await this.#send(method, template, { ...kept, headers });
@@ -359,7 +360,7 @@ export class Session {
         }
         if (WITH_GOOD_TOKENS.has(problem.code)) throw problem;
         if (this.#proof !== used) continue;
-        if (attempt === 0) await this.#renew(used);
+        if (attempt === 0) await this.#renew(used, csrf);
         else await this.#signInAgain(problem);
       }
     }
@@ -462,9 +463,12 @@ export class Session {
     return { [name]: prefix + this.#proof.access };
   }
 
-  /** @param {Proof | null} used The proof that was refused. */
-  async #renew(used) {
-    this.#renewing ??= this.#exclusive(() => this.#renewed(used)).finally(() => {
+  /**
+   * @param {Proof | null} used The proof that was refused.
+   * @param {string | null} [csrf] The CSRF token at that time.
+   */
+  async #renew(used, csrf = this.#csrf()) {
+    this.#renewing ??= this.#exclusive(() => this.#renewed(used, csrf)).finally(() => {
       this.#renewing = null;
     });
     const refusal = await this.#renewing;
@@ -475,13 +479,14 @@ export class Session {
    * Replace `used`, by what another tab got meanwhile or by a refresh. Returns the refusal when the session is over,
    * and throws other problems: the same token can be spent once the service answers again.
    * @param {Proof | null} used
+   * @param {string | null} csrf
    * @returns {Promise<any>}
    */
-  async #renewed(used) {
+  async #renewed(used, csrf) {
     if (!used || this.#proof !== used) return null;
-    if (await this.#newer(used.since, ASKED)) return null;
+    if (await this.#newer(used, csrf, ASKED)) return null;
+    const before = this.#csrf();
     try {
-      const before = this.#csrf();
       const { data } = await this.#send(
         "POST",
         "/api/auth/refresh",
@@ -494,7 +499,7 @@ export class Session {
       return null;
     } catch (problem) {
       if (!(problem instanceof Problem) || ![401, 403].includes(problem.status)) throw problem;
-      if (problem.document.reason === "superseded" && (await this.#newer(used.since, SUPERSEDED)))
+      if (problem.document.reason === "superseded" && (await this.#newer(used, before, SUPERSEDED)))
         return null;
       if (this.#proof === used) this.#proof = null;
       return problem;
@@ -574,16 +579,21 @@ export class Session {
   }
 
   /**
-   * Ask the other tabs for a proof that is newer than `since`; returns whether there is one within `patience` ms.
-   * @param {number} since
+   * Return whether there are tokens newer than those of `used` within `patience` ms; asks the other tabs for them. In
+   * cookie mode all tabs have the same, however old their proofs are: new ones come with a new CSRF token, and the tab
+   * that got them says so.
+   * @param {Proof | null} used
+   * @param {string | null} csrf The CSRF token of `used`.
    * @param {number} patience
    */
-  async #newer(since, patience) {
-    this.#channel.postMessage({ kind: "ask" });
+  async #newer(used, csrf, patience) {
+    const cookies = used?.access === "";
+    const isThere = () =>
+      cookies ? this.#proof !== used : this.#proof !== null && this.#proof.since > (used?.since ?? 0);
+    if (!cookies) this.#channel.postMessage({ kind: "ask" });
     const until = performance.now() + patience;
-    const isThere = () => this.#proof !== null && this.#proof.since > since;
     while (!isThere() && performance.now() < until) await this.change(until - performance.now());
-    return isThere();
+    return cookies ? ![null, csrf].includes(this.#csrf()) : isThere();
   }
 
   /**
