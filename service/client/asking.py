@@ -17,13 +17,14 @@ _LOG: Final = logging.getLogger(__name__)
 _OK: Final = 200
 _TRIES: Final = 2  # a kept connection may have been closed at the other end; questions change nothing
 _KEYLESS: Final = "-"  # a decision point beside the service believes who reaches it
-_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+# Windows has neither; its `monotonic` counts sleep too.
+_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 _LOST: Final = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
 
 
 def since_boot() -> float:
     """Return the seconds since the machine was started, those asleep too where the system tells them."""
-    return time.clock_gettime(_CLOCK)
+    return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
 def _place(place: str) -> tuple[str, str | None]:

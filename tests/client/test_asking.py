@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
 
 import httpx
 import pytest
 
-from service.client import AsyncPortcullis, Portcullis, Question, Resource, Subject
+from service.client import AsyncPortcullis, Portcullis, Question, Resource, Subject, asking
 from service.client.exchange import Kept
 from tests.client.decision_points import KEY, URL, Answer, DecisionPoint, decided
 
@@ -214,3 +216,14 @@ def test_no_failure_shows_a_token_or_the_key(caplog: pytest.LogCaptureFixture) -
     assert "tkn-secret" not in caplog.text
     assert KEY not in caplog.text
     assert "tkn-secret" not in repr(Question(Subject.token("tkn-secret"), "GET", Resource.route("/a")))
+
+
+def test_the_client_is_imported_where_python_has_no_clocks_of_unix(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC", "clock_gettime"):
+        monkeypatch.delattr(time, name, raising=False)
+    spec = spec_from_file_location("service.client.asking_anew", asking.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    anew = module_from_spec(spec)
+    spec.loader.exec_module(anew)
+    assert anew.since_boot() <= time.monotonic()
