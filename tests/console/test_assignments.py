@@ -74,6 +74,11 @@ def test_a_role_is_assigned_for_a_time_and_with_a_reason_changed_and_ended(
     visit.picture("assignments")
 
     button(row(page, "roller"), "Change: roller").click()
+    dialogs.get_by_label("Until").fill("")
+    dialogs.get_by_label("Until").press_sequentially("01")  # a day alone: no end, for the browser
+    button(dialogs, "Preview").click()
+    expect(dialogs.get_by_text("Complete this, or empty it.")).to_be_visible()
+    expect(dialogs.get_by_label("Until")).to_be_focused()
     dialogs.get_by_label("Until").fill(typed(days=10, minutes=1))
     button(dialogs, "Preview").click()
     button(dialogs.last, "Save").click()
@@ -173,6 +178,9 @@ def test_a_role_limits_how_long_it_is_assigned_and_asks_for_a_reason(visit: Visi
     visit.sign_in(address=f"/roles/{role}/edit")
     headed(page, "Edit the role wallcreeper")
     length = page.get_by_role("group", name="Longest assignment")
+    length.get_by_label("Number").press_sequentially("-")
+    button(page, "Save").click()
+    expect(page.get_by_text("Complete this, or empty it.")).to_be_visible()
     length.get_by_label("Number").fill("12")
     length.get_by_label("Unit").select_option("Hours")
     page.get_by_label("Assigning it needs a reason").check()

@@ -91,11 +91,14 @@ export function form({
             event.preventDefault();
             if (busy) return;
             notes.replaceChildren();
-            const faults = shown.flatMap(({ field, get, fault }) => {
+            const faults = shown.flatMap(({ field, get, half, fault }) => {
               const value = get();
               const bare = value === null || value === "" || (Array.isArray(value) && value.length === 0);
               const message =
-                (field.required && bare && FORM.missing) || (!bare && field.check?.(value)) || "";
+                (half() && FORM.half) ||
+                (field.required && bare && FORM.missing) ||
+                (!bare && field.check?.(value)) ||
+                "";
               fault(message);
               return message ? [{ field: field.name, message }] : [];
             });
@@ -201,6 +204,12 @@ function row(field) {
     if (message) control.setAttribute("aria-invalid", "true");
     else control.removeAttribute("aria-invalid");
   };
+  /** True if something is typed that is no value yet: the browser gives it out as none. */
+  const half = () =>
+    [control, ...control.querySelectorAll("input")].some(
+      (input) =>
+        input instanceof HTMLInputElement && input.validity.badInput && input.closest("[hidden]") === null,
+    );
   control.addEventListener("input", () => fault(""));
   let element;
   if (field.type === "check") {
@@ -232,7 +241,7 @@ function row(field) {
       faultText,
     );
   }
-  return { field, element, get, set: set ?? (() => {}), fault };
+  return { field, element, get, set: set ?? (() => {}), half, fault };
 }
 
 /** @param {Field} field @param {string} id */

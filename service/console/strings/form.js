@@ -6,6 +6,7 @@ export const FORM = {
   required: "required",
   faults: (/** @type {number} */ n) => `${count(n, "value", "values")} to correct`,
   missing: "Fill this in.",
+  half: "Complete this, or empty it.",
   taken: (/** @type {any} */ value) => `“${value}” is taken already.`,
   notSaved: (/** @type {string} */ subject) => `${subject} was not saved`,
   notSet: "Not set",
