@@ -143,6 +143,24 @@ def test_nobody_is_offered_to_change_their_own_roles(visit: Visit, house: House)
 
 
 @pytest.mark.extended
+def test_an_end_in_the_repeated_hour_of_autumn_stays_when_the_reason_is_edited(
+    visit: Visit, house: House
+) -> None:
+    user = house.member("dotterel")
+    second = datetime(2050, 10, 30, 2, 30, 15, tzinfo=BERLIN, fold=1)
+    give(house, user, roleCode="auditor", until=second.isoformat())
+    page, dialogs = visit.page, visit.page.get_by_role("dialog")
+    visit.sign_in(address=f"/users/{user}/roles")
+    button(row(page, "auditor"), "Change: auditor").click()
+    dialogs.get_by_label("Reason").fill("Inventory")
+    button(dialogs, "Preview").click()
+    button(dialogs.last, "Save").click()
+    expect(row(page, "auditor")).to_contain_text("Inventory")
+    [saved] = assigned(house, user, "auditor")
+    assert datetime.fromisoformat(saved["until"]) == second.astimezone(UTC)
+
+
+@pytest.mark.extended
 def test_the_assignments_of_all_users_are_found_by_what_they_have(visit: Visit, house: House) -> None:
     user = house.member("wagtail")
     house.member("treecreeper")

@@ -321,7 +321,9 @@ function controlOf(field, id) {
   }
   const kind = type === "datetime" ? "datetime-local" : type;
   const input = h("input", { type: kind, name, id, readonly, autocomplete: "off", ...attributes });
+  /** @type {any} */ let instant; // an hour of autumn is there twice: its text alone does not say which one
   const set = (/** @type {any} */ given) => {
+    instant = given;
     if (type !== "file") input.value = type === "datetime" ? local(given) : String(given ?? "");
   };
   set(value);
@@ -331,7 +333,8 @@ function controlOf(field, id) {
       if (type === "file") return input.files?.[0] ?? null;
       if (input.value === "") return null;
       if (type === "number") return Number(input.value);
-      return type === "datetime" ? new Date(input.value).toISOString() : input.value;
+      if (type !== "datetime") return input.value;
+      return input.value === local(instant) ? instant : new Date(input.value).toISOString();
     },
     set,
   };
