@@ -199,6 +199,48 @@ def test_tabs_share_a_session_of_which_one_refreshes_and_one_ends_all(
     assert second.evaluate("() => code(session.call('GET', '/api/user/info'))") == "unauthenticated"
 
 
+def test_signing_out_of_a_session_that_is_over_asks_for_no_login(
+    elsewhere: tuple[House, str], browser: BrowserContext
+) -> None:
+    house = elsewhere[0]
+    number = house.member("leaver")
+    page = tab(browser)
+    page.evaluate("() => { session.hooks.signIn = async (problem) => { asked.push(1); throw problem; }; }")
+    for end in (
+        lambda: house.api.patch(f"/api/user/{number}", json={"roleIds": []}),  # a refresh is enough
+        lambda: house.api.delete(f"/api/online/{number}"),
+    ):
+        log_in(page, "leaver")
+        assert end().status_code == 200
+        with page.expect_request("**/auth/refresh"):
+            assert page.evaluate("() => code(session.signOut())") == ""
+    assert page.evaluate("() => [asked.length, ended]") == [0, 2]
+
+
+def test_a_request_that_waits_for_a_login_is_not_sent_as_another_user(
+    elsewhere: tuple[House, str], browser: BrowserContext
+) -> None:
+    house = elsewhere[0]
+    first, second = house.member("waiting-first"), house.member("waiting-second")
+    page = tab(browser)
+    log_in(page, "waiting-first")
+    page.evaluate(
+        """(word) => Object.assign(session.hooks, {
+             signIn: () => session.logIn(window.next, word),
+             restarted() { asked.push("restarted"); },
+           })""",
+        ADMINISTRATOR_PASSWORD,
+    )
+    send = "session.call('PUT', '/api/user/profile', { body: { nickName: 'Of the first' } })"
+    for name in ("waiting-first", "waiting-second"):
+        assert house.api.delete(f"/api/online/{first}").status_code == 200
+        page.evaluate(f"(name) => {{ next = name; {send}.then(() => asked.push('saved')); }}", name)
+        page.wait_for_function("(count) => asked.length === count", arg=1 + (name != "waiting-first"))
+    assert page.evaluate("() => asked") == ["saved", "restarted"]
+    names = [house.api.get(f"/api/user/{number}").json()["data"]["nickName"] for number in (first, second)]
+    assert names == ["Of the first", "waiting-second"]
+
+
 def test_a_demand_is_proved_and_the_request_is_sent_again(
     elsewhere: tuple[House, str], browser: BrowserContext
 ) -> None:

@@ -298,16 +298,20 @@ export class Session {
 
   /** Replace the tokens, which say of the session what was true when they were issued. */
   async refresh() {
-    if (this.#proof) await this.#renew(this.#proof);
+    if (this.#proof) await this.#renew(this.#proof, this.#csrf(), (problem) => this.#signInAgain(problem));
   }
 
   /** End the session of this device, or with `everywhere` all sessions of the user. */
   async signOut(everywhere = false) {
+    const over = async () => {
+      throw new Problem(401, { code: "unauthenticated" }); // rather than ask for a login
+    };
     try {
-      await this.call("POST", everywhere ? "/api/auth/logout/all" : "/api/auth/logout");
+      await this.#call("POST", everywhere ? "/api/auth/logout/all" : "/api/auth/logout", {}, over);
     } catch (problem) {
       // A session that is over already is what was wanted; anything else leaves it open.
-      if (!(problem instanceof Problem) || problem.status !== 401) throw problem;
+      const ended = problem instanceof Problem && problem.status === 401;
+      if (!ended || WITH_GOOD_TOKENS.has(problem.code)) throw problem;
     }
     this.end();
   }
@@ -336,12 +340,23 @@ export class Session {
    * @param {Options} [options]
    * @returns {Promise<Answer>}
    */
-  call = async (method, template, options = {}) => {
+  call = (method, template, options = {}) =>
+    this.#call(method, template, options, (problem) => this.#signInAgain(problem));
+
+  /**
+   * As `call`; `signIn` asks for a login, or throws.
+   * @param {string} method
+   * @param {string} template
+   * @param {Options} options
+   * @param {(problem: Problem | null) => Promise<void>} signIn
+   * @returns {Promise<Answer>}
+   */
+  async #call(method, template, options, signIn) {
     const kept = method === "POST" ? { key: newKey(), ...options } : options; // a repetition is the same request
     let steppedUp = false;
     for (let attempt = 0; ; attempt += 1) {
-      if (!this.#proof) await this.#signInAgain(null);
-      if (this.#proof && this.#proof.until < Date.now()) await this.#renew(this.#proof);
+      if (!this.#proof) await signIn(null);
+      if (this.#proof && this.#proof.until < Date.now()) await this.#renew(this.#proof, this.#csrf(), signIn);
       if (this.#asking) await this.#asking;
       const used = this.#proof;
       const csrf = this.#csrf();
@@ -360,11 +375,11 @@ export class Session {
         }
         if (WITH_GOOD_TOKENS.has(problem.code)) throw problem;
         if (this.#proof !== used) continue;
-        if (attempt === 0) await this.#renew(used, csrf);
-        else await this.#signInAgain(problem);
+        if (attempt === 0) await this.#renew(used, csrf, signIn);
+        else await signIn(problem);
       }
     }
-  };
+  }
 
   /** Read who the caller is, what they may call. */
   async identify() {
@@ -465,14 +480,15 @@ export class Session {
 
   /**
    * @param {Proof | null} used The proof that was refused.
-   * @param {string | null} [csrf] The CSRF token at that time.
+   * @param {string | null} csrf The CSRF token at that time.
+   * @param {(problem: Problem | null) => Promise<void>} signIn
    */
-  async #renew(used, csrf = this.#csrf()) {
+  async #renew(used, csrf, signIn) {
     this.#renewing ??= this.#exclusive(() => this.#renewed(used, csrf)).finally(() => {
       this.#renewing = null;
     });
     const refusal = await this.#renewing;
-    if (refusal) await this.#signInAgain(refusal);
+    if (refusal) await signIn(refusal);
   }
 
   /**
@@ -506,11 +522,20 @@ export class Session {
     }
   }
 
-  /** @param {Problem | null} problem Why the session is over, if that is known. */
+  /**
+   * Ask for a login. Another user starts anew: what is shown, and what waits to be sent, is not theirs.
+   * @param {Problem | null} problem Why the session is over, if that is known.
+   */
   #signInAgain(problem) {
-    this.#asking ??= this.hooks.signIn(problem).finally(() => {
-      this.#asking = null;
-    });
+    const before = this.me;
+    this.#asking ??= this.hooks
+      .signIn(problem)
+      .then(async () => {
+        if (before && (await this.whose()) !== before.id) await this.restart();
+      })
+      .finally(() => {
+        this.#asking = null;
+      });
     return this.#asking;
   }
 

@@ -163,7 +163,7 @@ export interface Hooks {
   stepUp: (problem: Problem) => Promise<boolean>;
   /** Show that the session was ended. */
   ended: () => void;
-  /** Begin anew, for another user. */
+  /** Begin anew, for another user than that of `identify`. */
   restarted: () => void;
   /** Show rights that may have changed. */
   changed: () => void;

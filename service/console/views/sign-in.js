@@ -37,12 +37,10 @@ export async function page({ required, problem } = {}) {
 }
 
 /**
- * Ask over what is shown; returns once there is a session, and throws `Problem` when the reader gives up. Another user
- * starts anew: what is shown is not theirs.
+ * Ask over what is shown; returns once there is a session, and throws `Problem` when the reader gives up.
  * @param {Problem | null} problem Why the session is over.
  */
 export async function again(problem) {
-  const before = session.me;
   const { dialog } = await import("../parts/dialog.js"); // the page asks without it
   const settle = () => box.close(true);
   const why = problem && problem.status === 403 ? trouble(problem) : requested(problem);
@@ -50,12 +48,11 @@ export async function again(problem) {
     SIGN_IN.again,
     why,
     h("p", null, SIGN_IN.againText),
-    credentials(before?.name ?? "", settle).element,
+    credentials(session.me?.name ?? "", settle).element,
     document.documentElement.dataset.providers && ways(),
   );
   elsewhere().then(settle);
   if (!(await box.closed)) throw problem ?? new Problem(401, { code: "unauthenticated" });
-  if (before && (await session.whose()) !== before.id) await session.restart();
 }
 
 /** Return what the ways to providers come to. */
