@@ -190,6 +190,13 @@ def test_a_refresh_cookie_is_no_access_cookie(browser: Browser) -> None:
     assert code_of(swapped.send("POST", "/api/auth/refresh")) == (401, "token_invalid")
 
 
+def test_a_browser_whose_access_cookie_has_expired_is_unauthenticated_and_refreshes(browser: Browser) -> None:
+    del browser.cookies[ACCESS]
+    assert code_of(browser.send("GET", INFO)) == (401, "unauthenticated")
+    assert browser.send("POST", "/api/auth/refresh").status_code == 200
+    assert browser.send("GET", INFO).status_code == 200
+
+
 def test_a_spent_refresh_cookie_is_superseded_and_leaves_the_winners_cookies(browser: Browser) -> None:
     slower = Browser(browser.client, dict(browser.cookies))
     assert browser.send("POST", "/api/auth/refresh").status_code == 200
