@@ -22,7 +22,10 @@ export const session = new Session({
         state.proof = { methods: document.methods ?? [], settle };
       }).finally(() => (proving = null))),
     changed: () => state.user && load(),
-    ended: () => Object.assign(state, { user: null, menus: [], proof: null, signIn: null }),
+    ended: () => {
+      state.proof?.settle(false);
+      Object.assign(state, { user: null, menus: [], proof: null, signIn: null });
+    },
     restarted: () => location.reload(),
   },
 });
