@@ -153,17 +153,21 @@ def test_what_others_gave_to_a_role_meanwhile_is_merged(visit: Visit, house: Hou
     visit.sign_in(address=f"/roles/{role_id}")
     page.get_by_role("searchbox", name="Search by title or permission").fill("role:list")
     page.get_by_role("treeitem", name="List and read roles").locator(".tick").click()
-    theirs = {"permissions": ["system:user:list", "system:menu:list"]}
+    fresh = {"menuType": "Button", "title": "Ring", "authMark": "dunlin:ring"}
+    assert house.api.post("/api/menu", json=fresh).status_code == 201
+    theirs = {"permissions": ["system:user:list", "system:menu:list", "dunlin:ring"]}
     assert house.api.put(f"/api/role/{role_id}/permissions", json=theirs).status_code == 200
     button(page, "Preview and save").click()
     expect(page.get_by_role("alert")).to_contain_text("Changed by admin meanwhile")
-    expect(page.get_by_role("alert")).to_contain_text("system:menu:list")
+    for code in ("system:menu:list", "dunlin:ring"):
+        expect(page.get_by_role("alert")).to_contain_text(code)
     button(page, "Preview and save").click()
     expect(page.get_by_role("dialog")).to_contain_text("dunlin 1 user")
     visit.picture("role-preview")
     button(page.get_by_role("dialog"), "Save").click()
     expect(page.get_by_text("were saved.")).to_be_visible()
     assert stored(house, "dunlin")["permissions"] == [
+        "dunlin:ring",
         "system:menu:list",
         "system:role:list",
         "system:user:list",

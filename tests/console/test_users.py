@@ -173,13 +173,19 @@ def test_an_edit_that_meets_the_edit_of_another_is_merged(visit: Visit, house: H
     visit.sign_in(address=f"/users/{user_id}/edit")
     name = page.get_by_role("textbox", name="Name", exact=True)
     expect(name).to_have_value("knot")
-    theirs = {"nickName": "Theirs", "phone": "+49 30 1234567"}
+    role = house.api.post("/api/role", json={"roleName": "Ringers", "roleCode": "ringers"}).json()["data"]
+    theirs = {
+        "nickName": "Theirs",
+        "phone": "+49 30 1234567",
+        "roleIds": [role["id"], *(given["id"] for given in stored(house, "knot")["roles"])],
+    }
     assert house.api.patch(f"/api/user/{user_id}", json=theirs).status_code == 200
 
     name.fill("Mine")
     page.get_by_label("Email").fill("knot@example.org")
     button(page, "Save").click()
     expect(page.get_by_role("alert")).to_contain_text("Changed by admin meanwhile")
+    expect(page.get_by_role("alert")).to_contain_text("Ringers")
     expect(page.get_by_label("Phone")).to_have_value("+49 30 1234567")
     visit.axe()
     visit.picture("merge")
@@ -190,6 +196,7 @@ def test_an_edit_that_meets_the_edit_of_another_is_merged(visit: Visit, house: H
     saved = stored(house, "knot")
     assert (saved["nickName"], saved["email"]) == ("Theirs", "knot@example.org")
     assert saved["phone"] == "+49 30 1234567"
+    assert {"ringers", "knot"} == {given["roleCode"] for given in saved["roles"]}
 
 
 @pytest.mark.extended

@@ -217,10 +217,13 @@ class Editor {
       this.page.call("GET", GIVEN, { path: this.path }),
       this.page.call("GET", "/api/role/{id}", { path: this.path }),
     ]);
-    const theirs = new Choice(this.forest, data.menuIds);
+    const forest = new Forest(await readMenus(this.page)); // what they gave may be new too
+    const theirs = new Choice(forest, data.menuIds);
     const before = this.stored;
     const gained = [...theirs.ids].filter((id) => !before.ids.has(id));
     const lost = [...before.ids].filter((id) => !theirs.ids.has(id));
+    const took = this.names(T.theyTook, lost, "bad");
+    this.forest = forest;
     this.stored = theirs;
     this.etag = etag;
     this.choice = new Choice(
@@ -234,11 +237,11 @@ class Editor {
         h("h2", null, role.updatedBy ? FORM.meanwhileBy(role.updatedBy) : FORM.meanwhile),
         h("p", null, T.meanwhile),
         this.names(T.theyAdded, gained, "good"),
-        this.names(T.theyTook, lost, "bad"),
+        took,
         requested(problem),
       ),
     );
-    this.tree.redraw();
+    this.tree.redraw({ roots: forest.roots });
     this.summarize();
     /** @type {HTMLElement} */ (this.notes.firstElementChild).focus();
   }

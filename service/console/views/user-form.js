@@ -8,6 +8,7 @@ import { picker } from "../parts/picker.js";
 import { agreed } from "../parts/preview.js";
 import { allRoles } from "../parts/users.js";
 import { ACTION } from "../strings/common.js";
+import { FORM } from "../strings/form.js";
 import { ORIGINS } from "../strings/providers.js";
 import { USERS as T } from "../strings/users.js";
 
@@ -76,11 +77,13 @@ async function edit(page, roles) {
   const path = { id: page.params.id };
   /** @type {Record<string, any>} */ let base = {};
   let name = "";
+  const names = new Map(roles.map(({ id, roleName }) => [id, roleName]));
   const made = await merging({
     read: async () => {
       const answer = await page.call("GET", ONE, { path });
       base = picked(answer.data);
       name = answer.data.userName;
+      for (const { id, roleName } of answer.data.roles) names.set(id, roleName);
       return answer;
     },
     pick: picked,
@@ -89,6 +92,10 @@ async function edit(page, roles) {
       fields: fields({ ...user, roleIds: base.roleIds }, roles),
       cancel: () => page.go(`/users/${user.id}`),
     }),
+    text: (field, value) =>
+      field === "roleIds"
+        ? value.map((/** @type {number} */ id) => names.get(id)).join(", ") || FORM.empty
+        : undefined,
     write: (values, { etag }) => saved(page, path, name, changed(values, base), etag),
     saved: () => {
       tell(T.saved(name));
@@ -139,12 +146,6 @@ function picked({ userName, nickName, email, phone, gender, avatar, service, kin
 
 /** @param {Record<string, any>} user @param {Roles} roles @returns {import("../parts/form.js").Field[]} */
 function fields(user, roles) {
-  const known = roles.map(({ id, roleName, roleCode, enabled }) => ({
-    key: id,
-    text: roleName,
-    note: [roleCode, !enabled && [" ", badge(T.statuses.disabled, "warn")]],
-  }));
-  const chosen = picker(known, user.roleIds);
   /** @type {import("../parts/form.js").Field[]} */ const all = [
     {
       name: "userName",
@@ -180,11 +181,35 @@ function fields(user, roles) {
       label: T.roles,
       type: "custom",
       help: T.rolesHelp,
-      options: roles.map(({ id, roleName }) => /** @type {[any, string]} */ ([id, roleName])),
-      control: { ...chosen, get: () => chosen.get().sort((a, b) => a - b) },
+      control: choice(roles, user.roleIds),
     },
   ];
   if (!user.directory) return all;
   const help = ORIGINS.managed(user.directory);
   return all.map((field) => (MANAGED.has(field.name) ? { ...field, readonly: true, help } : field));
+}
+
+/**
+ * Return the choice among the roles; it keeps those that are newer than this page.
+ * @param {Roles} roles @param {number[]} given
+ */
+function choice(roles, given) {
+  const chosen = picker(
+    roles.map(({ id, roleName, roleCode, enabled }) => ({
+      key: id,
+      text: roleName,
+      note: [roleCode, !enabled && [" ", badge(T.statuses.disabled, "warn")]],
+    })),
+    given,
+  );
+  const newer = (/** @type {number[]} */ ids) => ids.filter((id) => !roles.some((role) => role.id === id));
+  let kept = newer(given);
+  return {
+    ...chosen,
+    get: () => [...kept, ...chosen.get()].sort((a, b) => a - b),
+    set: (/** @type {number[]} */ ids) => {
+      kept = newer(ids);
+      chosen.set(ids);
+    },
+  };
 }
