@@ -53,11 +53,14 @@ async def log_verification(installation: Installation) -> Finding:
         since = await oldest_user(connection)
     if any(verification.faulty_count for verification in verified):
         days = ", ".join(
-            f"{verification.log}: {verification.faulty_count} days"
+            f"{verification.log}: {verification.faulty_count}"
             for verification in verified
             if verification.faulty_count
         )
-        return fault(f"days that are not as they were written: {days}", "portcullis audit verify names them")
+        return fault(
+            f"days or restores that are not as they were written: {days}",
+            "portcullis audit verify names them",
+        )
     if not verified:
         if since is None or now - since < _VERIFIED:
             return ok("none yet; the first one follows within a day of the start")

@@ -208,6 +208,34 @@ async def test_an_entry_that_was_inserted_is_told(filled: Place, place_in_chain:
     assert any(fault.endswith(expected) for fault in await faults(filled))
 
 
+@pytest.mark.parametrize(
+    ("moment", "day"),
+    [
+        ("infinity", "9999-12-31"),
+        ("12000-05-01Z", "9999-12-31"),
+        ("9999-12-31 12:00Z", "9999-12-31"),
+        ("0044-03-15Z BC", "0001-01-02"),
+        ("-infinity", "0001-01-02"),
+    ],
+)
+async def test_rows_of_times_that_no_log_has_are_told_and_all_other_days_are_verified(
+    filled: Place, moment: str, day: str
+) -> None:
+    columns = "module, action, kind, method, url, status, elapsed_ms, chain_key, chain_number, chain_hash"
+    await change(
+        filled,
+        f"INSERT INTO sys.operation_log (event_id, create_time, {columns})"
+        f" SELECT gen_random_uuid(), '{moment}', {columns} FROM sys.operation_log WHERE chain_number = 5",
+        "INSERT INTO sys.log_chain (log, day, key_id, number, hash, seal, prior_day)"
+        f" SELECT log, '{moment}', key_id, number, hash, seal, '{moment}' FROM sys.log_chain"
+        " WHERE log = 'login_log'",
+    )
+    days = await audited(filled)
+    faulty = [(log_day.log, str(log_day.day)) for log_day in days if log_day.faults]
+    assert faulty == [("operation_log", day), ("login_log", day)]
+    assert len(days) == 5
+
+
 async def test_a_day_that_is_gone_with_its_head_is_remembered_by_the_day_after(filled: Place) -> None:
     await change(
         filled,

@@ -181,7 +181,7 @@ def test_logs_that_were_not_verified_lately_are_told_and_faults_that_were_found(
     finding = made("log-verification")
     assert (finding.state, finding.message) == (
         "fault",
-        "days that are not as they were written: login_log: 2 days",
+        "days or restores that are not as they were written: login_log: 2",
     )
 
 

@@ -234,6 +234,63 @@ async def test_a_restore_that_is_claimed_without_the_key_accounts_for_nothing(
     await execute(database, "UPDATE sys.timeline SET begin_time = '2026-11-20', seal = NULL WHERE number = 2")
     with pytest.raises(TamperedError, match="restore 2: its record was changed"):
         await verify_again(database, Oplog(chain_key=KEY), TODAY)
+    assert (await verified(database))["operation_log"][1] == 1
+
+
+@pytest.mark.parametrize("moment", ["9999-12-31 12:00Z", "infinity", "0044-03-15Z BC"])
+@pytest.mark.parametrize("table", ["operation_log", "log_chain"])
+async def test_a_row_of_a_time_that_no_log_has_fails_each_verification_and_counts(
+    database: Database, table: str, moment: str
+) -> None:
+    await write_on(database, KEY, 9, 10, 20)
+    column = "day" if table == "log_chain" else "create_time"
+    of = "day" if table == "log_chain" else "create_time::date"
+    await execute(
+        database,
+        f"CREATE TEMPORARY TABLE forged AS SELECT * FROM sys.{table} WHERE {of} = '2026-11-20'",
+        f"UPDATE forged SET {column} = '{moment}'",
+        *([] if column == "day" else ["UPDATE forged SET id = id + 1000, event_id = gen_random_uuid()"]),
+        f"INSERT INTO sys.{table} OVERRIDING SYSTEM VALUE TABLE forged",
+        "DROP TABLE forged",
+    )
+    for today in (TODAY, TODAY + timedelta(days=1)):
+        with pytest.raises(
+            TamperedError, match=r"1 days of the logs .* operation_log (9999-12-31|0001-01-02)"
+        ):
+            await verify_again(database, Oplog(chain_key=KEY), today)
+        assert (await verified(database))["operation_log"][1] == 1
+
+
+async def test_a_day_that_can_not_be_read_counts_as_faulty(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(*_: object) -> None:
+        raise OverflowError
+
+    await write_on(database, KEY, 20)
+    monkeypatch.setattr("service.audit.chain.walk.Walk.end", unreadable)
+    with pytest.raises(TamperedError, match="operation_log 2026-11-20"):
+        await verify_again(database, Oplog(chain_key=KEY), TODAY)
+    assert (await verified(database))["operation_log"] == (1, 1)
+
+
+async def test_heads_of_another_database_in_the_session_store_are_a_note(database: Database) -> None:
+    await write_on(database, KEY, 20)
+    foreign = AnchoredCheckpoint("other", "operation_log", date(2026, 11, 20), Chain(KEY).key_id, 7, "aa")
+    report = await verify_again(database, Oplog(chain_key=KEY), TODAY, reported=[foreign])
+    assert report.startswith(f"{DAYS.format(1)}; timeline other: 1 heads")
+
+
+async def test_a_first_key_may_come_to_one_worker_after_the_other_across_midnight(
+    database: Database,
+) -> None:
+    await write_on(database, KEY, 10)
+    await write_on(database, "", 10, 11, 12)
+    assert await verify_again(database, Oplog(chain_key=KEY), TODAY) == DAYS.format(1)
+    await write_on(database, "", 13)
+    for today in (TODAY, TODAY + timedelta(days=1)):
+        with pytest.raises(TamperedError, match=r"1 days of the logs .* operation_log 2026-11-13"):
+            await verify_again(database, Oplog(chain_key=KEY), today)
 
 
 async def checkpoint(database: Database, day: int) -> AnchoredCheckpoint:

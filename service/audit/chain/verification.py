@@ -193,8 +193,8 @@ async def verify_again(
     that history keeps of policy revisions, as the days, with the seals of all of them. ``reported`` are heads
     that were kept elsewhere, and ``anchored_revisions`` hashes by number. Chains and restores with a seal of
     a key that is no longer set are left out if they are older than the keys that are set. Records when each
-    log was verified, and with what result. Returns what was verified, in words. Raises TamperedError and
-    Unavailable.
+    log was verified, and with what result; faulty restores count as days of the operation log. Returns what
+    was verified, in words, with the heads of other databases. Raises TamperedError and Unavailable.
     """
     today = today or datetime.now(UTC).date()
     keys = [Chain(settings.chain_key), Chain(), *map(Chain, filter(None, [settings.chain_previous_key]))]
@@ -212,10 +212,10 @@ async def verify_again(
                 verified[outline.log] += day not in outline.left_out
                 if log_day.faults:
                     tampered[outline.log].append(f"{outline.log} {day}")
+    faulty = {log: len(tampered[log]) for log in TABLES}
+    faulty["operation_log"] += len(lineage.faults)
     async with database.transaction() as connection:
-        await log_chain.save_verification(
-            connection, {log: (verified[log], len(tampered[log])) for log in TABLES}
-        )
+        await log_chain.save_verification(connection, {log: (verified[log], faulty[log]) for log in TABLES})
     revisions = await _verify_revisions(database, settings, anchored_revisions, today)
     if days := [day for log in TABLES for day in tampered[log]]:
         _log.error("a log is not as it was written", event_type="security", days=days)
@@ -231,7 +231,10 @@ async def verify_again(
         raise TamperedError(f"policy revisions are not as they were published: {revisions.faults[0]}")
     count, left_out = sum(verified.values()), sum(len(outline.left_out) for outline in outlines)
     rest = f"; {left_out} days of the logs are left out: a key of theirs is not set" if left_out else ""
-    return f"{count} days of the logs and {revisions.count} policy revisions are as they were written{rest}"
+    summary = (
+        f"{count} days of the logs and {revisions.count} policy revisions are as they were written{rest}"
+    )
+    return "; ".join([summary, *lineage.strange[:_MOST_NAMED]])
 
 
 async def _verify_revisions(

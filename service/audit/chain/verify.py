@@ -1,9 +1,12 @@
 """Verification of the logs: every entry of every day against its chain."""
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, NamedTuple
+
+from sqlalchemy.exc import DataError
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint, Lineage, lineage_of
 from service.audit.chain.form import Chain
@@ -12,7 +15,7 @@ from service.kernel.cooperative_yield import CooperativeYield
 from service.records import restore_epochs
 from service.records.database.transactions import Database
 from service.records.logs import chain as log_chain
-from service.records.logs.chain import Head
+from service.records.logs.chain import OUTERMOST, Head
 from service.records.logs.inserts import TABLES, Log
 
 WITHIN: Final = 86_400.0
@@ -49,8 +52,9 @@ class Outline:
     """What heads tell of a log before its entries are read.
 
     ``days`` are all its days, in order: those with a head or an entry, and those that a later head or a kept
-    one names. Of these ``present`` have entries, or should; the heads of ``suspects`` alone show a fault; and
-    ``left_out`` have a chain or a seal of a key that was not given, which is no fault.
+    one names. Of these ``present`` have entries, or should; ``suspects`` show a fault before their entries
+    are read; and ``left_out`` have a chain or a seal of a key that was not given, which is no fault.
+    ``missing`` has the faults of days that are gone, or that no log can have.
     """
 
     log: Log
@@ -70,7 +74,8 @@ class Audit:
 
     ``keys`` are the present and former keys, the present one first; ``checkpoints`` are heads that were kept
     elsewhere. Days before ``begin`` and after ``end`` are left out by ``days``. With ``lenient``, seals of a
-    key that was not given are no fault where they are older than the given keys.
+    key that was not given are no fault where they are older than the given keys, nor chains without a key
+    while the first one came into use.
     """
 
     database: Database
@@ -109,15 +114,23 @@ class Audit:
     async def day(self, outline: Outline, day: date) -> Day:
         """Return one day of a log after reading it, in one snapshot, with a few entries in memory at a time.
 
-        Raises Unavailable.
+        A day that can't be read is faulty. Raises Unavailable.
         """
+        try:
+            return await self._day(outline, day)
+        except (DataError, ArithmeticError, ValueError) as error:
+            fault = f"it can't be read: {type(error).__name__}"
+            return Day(outline.log, day, 0, [fault], 1)
+
+    async def _day(self, outline: Outline, day: date) -> Day:
         log, pauses = outline.log, CooperativeYield()
         async with self.database.snapshot(within=WITHIN) as connection:
             heads = {head.key_id: head for head in await log_chain.heads(connection, log, day)}
             walk = Walk(log, day, {chain.key_id: chain for chain in self.keys}, heads, outline.reported)
-            async for row in log_chain.entries(connection, log, day, walk.columns):
-                walk.entry(row)
-                await pauses.give_way()
+            async with aclosing(log_chain.entries(connection, log, day, walk.columns)) as rows:
+                async for row in rows:
+                    walk.entry(row)
+                    await pauses.give_way()
         walk.end()
         of_heads = [
             *outline.missing.get(day, ()),
@@ -132,6 +145,8 @@ class Audit:
         self, log: Log, heads: Sequence[Head], entered: Sequence[date], reported: ReportedHeads, until: date
     ) -> Outline:
         missing = _missing_days(heads)
+        for day in {*entered, *(head.day for head in heads)}.intersection(OUTERMOST):
+            missing.setdefault(day, []).append("no entry was ever made on this day, or beyond: it was forged")
         first_keyed = min((head.day for head in heads if head.key_id), default=date.max)
         numbers: dict[Place, int] = {(log, head.day, head.key_id): head.number for head in heads}
         short = {
@@ -158,16 +173,17 @@ class Audit:
             return date.min
         given = {chain.key_id for chain in self.keys} - {""}
         first = min((head.day for head in heads if head.key_id in given), default=None)
-        return date.max if first is None else first + _HANDOVER
+        return date.max if first is None else _after_handover(first)
 
     def _faults(self, heads: Iterable[Head], first_keyed: date, until: date) -> list[str]:
         """Return the faults of heads of one day by themselves."""
         faults = []
+        keyless_until = _after_handover(first_keyed) if self.lenient else first_keyed
         for head in heads:
             fault = self._fault(head)
             if fault is not None and not (fault.is_unknown and head.day <= until):
                 faults.append(fault.text)
-            if head.key_id == "" and head.day > first_keyed:
+            if head.key_id == "" and head.day > keyless_until:
                 faults.append(f"its chain was made without a key, but keys were used from {first_keyed}")
         return faults
 
@@ -185,6 +201,10 @@ class Audit:
         if not own:
             return _SealFault(f"its chain was made with the key {head.key_id}, which was not given", True)
         return _SealFault("its head was changed", head.dropped)
+
+
+def _after_handover(first: date) -> date:
+    return min(first, date.max - _HANDOVER) + _HANDOVER
 
 
 def _missing_days(heads: Sequence[Head]) -> dict[date, list[str]]:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, String, Text, cast, func, select, update
+from sqlalchemy import ColumnElement, Row, String, Text, case, cast, func, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -15,6 +15,11 @@ from service.records.logs.inserts import TABLES, Log
 from service.records.schema.logs import log_chain, log_set_aside, log_verification, operation_log
 
 _AT_ONCE = 1000  # rows fetched at a time
+OUTERMOST: Final = (date(1, 1, 2), date.max)
+"""The first and the last day that a log can have here: whatever lies beyond is read as of them.
+
+PostgreSQL has times that Python has not, and only a forged row has one. No entry was ever made on these days.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +46,21 @@ class Mentioned:
     field: str | None = None
 
 
-_HEAD: Final = RowMapper(Head, log_chain)
+def _start(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _readable(value: ColumnElement[Any], first: date, last: date) -> ColumnElement[Any]:
+    # Both functions pass over NULL.
+    return case((value.is_not(None), func.least(func.greatest(value, first), last, type_=value.type)))
+
+
+def _readable_time(moment: ColumnElement[Any]) -> ColumnElement[Any]:
+    return _readable(moment, *map(_start, OUTERMOST))
+
+
+_DAY: Final = _readable(log_chain.c.day, *OUTERMOST)
+_HEAD: Final = RowMapper(Head, log_chain, day=_DAY, prior_day=_readable(log_chain.c.prior_day, *OUTERMOST))
 
 
 async def heads_of(
@@ -86,7 +105,7 @@ async def heads(connection: AsyncConnection, log: Log, day: date | None = None) 
         select(*_HEAD.columns).where(log_chain.c.log == log).order_by(log_chain.c.day, log_chain.c.key_id)
     )
     if day is not None:
-        ordered = ordered.where(log_chain.c.day == day)
+        ordered = ordered.where(day == _DAY)
     return [_HEAD.of(row) for row in await connection.execute(ordered)]
 
 
@@ -98,13 +117,18 @@ async def lengths(connection: AsyncConnection) -> dict[Log, int]:
 
 
 async def days_with_entries(connection: AsyncConnection, log: Log) -> list[date]:
-    """Return every UTC day that has an entry, in order; looks once for each, by an index."""
+    """Return every UTC day that has an entry, in order; looks once for each, by an index.
+
+    Days beyond the ``OUTERMOST`` are these.
+    """
     moment = TABLES[log].c.create_time
-    earliest = select(func.date(func.timezone("UTC", func.min(moment))))
+    earliest = select(func.date(func.timezone("UTC", _readable_time(func.min(moment)))))
     days: list[date] = []
     day: date | None = (await connection.execute(earliest)).scalar_one()
     while day is not None:
         days.append(day)
+        if day == OUTERMOST[1]:
+            break
         later = earliest.where(moment >= _start(day + timedelta(days=1)))
         day = (await connection.execute(later)).scalar_one()
     return days
@@ -143,30 +167,32 @@ async def entries(
     """Yield the entries of a UTC day in the order of their chains: id, chain columns, then ``columns``.
 
     With ``key``, only those of its chain from number ``first`` on. Addresses and JSON are returned as text.
-    Only ``_AT_ONCE`` entries are in memory at a time.
+    The ``OUTERMOST`` days have all entries beyond, too. Only ``_AT_ONCE`` entries are in memory at a time.
     """
     table = TABLES[log]
-    begin = _start(day)
+    moment = table.c.create_time
     chosen = [
         _as_stored(table.c[name]) for name in ("id", "chain_key", "chain_number", "chain_hash", *columns)
     ]
     statement = (
         select(*chosen)
-        .where(table.c.create_time >= begin, table.c.create_time < begin + timedelta(days=1))
         .order_by(table.c.chain_key, table.c.chain_number, table.c.id)
         .execution_options(yield_per=_AT_ONCE)
     )
+    if day > OUTERMOST[0]:
+        statement = statement.where(moment >= _start(day))
+    if day < OUTERMOST[1]:
+        statement = statement.where(moment < _start(day + timedelta(days=1)))
     if key is not None:
         statement = statement.where(table.c.chain_key == key, table.c.chain_number >= first)
-    async for row in await connection.stream(statement):
-        yield row
-
-
-def _start(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
+    async with connection.stream(statement) as rows:
+        async for row in rows:
+            yield row
 
 
 def _as_stored(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    if column.name == "create_time":
+        return _readable_time(column).label(column.name)
     kind = str(column.type)
     return cast(column, String).label(column.name) if kind in ("INET", "JSONB") else column
 
