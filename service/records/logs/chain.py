@@ -1,6 +1,6 @@
 """``sys.log_chain``: for each day of a log, the number of its entries and the hash of the last one."""
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
@@ -105,7 +105,7 @@ async def heads(connection: AsyncConnection, log: Log, day: date | None = None) 
         select(*_HEAD.columns).where(log_chain.c.log == log).order_by(log_chain.c.day, log_chain.c.key_id)
     )
     if day is not None:
-        ordered = ordered.where(day == _DAY)
+        ordered = ordered.where(_DAY.in_([day]))
     return [_HEAD.of(row) for row in await connection.execute(ordered)]
 
 
@@ -163,7 +163,7 @@ async def entries(
     *,
     key: str | None = None,
     first: int = 0,
-) -> AsyncIterator[Row[*tuple[Any, ...]]]:
+) -> AsyncGenerator[Row[*tuple[Any, ...]], None]:
     """Yield the entries of a UTC day in the order of their chains: id, chain columns, then ``columns``.
 
     With ``key``, only those of its chain from number ``first`` on. Addresses and JSON are returned as text.
