@@ -133,6 +133,10 @@ _BEHIND: Final = sa.text(f"""
             SELECT user_id, created_by FROM {SCHEMA}.account_token
             WHERE created_by <> user_id AND expires_time > now()
             UNION ALL
+            -- A link does not say by which key its maker, or who had that key, has had it made.
+            SELECT token.user_id, key.user_id FROM {SCHEMA}.account_token AS token
+            JOIN {SCHEMA}.api_key AS key ON key.created_by = token.created_by WHERE token.expires_time > now()
+            UNION ALL
             SELECT user_id, by_id FROM {SCHEMA}.review_takeover WHERE review_id = CAST(:review_id AS bigint)
         ) AS edge ON edge.id = behind.by_id
     )
@@ -145,7 +149,8 @@ async def behind(
 ) -> dict[int, set[int]]:
     """Return, by the ids of users, who can act as them: themselves, who has made the account, or has a link.
 
-    And who has taken it over while a review was open, and who is behind those.
+    And the accounts whose API keys who made the link has made; who has taken it over while a review was open;
+    and who is behind those.
     """
     given = {"ids": list(user_ids), "review_id": review_id}
     rows = await connection.execute(_BEHIND, given)

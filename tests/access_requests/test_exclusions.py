@@ -10,7 +10,8 @@ from sqlalchemy import Engine, event
 from service.administration.access_requests import exclusions
 from service.records import request_exclusions
 from service.records.database.transactions import Database
-from tests.reviews.test_reviews import started
+from tests.reviews.test_own_accounts import LINK
+from tests.reviews.test_reviews import DECIDES, decide, items, started
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member, query
 
@@ -396,7 +397,7 @@ async def test_whom_the_author_has_invited_by_an_api_key_before_the_request_is_e
     assert await excluded(house) == {"program": "credentials", "guest": "credentials"}
 
 
-async def test_what_is_taken_over_by_an_api_key_during_a_review_is_taken_over_by_who_made_the_key(
+async def test_what_is_taken_over_by_an_api_key_is_taken_over_by_its_account_and_by_who_made_the_key(
     house: Inside,
 ) -> None:
     author, friend = await member(house, "author", "*"), await member(house, "friend")
@@ -406,4 +407,29 @@ async def test_what_is_taken_over_by_an_api_key_during_a_review_is_taken_over_by
     await send(program, "PUT", f"/api/user/{friend.user_id}/password", {"newPassword": "quite long 4711"})
 
     taken = await query(house, "SELECT user_id, by_id FROM sys.review_takeover")
-    assert taken == [(friend.user_id, author.user_id)]
+    assert {*taken} == {(friend.user_id, each.user_id) for each in (author, program)}
+
+
+@pytest.mark.parametrize("during", [True, False])
+async def test_whom_the_holder_of_a_key_can_act_as_decides_nothing_about_the_account_of_the_key(
+    house: Inside, *, during: bool
+) -> None:
+    maker, friend = await member(house, "maker", "*"), await member(house, "friend", *DECIDES)
+    program = await key_of_program(house, maker)
+    stranger = await member(house, "stranger", *DECIDES)
+    review = await started(house, program) if during else None
+    if during:
+        new = {"newPassword": "quite long 4711"}
+        await send(program, "PUT", f"/api/user/{friend.user_id}/password", new)
+        await query(house, "UPDATE sys.user SET password_initial = NULL")
+        friend.token = await house.log_in("friend", new["newPassword"])
+    else:
+        # A link that the key had made; it is mailed.
+        await query(house, LINK, friend.user_id, maker.user_id, "1 hour")
+        review = await started(house, program)
+    (item,) = await items(house, review)
+
+    refused = await decide(friend, review, item, "keep")
+
+    assert (refused.status, refused.json["layer"], refused.json["required"]) == (403, "review", [])
+    assert (await decide(stranger, review, item, "keep")).status == 200

@@ -54,10 +54,11 @@ async def begin(connection: Connection, author_id: int, request_id: int) -> None
 class Circle:
     """The pending requests in whose circle a caller is; most callers are in none.
 
-    ``acting_id`` is who acts: the caller, or who made the API key of the caller; None for the operator.
+    ``acting_ids`` are who acts: the caller, and who made the API key of the caller, since whoever has the key
+    may be either of them; nobody for the operator.
     """
 
-    acting_id: int | None = None
+    acting_ids: Collection[int] = ()
     pending: Sequence[PendingStages] = ()
     covered: _Covered | None = None
 
@@ -71,8 +72,8 @@ class Circle:
         In a review that is open it decides nothing about who acts either.
         """
         if act in TAKING_OVER:
-            if self.acting_id is not None:
-                await request_exclusions.take_over(connection, user_id, self.acting_id)
+            for by_id in self.acting_ids:
+                await request_exclusions.take_over(connection, user_id, by_id)
             await request_exclusions.exclude(connection, self._ids, [user_id], "credentials")
 
     @asynccontextmanager
@@ -115,4 +116,4 @@ async def circle_of(
     """Return the circle of a user, who has come with an API key that ``key_made_by`` made; None without."""
     pending = await request_exclusions.pending_of_circle(connection, user_id)
     covered = covered_by(policy.model_text) if pending else None
-    return Circle(user_id if key_made_by is None else key_made_by, pending, covered)
+    return Circle({user_id, key_made_by or user_id}, pending, covered)
