@@ -14,7 +14,7 @@ from service.audit.evidence_making import maker_of, review_evidence
 from service.authz.engine.rules import ACCOUNT, REVIEW
 from service.errors import Conflict, NotFound
 from service.kernel.account_acts import READ_REVIEWS
-from service.kernel.request_objects import assignment_for, code_of_review
+from service.kernel.request_objects import CLOSE_OTHERS, assignment_for, code_of_review
 from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
 from service.records import reviews
 from service.records.assignments import Source
@@ -294,7 +294,8 @@ class ClosedReview(ReviewEndpoint):
 
         Of many items, the rest is settled by a job: the review is `closing` until then.
         """
-        await self.changes.close(context.write, id, self.visible(context))
+        visible = None if context.decide(REVIEW, CLOSE_OTHERS).allowed else self.visible(context)
+        await self.changes.close(context.write, id, visible)
         return await self.shown(id)
 
 

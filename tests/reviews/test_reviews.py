@@ -9,7 +9,10 @@ from typing import Any
 import psycopg
 import pytest
 
+from service.administration import reviews as administration
+from service.endpoints import reviews as endpoints
 from service.kernel.clock import rfc3339
+from service.kernel.request_objects import CLOSE_OWN
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 from tests.web.driver import Answer
@@ -267,6 +270,21 @@ async def test_only_its_author_closes_a_review(house: Inside) -> None:
     refused = await close(other, review)
 
     assert (refused.status, refused.json["layer"], refused.json["required"]) == (403, "review", [])
+
+
+async def test_whom_a_line_lets_close_reviews_of_others_needs_to_see_none(
+    house: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    closer = await member(house, "closer", "system:review:create")
+    review = await started(house, heron)
+    for module in (administration, endpoints):
+        # As with a line "close others" for the code of the line "close own".
+        monkeypatch.setattr(module, "CLOSE_OTHERS", CLOSE_OWN)
+
+    closed = await close(closer, review)
+
+    assert (closed.status, closed.json["data"]["closedBy"]) == (200, "closer"), closed.body
 
 
 async def test_who_begins_a_review_can_grant_what_it_may_take(house: Inside) -> None:
