@@ -62,17 +62,18 @@ async def settle(
     changed: dict[int, list[str]] = {}
     for item in items:
         window = live.get(item.assignment_id)
-        (outcome, reason), end = _outcome(item, window), None
+        (outcome, reason), end, twin = _outcome(item, window), None, None
         if outcome == "shortened" and window is not None:
-            reason, end = await _shorten(connection, item, window, at, by=by, batch=batch)
+            reason, end, twin = await _shorten(connection, item, window, at, by=by, batch=batch)
         settled.items[item.id] = _became(outcome, reason, at, entry)
         if outcome not in ("revoked", "shortened"):
             continue
         settled.users.add(item.user_id)
         after = [] if end is None else [f"{item.role_code} until {rfc3339(end)}"]
-        settled.changes += values_change(
-            change_log.user_target(item.user_name), "roles", [item.role_code], after
-        )
+        user = change_log.user_target(item.user_name)
+        settled.changes += values_change(user, "roles", [item.role_code], after)
+        settled.changes += values_change(user, "roles", [] if twin is None else after, [])
+        _end_twin(settled, live, items, twin)
         if end is None:
             taken.setdefault(item.user_id, []).append(item.role_code)
         else:
@@ -111,28 +112,39 @@ async def _shorten(
     *,
     by: str | None,
     batch: Collection[int],
-) -> tuple[str | None, datetime | None]:
+) -> tuple[str | None, datetime | None, int | None]:
     """Let an assignment end as was decided; return why it has ended instead, and until when the role stays.
 
-    None for a role that is gone. ``batch`` are the ids of the items that are settled together.
+    None for a role that is gone. And which other assignment has ended, None for none. ``batch`` are the ids
+    of the items that are settled together.
     """
     end = item.until
     assert end is not None  # noqa: S101 - a constraint of the table
     if end <= at or (window.valid_from is not None and window.valid_from >= end):
         await assignments.revoke_all(connection, [item.assignment_id], at, by)
-        return _OVER, None
+        return _OVER, None, None
     same = Given(item.role_id, window.valid_from, end, source=item.source)
     twin = await assignments.identical(
         connection, DelegationCheck.reviewed(item.user_id), same, item.assignment_id
     )
     if twin is not None and not await reviews.is_asked(connection, twin, batch):
         await assignments.revoke_all(connection, [item.assignment_id], at, by)
-        return _SAME, end
+        return _SAME, end, None
     if twin is not None:
         # It may be revoked yet, which must not take away what is kept here.
         await assignments.revoke_all(connection, [twin], at, by)
     await assignments.shorten_reviewed(connection, item.assignment_id, end)
-    return None, end
+    return None, end, twin
+
+
+def _end_twin(settled: Settled, live: dict[int, Window], items: Sequence[Item], twin: int | None) -> None:
+    """Say of those of ``items`` about ``twin`` that it has ended, also if one is settled as if it stayed."""
+    for item in [each for each in items if each.assignment_id == twin]:
+        live.pop(item.assignment_id, None)
+        if (became := settled.items.get(item.id)) is not None:
+            became["outcome_reason"] = _SAME
+            if became["outcome"] == "kept":
+                became["outcome"] = "ended"
 
 
 async def require_possible(connection: Connection, item: Item) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from service.records import assignments
-from tests.reviews.test_reviews import DECIDES, after, close, decide, execute, items, started
+from tests.reviews.test_reviews import DECIDES, close, decide, execute, items, started
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 
 pytestmark = pytest.mark.anyio
 
 CODE = "system:file:list"
-DEADLINE, JUNE, NOVEMBER, DECEMBER = (after(hours * 3600) for hours in (1, 2, 3, 4))
+DEADLINE, JUNE, NOVEMBER, DECEMBER = (f"2999-{month:02}-01T00:00:00.000Z" for month in (5, 6, 11, 12))
 """The deadline of reviews, and ends of assignments after it."""
 
 
@@ -112,6 +113,32 @@ async def test_what_was_kept_stays_and_the_one_that_is_shortened_to_it_says_why_
 
     assert await outcomes(house, review) == [("shortened", False), ("kept", True)]
     assert await left(house, heron) == [JUNE]
+
+
+@pytest.mark.parametrize(("until", "became"), [(None, "ended"), (JUNE, "shortened")])
+async def test_what_ends_since_another_review_asks_about_it_is_not_said_to_be_kept(
+    house: Inside, heron: Member, kestrel: Member, until: str | None, became: str
+) -> None:
+    review, (first, second) = await begun(house, heron, NOVEMBER, DECEMBER)
+    twin, end = (first, JUNE) if until else (first, NOVEMBER)
+    other = await started(house, heron, deadline=DEADLINE, onSilence="keep")
+    assert (await decide(kestrel, review, second, "shorten", until=end)).status == 200
+    more = {"until": until} if until else {}
+    assert (await decide(kestrel, review, twin, "shorten" if until else "keep", **more)).status == 200
+
+    await close(house, review)
+
+    assert await outcomes(house, review) == [(became, False), ("shortened", True)]
+    assert await left(house, heron) == [end]
+    logged = "SELECT changes FROM sys.operation_log WHERE method = 'JOB' AND url LIKE %s ORDER BY id"
+    for _ in range(200):
+        if entries := await query(house, logged, f"%/review/{review['id']}/close"):
+            break
+        await asyncio.sleep(0.05)
+    changes = [(each["before"], each["after"]) for each in entries[0][0] if each["field"] == "roles"]
+    assert ([f"heron until {end}"], []) in changes
+    await close(house, other)
+    assert await outcomes(house, other) == [("ended", False), ("kept", True)]
 
 
 async def test_an_end_that_the_database_refuses_does_not_keep_a_review_open(
