@@ -62,7 +62,8 @@ async def settle(
     changed: dict[int, list[str]] = {}
     for item in items:
         window = live.get(item.assignment_id)
-        (outcome, reason), end, twin = _outcome(item, window), None, None
+        (outcome, reason), end = _outcome(item, window), None
+        twin = None
         if outcome == "shortened" and window is not None:
             reason, end, twin = await _shorten(connection, item, window, at, by=by, batch=batch)
         settled.items[item.id] = _became(outcome, reason, at, entry)
