@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, NamedTuple
 
-from sqlalchemy.exc import DataError
-
 from service.audit.chain.checkpoints import AnchoredCheckpoint, Lineage, lineage_of
 from service.audit.chain.form import Chain
 from service.audit.chain.walk import Place, ReportedHeads, Walk
@@ -118,7 +116,7 @@ class Audit:
         """
         try:
             return await self._day(outline, day)
-        except (DataError, ArithmeticError, ValueError) as error:
+        except (ArithmeticError, ValueError) as error:
             fault = f"it can't be read: {type(error).__name__}"
             return Day(outline.log, day, 0, [fault], 1)
 
