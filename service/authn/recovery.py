@@ -17,6 +17,7 @@ from service.records import accounts, bans, factors
 from service.records.database.transactions import Connection, Database
 from service.records.logs.events import SessionEvent
 
+KeptOut = Literal["disabled", "banned"]
 BY_OPERATOR: Final = "operator"
 """The reason in the login log of acts outside the API."""
 Keeping = Callable[[Connection], AbstractAsyncContextManager[object]]
@@ -28,14 +29,16 @@ _WITHIN: Final = 15.0  # seconds for the transaction, in which both stores are a
 class Recovered:
     """A user with a new password, the number of ended sessions, and what still blocks the user, if any.
 
-    ``factors`` is how many second factors were removed, with the set of recovery codes.
+    ``factors`` is how many second factors were removed, with the set of recovery codes. ``unsettled`` says
+    that the session store could not be asked after the commit.
     """
 
     user_id: int
     user_name: str
     ended: int
-    kept_out: Literal["disabled", "banned"] | None
+    kept_out: KeptOut | None
     factors: int = 0
+    unsettled: Unavailable | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -103,13 +106,16 @@ class Recovery:
                     unbanned = await bans.unban(connection, user_id) or enabled
             ended = await self.store.close_sessions(login_id)
         self._enter("password_reset", user_id, owner.user_name)
-        ended += await self._end_once_more(login_id, enable=enable)
         if unbanned:
             self._enter("unban", user_id, owner.user_name)
-        banned = await self.store.ban_of(login_id) is not None
-        if known.status == "disabled" and not enable:
-            return Recovered(user_id, owner.user_name, ended, "disabled")
-        return Recovered(user_id, owner.user_name, ended, "banned" if banned else None)
+        kept_out: KeptOut | None = "disabled" if known.status == "disabled" and not enable else None
+        try:
+            ended += await self._end_once_more(login_id, enable=enable)
+            if kept_out is None and await self.store.ban_of(login_id) is not None:
+                kept_out = "banned"
+        except Unavailable as refusal:
+            return Recovered(user_id, owner.user_name, ended, kept_out, unsettled=refusal)
+        return Recovered(user_id, owner.user_name, ended, kept_out)
 
     async def reset_factors(self, user_id: int) -> Recovered:
         """Remove all second factors of a user, and end all sessions of that user.
@@ -125,11 +131,15 @@ class Recovery:
             await self.notices.tell(connection, user_id, "factors_reset", "operator")
             ended = await self.store.close_sessions(str(user_id))
         self._enter("factor_reset", user_id, known.user_name)
-        ended += await self.store.close_sessions(str(user_id))
-        kept_out: Literal["disabled", "banned"] | None = "banned" if known.banned else None
+        kept_out: KeptOut | None = "banned" if known.banned else None
         if known.status == "disabled":
             kept_out = "disabled"
-        return Recovered(user_id, known.user_name, ended, kept_out, len(gone))
+        unsettled = None
+        try:
+            ended += await self.store.close_sessions(str(user_id))
+        except Unavailable as refusal:
+            unsettled = refusal
+        return Recovered(user_id, known.user_name, ended, kept_out, len(gone), unsettled)
 
     def _enter(self, event: SessionEvent, user_id: int, user_name: str) -> None:
         self.log.by_other(event, user_id, user_name, reason=BY_OPERATOR)

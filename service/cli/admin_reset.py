@@ -115,6 +115,7 @@ def _reset_factors(options: Namespace, environ: Mapping[str, str]) -> None:
 def _enter(
     settings: Settings, command: str, begun: float, action: str, done: Recovered, **params: Any
 ) -> None:
+    """Log what was saved; raises ``Unavailable`` if sessions may be left."""
     event = operator_event(
         command,
         begun,
@@ -125,6 +126,8 @@ def _enter(
         targets=(user_target(done.user_name),),
     )
     asyncio.run(enter(settings, event))
+    if done.unsettled is not None:
+        raise done.unsettled
 
 
 async def _find(settings: Settings, user_name: str) -> int:

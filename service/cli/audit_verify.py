@@ -129,9 +129,9 @@ async def _verify(settings: Settings, given: Audit, seals: RevisionSeals, hashes
         _report_revisions(revisions)
         fault_count += revisions.fault_count
         lineage = await audit.lineage()
-        for line in (*lineage.notes, *lineage.faults, *lineage.strange):
+        for line in (*lineage.notes, *lineage.faults):
             say(line)
-        fault_count += len(lineage.faults) + len(lineage.strange)
+        fault_count += len(lineage.faults)
         async for log_day in audit.days():
             _report(log_day)
             fault_count += bool(log_day.faults)

@@ -1,5 +1,6 @@
 """``portcullis state export FILE``: writes the state that is stored."""
 
+import errno
 import os
 import secrets
 import shutil
@@ -7,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from service import settings as table
 from service.administration import stored_state
@@ -21,6 +23,7 @@ from service.settings import Settings
 from service.state_files.writing import as_yaml
 
 _NOTHING = state_of({})
+_NOT_BESIDE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
 _WITHIN = 60.0  # seconds; ten thousand resources take less than one
 
 
@@ -48,23 +51,34 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write ``text`` beside its place and move it there, so that a fault leaves the former file; OSError."""
+    """Write ``text`` beside its place and move it there, so that a fault leaves the former file; OSError.
+
+    Where nothing can be made beside it, or it is a mount by itself, it is written in place.
+    """
     place = path.resolve()  # what a link leads to
     new = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     try:
         with new.open("x", encoding="utf-8") as file:
+            if place.exists():
+                shutil.copymode(place, new)
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        if place.exists():
-            shutil.copymode(place, new)
         new.replace(place)
-    except BaseException as error:
-        with suppress(OSError):
-            new.unlink()
-        if isinstance(error, OSError):
-            error.filename = str(path)
+    except OSError as error:
+        _remove(new)
+        error.filename = str(path)
+        if error.errno not in _NOT_BESIDE or not place.exists():
+            raise
+        place.write_text(text, "utf-8")
+    except BaseException:
+        _remove(new)
         raise
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
 
 
 def exported(settings: Settings) -> str:

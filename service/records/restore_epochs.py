@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, delete, func, insert, literal, or_, select, text, update
+from sqlalchemy import BigInteger, DateTime, delete, func, insert, literal, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records import account_tokens, bit_positions, mail
+from service.records.logs.chain import readable_time
 from service.records.schema import rights
 from service.records.schema.installation import restore_epoch
 from service.records.schema.of_users import file, object_space
@@ -54,7 +55,11 @@ async def current(connection: AsyncConnection) -> str | None:
 
 async def every(connection: AsyncConnection) -> list[RestoreEpoch]:
     """Return all restore epochs of this database, the first one first."""
-    rows = await connection.execute(select(restore_epoch).order_by(restore_epoch.c.number))
+    # A forged time must not keep anybody from reading the others.
+    columns = [
+        readable_time(column) if isinstance(column.type, DateTime) else column for column in restore_epoch.c
+    ]
+    rows = await connection.execute(select(*columns).order_by(restore_epoch.c.number))
     return [_restore_epoch(row._mapping) for row in rows]  # noqa: SLF001 - SQLAlchemy's public name
 
 

@@ -112,10 +112,9 @@ async def test_a_restore_accounts_for_what_came_after_its_backup_and_for_nothing
     assert not lineage.faults
 
 
-async def test_a_timeline_that_no_restore_has_ended_is_strange() -> None:
+async def test_a_timeline_that_no_restore_has_ended_is_a_fault() -> None:
     lineage = lineage_of([FIRST, sealed(CHAIN, CUT)], [CHAIN], [checkpoint_of("elsewhere", 3)])
-    assert lineage.faults == []
-    assert lineage.strange == ["timeline elsewhere: 1 heads were told of it, and it is not of this database"]
+    assert lineage.faults == ["timeline elsewhere: 1 heads were told of it, and it is not of this database"]
 
 
 @pytest.mark.parametrize(

@@ -274,11 +274,23 @@ async def test_a_day_that_can_not_be_read_counts_as_faulty(
     assert (await verified(database))["operation_log"] == (1, 1)
 
 
-async def test_heads_of_another_database_in_the_session_store_are_a_note(database: Database) -> None:
+async def test_heads_of_another_database_in_the_session_store_are_a_fault_after_all_was_verified(
+    database: Database,
+) -> None:
     await write_on(database, KEY, 20)
     foreign = AnchoredCheckpoint("other", "operation_log", date(2026, 11, 20), Chain(KEY).key_id, 7, "aa")
-    report = await verify_again(database, Oplog(chain_key=KEY), TODAY, reported=[foreign])
-    assert report.startswith(f"{DAYS.format(1)}; timeline other: 1 heads")
+    with pytest.raises(TamperedError, match="timeline other: 1 heads"):
+        await verify_again(database, Oplog(chain_key=KEY), TODAY, reported=[foreign])
+    assert await verified(database) == {"operation_log": (1, 1), "login_log": (0, 0)}
+
+
+async def test_a_forged_time_of_a_restore_keeps_nobody_from_reading_the_logs(database: Database) -> None:
+    await write_on(database, KEY, 20)
+    await execute(database, "UPDATE sys.timeline SET begin_time = 'infinity'")
+    assert await verify_again(database, Oplog(chain_key=KEY), TODAY) == DAYS.format(1)
+    await execute(database, "UPDATE sys.operation_log SET url = '/another' WHERE action = 'on 20'")
+    with pytest.raises(TamperedError, match="operation_log 2026-11-20"):
+        await verify_again(database, Oplog(chain_key=KEY), TODAY)
 
 
 async def test_a_first_key_may_come_to_one_worker_after_the_other_across_midnight(

@@ -8,13 +8,16 @@ import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from service.__main__ import main
 from service.embedded import EmbeddedStores
+from service.errors import Unavailable
 from service.keyspace import SessionStore
 from service.settings import Auth, Redis
 from tests.log_reading.entries import person
@@ -59,6 +62,12 @@ class Site:
     async def reset_factors(self, name: str = ADMINISTRATOR) -> Ended:
         command = ("admin", "reset-factors", name)
         return await asyncio.to_thread(portcullis, self._folder, *command, **self._variables)
+
+    def here(self, command: str, patch: pytest.MonkeyPatch) -> int:
+        """Run a command about the administrator in this process."""
+        for name, value in ({"PORTCULLIS_CONFIG": ""} | self._variables).items():
+            patch.setenv(name, value)
+        return main(["admin", command, ADMINISTRATOR])
 
     async def log_in(self, password: str, agent: str = "") -> Answer:
         body = {"userName": ADMINISTRATOR, "password": password}
@@ -116,6 +125,26 @@ async def test_a_reset_replaces_the_password_ends_the_sessions_and_is_told_witho
     assert (await site.service.ask("GET", "/api/user/info")).code == "refresh_required"
     assert (await site.log_in(ADMINISTRATOR_PASSWORD)).code == "login_failed"
     assert (await site.log_in(NEW)).status == 200
+
+
+@pytest.mark.parametrize("command", ["reset-password", "reset-factors"])
+async def test_what_was_saved_is_logged_also_where_the_session_store_fails_after_it(
+    site: Site, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    close, asked = SessionStore.close_sessions, iter((True, False))
+
+    async def once(store: SessionStore, *given: Any, **named: Any) -> int:
+        if next(asked):
+            return await close(store, *given, **named)
+        raise Unavailable("The session store is out of reach")
+
+    monkeypatch.setattr(SessionStore, "close_sessions", once)
+    monkeypatch.setattr("sys.stdin", StringIO(f"{NEW}\n"))
+    status = await asyncio.to_thread(site.here, command, monkeypatch)
+
+    assert status == 1
+    assert "session store" in capsys.readouterr().err
+    assert [url for _, url, *_ in site.operations()] == [f"portcullis admin {command}"]
 
 
 async def test_what_the_operator_sets_is_an_initial_password(site: Site) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import resource
 from collections.abc import Callable
@@ -140,6 +141,20 @@ def test_an_export_that_fails_leaves_the_former_file_and_one_that_is_done_its_mo
     assert file.stat().st_mode & 0o777 == 0o640
     assert "portcullis: nowhere/state.yaml: No such file" in command("export", "nowhere/state.yaml")[2]
     assert command("export", "/dev/null")[0] == 0
+
+
+def test_an_export_to_a_file_that_can_not_be_replaced_is_written_in_place(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    file = tmp_path / "state.yaml"
+    file.write_text("former")
+    monkeypatch.setattr(Path, "replace", busy)  # as a mount by itself does
+    assert command("export", "state.yaml") == (0, "", "")
+    assert yaml.safe_load(file.read_text("utf-8"))["roles"]
+    assert sorted(tmp_path.glob(".*")) == []
 
 
 def test_what_was_saved_without_an_answer_is_an_entry_to_be_written(

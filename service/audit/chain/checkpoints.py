@@ -77,14 +77,13 @@ class Lineage:
     """The restore epochs of a database, and what follows from them for heads that were told.
 
     ``reported`` are the heads that must still be there. ``notes`` tell each restore and what it has lost;
-    ``faults`` restores whose record was changed, and ``strange`` the restore epochs of other heads that are
-    not of this database: those of another one, unless its own were changed.
+    ``faults`` restores whose record was changed, and heads that no restore accounts for: those of another
+    database can't be told from those of a restore that was removed.
     """
 
     reported: ReportedHeads = field(default_factory=ReportedHeads)
     notes: Sequence[str] = ()
     faults: Sequence[str] = ()
-    strange: Sequence[str] = ()
 
 
 def lineage_of(
@@ -130,11 +129,11 @@ def lineage_of(
         if not is_sealed(keys, restore_epoch)
         and (restore_epoch.number == 1 or restore_epoch.begin_time.astimezone(UTC).date() > unknown_until)
     ]
-    foreign = [
-        f"timeline {name or '(first)'}: {count} heads were told of it, and it is not of this database"
-        for name, count in sorted(strange.items())
-    ]
-    return Lineage(reported, notes, faults, foreign)
+    for name, count in sorted(strange.items()):
+        faults.append(
+            f"timeline {name or '(first)'}: {count} heads were told of it, and it is not of this database"
+        )
+    return Lineage(reported, notes, faults)
 
 
 def _kept(cut: RestoreEpoch, place: Place) -> int:

@@ -194,7 +194,7 @@ async def verify_again(
     that were kept elsewhere, and ``anchored_revisions`` hashes by number. Chains and restores with a seal of
     a key that is no longer set are left out if they are older than the keys that are set. Records when each
     log was verified, and with what result; faulty restores count as days of the operation log. Returns what
-    was verified, in words, with the heads of other databases. Raises TamperedError and Unavailable.
+    was verified, in words. Raises TamperedError and Unavailable.
     """
     today = today or datetime.now(UTC).date()
     keys = [Chain(settings.chain_key), Chain(), *map(Chain, filter(None, [settings.chain_previous_key]))]
@@ -231,10 +231,7 @@ async def verify_again(
         raise TamperedError(f"policy revisions are not as they were published: {revisions.faults[0]}")
     count, left_out = sum(verified.values()), sum(len(outline.left_out) for outline in outlines)
     rest = f"; {left_out} days of the logs are left out: a key of theirs is not set" if left_out else ""
-    summary = (
-        f"{count} days of the logs and {revisions.count} policy revisions are as they were written{rest}"
-    )
-    return "; ".join([summary, *lineage.strange[:_MOST_NAMED]])
+    return f"{count} days of the logs and {revisions.count} policy revisions are as they were written{rest}"
 
 
 async def _verify_revisions(

@@ -221,7 +221,7 @@ export class Session {
     },
     stepUp: async () => false,
     ended() {},
-    restarted() {},
+    restarted: () => globalThis.location?.reload(),
     changed() {},
   };
 

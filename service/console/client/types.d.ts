@@ -163,7 +163,7 @@ export interface Hooks {
   stepUp: (problem: Problem) => Promise<boolean>;
   /** Show that the session was ended. */
   ended: () => void;
-  /** Begin anew, for another user than that of `identify`. */
+  /** Begin anew, for another user than that of `identify`; without it, the page is loaded again. */
   restarted: () => void;
   /** Show rights that may have changed. */
   changed: () => void;

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, String, Text, case, cast, func, select, update
+from sqlalchemy import Column, ColumnElement, Row, String, Text, case, cast, func, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -55,8 +55,10 @@ def _readable(value: ColumnElement[Any], first: date, last: date) -> ColumnEleme
     return case((value.is_not(None), func.least(func.greatest(value, first), last, type_=value.type)))
 
 
-def _readable_time(moment: ColumnElement[Any]) -> ColumnElement[Any]:
-    return _readable(moment, *map(_start, OUTERMOST))
+def readable_time(moment: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return a time, by its name if it has one, with what Python can't read as that of the ``OUTERMOST``."""
+    time_read = _readable(moment, *map(_start, OUTERMOST))
+    return time_read.label(moment.name) if isinstance(moment, Column) else time_read
 
 
 _DAY: Final = _readable(log_chain.c.day, *OUTERMOST)
@@ -122,7 +124,7 @@ async def days_with_entries(connection: AsyncConnection, log: Log) -> list[date]
     Days beyond the ``OUTERMOST`` are these.
     """
     moment = TABLES[log].c.create_time
-    earliest = select(func.date(func.timezone("UTC", _readable_time(func.min(moment)))))
+    earliest = select(func.date(func.timezone("UTC", readable_time(func.min(moment)))))
     days: list[date] = []
     day: date | None = (await connection.execute(earliest)).scalar_one()
     while day is not None:
@@ -192,7 +194,7 @@ async def entries(
 
 def _as_stored(column: ColumnElement[Any]) -> ColumnElement[Any]:
     if column.name == "create_time":
-        return _readable_time(column).label(column.name)
+        return readable_time(column)
     kind = str(column.type)
     return cast(column, String).label(column.name) if kind in ("INET", "JSONB") else column
 
