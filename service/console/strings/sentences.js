@@ -41,6 +41,7 @@ export const ACTS = {
   "resource enable": ["enabled or disabled {about}", "enable or disable {about}"],
   "resource bind": ["changed the bindings of {about}", "change the bindings of {about}"],
   "resource import": ["imported resources", "import resources"],
+  "resource register": ["registered routes that were missing", "register routes that are missing"],
   "resource unlock": ["unlocked a resource", "unlock a resource"],
   "service create": ["registered {about}", "register {about}"],
   "service update": ["edited {about}", "edit {about}"],
