@@ -197,7 +197,8 @@ async def close_due(database: Database, settings: Settings, notices: Notices) ->
         now=store.synchronized.instant,
         tell=events.append,
     )
-    closed, failures = 0, list[Exception]()
+    closed = 0
+    failures: list[Exception] = []
     try:
         await store.clock()
         await live.load(database)

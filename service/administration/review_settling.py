@@ -73,8 +73,7 @@ async def settle(
         after = [] if end is None else [f"{item.role_code} until {rfc3339(end)}"]
         user = change_log.user_target(item.user_name)
         settled.changes += values_change(user, "roles", [item.role_code], after)
-        settled.changes += values_change(user, "roles", [] if twin is None else after, [])
-        _end_twin(settled, live, items, twin)
+        _end_twin(settled, live, items, twin, values_change(user, "roles", after, []))
         if end is None:
             taken.setdefault(item.user_id, []).append(item.role_code)
         else:
@@ -138,8 +137,20 @@ async def _shorten(
     return None, end, twin
 
 
-def _end_twin(settled: Settled, live: dict[int, Window], items: Sequence[Item], twin: int | None) -> None:
-    """Say of those of ``items`` about ``twin`` that it has ended, also if one is settled as if it stayed."""
+def _end_twin(
+    settled: Settled,
+    live: dict[int, Window],
+    items: Sequence[Item],
+    twin: int | None,
+    change: Sequence[FieldChange],
+) -> None:
+    """Say of those of ``items`` about ``twin`` that it has ended, also if one is settled as if it stayed.
+
+    ``change`` is what the log tells of it; without a twin, nothing is done.
+    """
+    if twin is None:
+        return
+    settled.changes += change
     for item in [each for each in items if each.assignment_id == twin]:
         live.pop(item.assignment_id, None)
         if (became := settled.items.get(item.id)) is not None:

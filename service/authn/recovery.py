@@ -109,13 +109,14 @@ class Recovery:
         if unbanned:
             self._enter("unban", user_id, owner.user_name)
         kept_out: KeptOut | None = "disabled" if known.status == "disabled" and not enable else None
+        unsettled = None
         try:
             ended += await self._end_once_more(login_id, enable=enable)
             if kept_out is None and await self.store.ban_of(login_id) is not None:
                 kept_out = "banned"
         except Unavailable as refusal:
-            return Recovered(user_id, owner.user_name, ended, kept_out, unsettled=refusal)
-        return Recovered(user_id, owner.user_name, ended, kept_out)
+            unsettled = refusal
+        return Recovered(user_id, owner.user_name, ended, kept_out, unsettled=unsettled)
 
     async def reset_factors(self, user_id: int) -> Recovered:
         """Remove all second factors of a user, and end all sessions of that user.

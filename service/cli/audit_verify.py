@@ -128,11 +128,11 @@ async def _verify(settings: Settings, given: Audit, seals: RevisionSeals, hashes
         )
         _report_revisions(revisions)
         fault_count += revisions.fault_count
-        lineage = await audit.lineage()
+        lineage, outlines = await audit.survey()
         for line in (*lineage.notes, *lineage.faults):
             say(line)
         fault_count += len(lineage.faults)
-        async for log_day in audit.days():
+        async for log_day in audit.days(outlines):
             _report(log_day)
             fault_count += bool(log_day.faults)
         async with audit.database.transaction() as connection:

@@ -2,11 +2,9 @@
 
 import errno
 import os
-import secrets
-import shutil
+import stat
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +18,7 @@ from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.records.database.transactions import Database
 from service.settings import Settings
+from service.settings.secrecy import written_beside
 from service.state_files.writing import as_yaml
 
 _NOTHING = state_of({})
@@ -56,29 +55,21 @@ def _replace(path: Path, text: str) -> None:
     Where nothing can be made beside it, or it is a mount by itself, it is written in place.
     """
     place = path.resolve()  # what a link leads to
-    new = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     try:
-        with new.open("x", encoding="utf-8") as file:
-            if place.exists():
-                shutil.copymode(place, new)
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(place)
+        with written_beside(place, text) as made:
+            made.chmod(stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o666 & ~_umask())
+            made.replace(place)
     except OSError as error:
-        _remove(new)
         error.filename = str(path)
         if error.errno not in _NOT_BESIDE or not place.exists():
             raise
         place.write_text(text, "utf-8")
-    except BaseException:
-        _remove(new)
-        raise
 
 
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        path.unlink()
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def exported(settings: Settings) -> str:

@@ -111,6 +111,17 @@ class Login:
         return handed(pair, context, self._cookies)
 
 
+async def _renewed(
+    refresh: renewal.Refresh, throttle: Throttle, claims: RefreshClaims, context: RequestContext
+) -> Issued:
+    """Return the successor of a genuine refresh token, which counts for its account."""
+    live = await refresh.is_live(claims)
+    await throttle.refresh_of(claims.sub, claims.rid, live=live)
+    pair = await refresh.renew(claims)
+    await refresh.hand_out(pair, context.request.is_gone)
+    return pair
+
+
 class Refresh:
     """``/api/auth/refresh``."""
 
@@ -133,11 +144,7 @@ class Refresh:
         """
         await self._throttle.refresh_from(context.address)
         claims = self._refresh.verify(body.refresh_token)
-        live = await self._refresh.is_live(claims)
-        await self._throttle.refresh_of(claims.sub, claims.rid, live=live)
-        pair = await self._refresh.renew(claims)
-        await self._refresh.hand_out(pair, context.request.is_gone)
-        return TokenPair.of(pair)
+        return TokenPair.of(await _renewed(self._refresh, self._throttle, claims, context))
 
 
 class RefreshInCookieMode:
@@ -164,10 +171,7 @@ class RefreshInCookieMode:
         """
         await self._throttle.refresh_from(context.address)
         claims = self._claims(context, body.refresh_token)
-        live = await self._refresh.is_live(claims)
-        await self._throttle.refresh_of(claims.sub, claims.rid, live=live)
-        pair = await self._refresh.renew(claims)
-        await self._refresh.hand_out(pair, context.request.is_gone)
+        pair = await _renewed(self._refresh, self._throttle, claims, context)
         return handed(pair, context, self._cookies)
 
     def _claims(self, context: RequestContext, sent: str | None) -> RefreshClaims:

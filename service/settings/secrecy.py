@@ -119,17 +119,17 @@ def _kept_or_made(path: Path, nbytes: int) -> tuple[str, str | None]:
     """
     if not os.path.lexists(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _beside(path, secrets.token_urlsafe(nbytes) + "\n") as made, suppress(FileExistsError):
+        with written_beside(path, secrets.token_urlsafe(nbytes) + "\n") as made, suppress(FileExistsError):
             os.link(made, path)  # if another process was first, its secret is used
     return owner_only_text(path)
 
 
 @contextmanager
-def _beside(path: Path, content: str) -> Iterator[Path]:
+def written_beside(path: Path, content: str) -> Iterator[Path]:
     """Write ``content`` to the disk, in a file of mode 0600 beside ``path``; remove it in the end."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # O_EXCL, mode 0600
     try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -269,5 +269,5 @@ def rotate_local_factor_key(data_dir: Path) -> Path:
 
 
 def _replace(path: Path, content: str) -> None:
-    with _beside(path, content) as made:
+    with written_beside(path, content) as made:
         made.replace(path)

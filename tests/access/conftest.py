@@ -11,7 +11,7 @@ import pytest
 
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside, all_decisions, inside_published
 from tests.support.members import Member, member, query
 from tests.web.driver import Answer
 
@@ -73,8 +73,7 @@ async def access(
     """One service for the tests of a module; everybody is logged in."""
     with database(stores, published_template) as url:
         log = {
-            "PORTCULLIS_POLICY__DECISION_LOG": str(tmp_path_factory.mktemp("log") / "decisions"),
-            "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
+            **all_decisions(tmp_path_factory.mktemp("log") / "decisions"),
             "PORTCULLIS_SERVER__PUBLIC_URL": "https://access.example.com",
         }
         async with inside_published(url, module_redis_url, **log) as service:

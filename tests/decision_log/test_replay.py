@@ -32,7 +32,7 @@ from tests.access_requests.test_requests import ASKED, ONE, asked, decide, ruled
 from tests.decision_log.world import LINES, World, caller, world
 from tests.policies.stock import MODEL, POLICIES, ROOT
 from tests.support.demands import undemanding
-from tests.support.inside import inside_published
+from tests.support.inside import all_decisions, inside_published
 from tests.support.members import member, query
 
 CODES = ("*", "thing:*", "thing:list", "thing:read", "thing:delete", "thing:drop", "other")
@@ -336,10 +336,7 @@ async def test_who_approves_by_one_stage_or_by_what_they_may_grant_is_let_again(
     published_database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "decisions.jsonl"
-    chosen = {
-        "PORTCULLIS_POLICY__DECISION_LOG": str(path),
-        "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
-    }
+    chosen = all_decisions(path)
     async with inside_published(published_database_url, redis_url, **chosen) as house:
         await ruled(house, "system:file:list", stages=[{"code": "system:role:list", "approvals": 1}, ONE])
         heron = await member(house, "heron-1")

@@ -25,7 +25,7 @@ from service.laboratory.replay import replay
 from service.records.database.transactions import Database
 from service.settings import Policy
 from tests.decision_log.appending import append
-from tests.support.inside import inside_published
+from tests.support.inside import all_decisions, inside_published
 from tests.web.test_metrics import TOKEN, value
 
 pytestmark = pytest.mark.anyio
@@ -219,8 +219,7 @@ async def test_refusals_and_allowed_requests_are_in_the_file_and_counted(
 ) -> None:
     path = tmp_path / "decisions.jsonl"
     chosen = {
-        "PORTCULLIS_POLICY__DECISION_LOG": str(path),
-        "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
+        **all_decisions(path),
         "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN,
     }
     async with inside_published(published_database_url, redis_url, **chosen) as service:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.docs.blocks import parsed
 from tests.docs.pages import ROOT, between
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside, all_decisions, inside_published
 from tests.support.members import member
 from tests.support.proxies import Front, Recorder, front
 from tests.support.waiting import eventually_here
@@ -57,10 +57,7 @@ async def test_roles_keys_and_sessions_decide_from_the_next_request_on(
     published_database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     log = tmp_path / "decisions.jsonl"
-    variables = {
-        "PORTCULLIS_POLICY__DECISION_LOG": str(log),
-        "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
-    }
+    variables = all_decisions(log)
     async with inside_published(published_database_url, redis_url, **variables) as service:
         key, place_of_key = await set_up(service)
         alice = await member(service, "alice")

@@ -21,7 +21,7 @@ from tests.oidc.hostile import HostileProvider
 from tests.oidc.test_cookies import set_cookies
 from tests.oidc.test_sign_in import claims_of, info
 from tests.support.databases import NewDatabase
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside, all_decisions, inside_published
 from tests.support.members import member
 
 pytestmark = pytest.mark.anyio
@@ -97,10 +97,7 @@ async def test_decisions_below_a_ceiling_are_made_again_alike(
     tmp_path: Path,
 ) -> None:
     log = tmp_path / "decisions.jsonl"
-    chosen = variables(provider_settings(provider, "good")) | {
-        "PORTCULLIS_POLICY__DECISION_LOG": str(log),
-        "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
-    }
+    chosen = variables(provider_settings(provider, "good")) | all_decisions(log)
     async with inside_published(new_database(published_template), redis_url, **chosen) as service:
         await member(service, "reader", "system:file:list")
         lister = await member(service, "lister", "system:role:list")

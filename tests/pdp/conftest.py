@@ -25,7 +25,7 @@ from service.pdp.point import DecisionPoint
 from service.pdp.settings import PdpSettings
 from service.settings import Auth, Redis
 from tests.support.databases import database
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside, all_decisions, inside_published
 from tests.support.members import ids_of
 from tests.support.valkey_cluster import ValkeyCluster
 from tests.support.waiting import eventually_here
@@ -198,8 +198,7 @@ async def housed(
         "PORTCULLIS_AUTH__JWT_ALGORITHM": "ES256",
         "PORTCULLIS_AUTH__JWT_PRIVATE_KEY": str(folder / "private"),
         "PORTCULLIS_AUTH__JWT_PUBLIC_KEY": str(folder / "public"),
-        "PORTCULLIS_POLICY__DECISION_LOG": str(folder / "decisions"),
-        "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
+        **all_decisions(folder / "decisions"),
     }
     with database(stores, template) as url:
         async with inside_published(url, redis_url, **variables | more) as hub:

@@ -12,7 +12,7 @@ import pytest
 from service.web.messages.original import PROXY_KEY
 from tests.permission_use.conftest import days_ago, logged_uses, stored_uses
 from tests.support.databases import NewDatabase
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside, all_decisions, inside_published
 from tests.support.members import member
 
 pytestmark = pytest.mark.anyio
@@ -26,10 +26,7 @@ def recorded(
 ) -> Callable[[], Any]:
     """Begin a service; at its end the use of each user is what its log says, and is returned in a dict."""
     log = tmp_path / "decisions.jsonl"
-    variables = {
-        "PORTCULLIS_POLICY__DECISION_LOG": str(log),
-        "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
-    }
+    variables = all_decisions(log)
 
     @asynccontextmanager
     async def run() -> AsyncIterator[tuple[Inside, dict[int, set[str]]]]:

@@ -11,7 +11,7 @@ import pytest
 from tests.permission_use.conftest import days_ago, store_uses
 from tests.permission_use.test_unused import proposed, unused
 from tests.policy_publishing.conftest import Command
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside, all_decisions, inside_published
 from tests.support.members import member
 
 pytestmark = pytest.mark.anyio
@@ -40,10 +40,7 @@ async def test_the_log_of_all_decisions_is_replayed(
     published_database_url: str, redis_url: str, tmp_path: Path, command_on: Callable[[Inside], Command]
 ) -> None:
     log = tmp_path / "decisions.jsonl"
-    variables = {
-        "PORTCULLIS_POLICY__DECISION_LOG": str(log),
-        "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
-    }
+    variables = all_decisions(log)
     async with inside_published(published_database_url, redis_url, **variables) as service:
         reader = await member(
             service, "reader", "system:service:list", "system:service:resources", "system:*"

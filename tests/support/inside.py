@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -34,6 +35,11 @@ CHEAPER: Final = text("UPDATE sys.user SET password_hash = :new WHERE password_h
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 AsyncConnection = psycopg.AsyncConnection[tuple[Any, ...]]
+
+
+def all_decisions(log: Path) -> dict[str, str]:
+    """Return the variables of a service that writes every decision to ``log``, the allowed ones too."""
+    return {"PORTCULLIS_POLICY__DECISION_LOG": str(log), "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1"}
 
 
 class Inside:

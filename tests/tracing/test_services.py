@@ -20,7 +20,7 @@ from tests.doctor.conftest import no_routes
 from tests.service.conftest import variables_for
 from tests.support.collector import Collector, collecting, named
 from tests.support.databases import NewDatabase
-from tests.support.inside import inside_published
+from tests.support.inside import all_decisions, inside_published
 from tests.support.running import running
 from tests.tracing.conftest import asked
 from tests.web.test_metrics import TOKEN, value
@@ -66,8 +66,7 @@ async def test_the_decision_log_and_problems_name_the_trace(
     variables = {
         "PORTCULLIS_TRACING__ENDPOINT": collector.url,
         "PORTCULLIS_TRACING__RATIO": "0",
-        "PORTCULLIS_POLICY__DECISION_LOG": str(path),
-        "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
+        **all_decisions(path),
     }
     async with inside_published(published_database_url, redis_url, **variables) as service:
         refused = await service.ask("GET", "/api/user/x", None, ("X-Request-Id", "logged-1"))

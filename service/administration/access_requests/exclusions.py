@@ -54,8 +54,8 @@ async def begin(connection: Connection, author_id: int, request_id: int) -> None
 class Circle:
     """The pending requests in whose circle a caller is; most callers are in none.
 
-    ``acting_ids`` are who acts: the caller, and who made the API key of the caller, since whoever has the key
-    may be either of them; nobody for the operator.
+    ``acting_ids`` are who acts: the caller, and who made the caller's API key, since either of them may use
+    it; nobody for the operator.
     """
 
     acting_ids: Collection[int] = ()

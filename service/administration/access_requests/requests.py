@@ -302,7 +302,7 @@ class AccessRequests:
     ) -> None:
         """Assign the role as it was asked for, and no longer than each approval lets; or end as failed.
 
-        All who have approved give it: whoever can by it approve a request of theirs is excluded from that.
+        All who have approved give it: who gets it may not use it to approve a request of one of them.
         """
         connection, now = unit.connection, self.now()
         ends = [until_of(request, now), *(each.valid_until for each in approvals.values())]

@@ -199,7 +199,7 @@ async def verify_again(
     today = today or datetime.now(UTC).date()
     keys = [Chain(settings.chain_key), Chain(), *map(Chain, filter(None, [settings.chain_previous_key]))]
     audit = Audit(database=database, keys=keys, checkpoints=reported, lenient=True)
-    lineage, outlines = await audit.lineage(), await audit.outlines()
+    lineage, outlines = await audit.survey()
     recent = today - LATEST
     older = sorted({day for outline in outlines for day in outline.present if day < recent})
     turn = older[today.toordinal() % len(older)] if older else today

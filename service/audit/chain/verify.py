@@ -83,28 +83,24 @@ class Audit:
     end: date = date.max
     lenient: bool = False
 
-    async def lineage(self) -> Lineage:
-        """Return the restores of the database, and what they account for of the heads that were kept."""
-        async with self.database.snapshot() as connection:
-            begun = await restore_epochs.every(connection)
-            heads = [head for log in TABLES for head in await log_chain.heads(connection, log)]
-        # Without any key a seal proves nothing, but whoever restores makes one.
-        keyed = any(chain.key_id for chain in self.keys)
-        until = self._unknown_until(heads) if keyed else date.min
-        return lineage_of(begun, self.keys, self.checkpoints, until)
-
-    async def outlines(self) -> list[Outline]:
-        """Return what the heads tell of each log; raises Unavailable."""
-        reported = (await self.lineage()).reported
+    async def survey(self) -> tuple[Lineage, list[Outline]]:
+        """Return the restores of the database, and what the heads tell of each log; raises Unavailable."""
         async with self.database.snapshot(within=WITHIN) as connection:
+            begun = await restore_epochs.every(connection)
             heads = {log: await log_chain.heads(connection, log) for log in TABLES}
-            present = {log: await log_chain.days_with_entries(connection, log) for log in TABLES}
+            entered = {log: await log_chain.days_with_entries(connection, log) for log in TABLES}
         until = self._unknown_until([head for of_log in heads.values() for head in of_log])
-        return [self._outline(log, heads[log], present[log], reported, until) for log in TABLES]
+        # Without any key a seal proves nothing, but each restore makes one.
+        keyed = any(chain.key_id for chain in self.keys)
+        lineage = lineage_of(begun, self.keys, self.checkpoints, until if keyed else date.min)
+        reported = lineage.reported
+        return lineage, [self._outline(log, heads[log], entered[log], reported, until) for log in TABLES]
 
-    async def days(self) -> AsyncIterator[Day]:
-        """Yield each day of each log after reading it; raises Unavailable."""
-        for outline in await self.outlines():
+    async def days(self, outlines: Sequence[Outline] | None = None) -> AsyncIterator[Day]:
+        """Yield each day of each log after reading it, by the outlines of a survey; raises Unavailable."""
+        if outlines is None:
+            _, outlines = await self.survey()
+        for outline in outlines:
             for day in outline.days:
                 if self.begin <= day <= self.end:
                     yield await self.day(outline, day)

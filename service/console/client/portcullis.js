@@ -298,7 +298,7 @@ export class Session {
 
   /** Replace the tokens, which say of the session what was true when they were issued. */
   async refresh() {
-    if (this.#proof) await this.#renew(this.#proof, this.#csrf(), (problem) => this.#signInAgain(problem));
+    if (this.#proof) await this.#renew(this.#proof, this.#csrf(), this.#signInAgain);
   }
 
   /** End the session of this device, or with `everywhere` all sessions of the user. */
@@ -340,8 +340,7 @@ export class Session {
    * @param {Options} [options]
    * @returns {Promise<Answer>}
    */
-  call = (method, template, options = {}) =>
-    this.#call(method, template, options, (problem) => this.#signInAgain(problem));
+  call = (method, template, options = {}) => this.#call(method, template, options, this.#signInAgain);
 
   /**
    * As `call`; `signIn` asks for a login, or throws.
@@ -526,7 +525,7 @@ export class Session {
    * Ask for a login. Another user starts anew: what is shown, and what waits to be sent, is not theirs.
    * @param {Problem | null} problem Why the session is over, if that is known.
    */
-  #signInAgain(problem) {
+  #signInAgain = (problem) => {
     const before = this.me;
     this.#asking ??= this.hooks
       .signIn(problem)
@@ -537,7 +536,7 @@ export class Session {
         this.#asking = null;
       });
     return this.#asking;
-  }
+  };
 
   /**
    * Keep new tokens; in cookie mode, where each pair comes with a new CSRF token, only that there are some.
