@@ -328,3 +328,19 @@ async def test_what_the_database_says_counts_when_it_lost_the_revision_in_force(
     assert live.current.digest == other.current.digest != before.digest
     entries = [line for line in logged if line["event"].startswith("the database has lost")]
     assert [(line["newest"], line["in_force"]) for line in entries] == [(then, 9999)]
+
+
+async def test_a_revision_that_is_lost_before_the_watch_has_seen_it_is_noticed(database: Database) -> None:
+    live, watch = healing(database)
+    await watch.look()
+    await execute(database, FORGED.format(digest="digest"))
+    await live.load(database)  # as who publishes does, before the watch looks again
+    assert live.current.revision == 9999
+    await execute(database, "DELETE FROM sys.policy_revision WHERE revision = 9999")
+
+    watching = asyncio.create_task(watch.run())
+    try:
+        await until(lambda: live.current.revision == 10_000)
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)

@@ -304,7 +304,8 @@ class PolicyWatch:
         It costs a tenth of a look.
         """
         seen = self._seen
-        if seen is None:
+        # What this worker has published itself may be gone again before it was seen.
+        if seen is None or seen.revision != self._live.current.revision:
             return False
         announced = await self._read_announced()
         try:
