@@ -1,20 +1,23 @@
 """``portcullis jobs …``: listed, run, paused and resumed."""
 
+import asyncio
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from time import perf_counter
+from typing import Any, Final
 
 from service.administration.jobs import all_jobs, runner_of
+from service.audit.journal import enter
 from service.cli.lazy_commands import Parts, add_data, add_usual
 from service.cli.output import aligned, say, show
 from service.endpoints.jobs import JobState, JobStates, states
-from service.jobs.runner import Busy, Ended, Job
-from service.operator.database import with_connection, with_database
+from service.jobs.runner import Busy, Job
+from service.operator.database import with_connection
 from service.operator.errors import LaunchError
 from service.operator.stores import reachable
-from service.operator.who import log_to_errors, operator_name
+from service.operator.who import log_to_errors, operator_event, operator_name
 from service.records import jobs
-from service.records.database.transactions import Connection, Database
+from service.records.database.transactions import Connection
 from service.settings import Settings, load
 
 
@@ -60,8 +63,15 @@ def _run(options: Namespace, environ: Mapping[str, str]) -> None:
     with reachable(load(environ)) as settings:
         log_to_errors(settings, settings.log.level)
         job = _named(settings, options.job)
+        who = operator_name()
+
+        async def request(connection: Connection) -> None:
+            await jobs.settle(connection, {job.name: job.interval})
+            await jobs.request(connection, job.name, who)
+
+        _change(settings, options, "run", request)
         try:
-            ended = with_database(settings, lambda database: _requested(settings, database, job))
+            ended = asyncio.run(runner_of(settings, f"command of {who}").run(job))
         except Busy:
             raise LaunchError(f"the job {job.name} runs already, in another process") from None
     if ended is None:
@@ -73,14 +83,6 @@ def _run(options: Namespace, environ: Mapping[str, str]) -> None:
     say(f"{job.name}: {ended.detail}")
 
 
-async def _requested(settings: Settings, database: Database, job: Job) -> Ended | None:
-    who = operator_name()
-    async with database.transaction() as connection:
-        await jobs.settle(connection, {job.name: job.interval})
-        await jobs.request(connection, job.name, who)
-    return await runner_of(settings, f"command of {who}").run(job)
-
-
 def _pause(options: Namespace, environ: Mapping[str, str]) -> None:
     """Pause or resume a job, as ``action`` says; raises LaunchError, SchemaError and Unavailable."""
     with reachable(load(environ)) as settings:
@@ -90,7 +92,20 @@ def _pause(options: Namespace, environ: Mapping[str, str]) -> None:
             await jobs.settle(connection, {job.name: job.interval})
             await jobs.pause(connection, job.name, paused=options.action == "pause")
 
-        with_connection(settings, change)
+        _change(settings, options, "pause or resume", change)
+
+
+def _change(
+    settings: Settings,
+    options: Namespace,
+    action: str,
+    change: Callable[[Connection], Coroutine[Any, Any, None]],
+) -> None:
+    """Make the change and enter it in the operation log; raises SchemaError and Unavailable."""
+    begun = perf_counter()
+    with_connection(settings, change)
+    event = operator_event(f"jobs {options.action} {options.job}", begun, module="job", action=action)
+    asyncio.run(enter(settings, event))
 
 
 COMMANDS: Final[Parts] = {

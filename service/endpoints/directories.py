@@ -14,7 +14,7 @@ from service.records.database.transactions import Database
 from service.records.directories import Directory, DirectoryValues, Kind
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.preconditions import answer_tag, require_match, version_tag
+from service.web.messages.preconditions import answer_tag, content_tag, require_match, version_tag
 from service.web.messages.schema import Moment, Schema, UpdatedBy, moment
 
 DirectoryName = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]{0,31}$", examples=["entra"])]
@@ -59,7 +59,7 @@ class DirectoryBody(Schema, kw_only=True):
 
 
 class DirectoryOfService(Schema, kw_only=True):
-    """A directory. Each edit increments `version`, which is its `ETag`."""
+    """A directory. Each edit increments `version`; a directory that is made anew begins with 1."""
 
     name: DirectoryName
     kind: _DirectoryKind
@@ -119,8 +119,9 @@ class OneDirectory(DirectoryEndpoint):
     async def on_get(self, context: RequestContext, source: _Source) -> DirectoryOfService:
         """Read what a directory may hand out."""
         stored = await directory.read(self.database, source)
-        answer_tag(context, version_tag(stored.version))
-        return _answer_of(stored)
+        shown = _answer_of(stored)
+        answer_tag(context, content_tag(shown))
+        return shown
 
     @operation.needs("system:directory:update")
     @operation.named("setDirectory")
@@ -139,8 +140,9 @@ class OneDirectory(DirectoryEndpoint):
         """
         values = await self._values(source, body)
         saved = await self.changes.put(context.write, source, values, _unchanged(context))
-        answer_tag(context, version_tag(saved.record.version))
-        return _answer_of(saved.record)
+        shown = _answer_of(saved.record)
+        answer_tag(context, content_tag(shown))
+        return shown
 
     @operation.needs("system:directory:update")
     @operation.named("deleteDirectory")
@@ -193,6 +195,7 @@ def _answer_of(stored: Directory) -> DirectoryOfService:
 
 def _unchanged(context: RequestContext) -> Match:
     def match(stored: Directory | None) -> None:
-        require_match(context, version_tag(0 if stored is None else stored.version))
+        # A directory that is deleted and made anew has the version of another one.
+        require_match(context, version_tag(0) if stored is None else content_tag(_answer_of(stored)))
 
     return match

@@ -70,11 +70,19 @@ async def add(connection: AsyncConnection, begun: Iterable[RestoreEpoch]) -> Non
 
 
 def _restore_epoch(row: Any) -> RestoreEpoch:
-    heads = tuple(
-        RecoveryPointHead(log, date.fromisoformat(day), key_id, number)
-        for log, day, key_id, number in row["heads"] or ()
-    )
+    heads = _heads(row["heads"])
     return RestoreEpoch(**{name: row[name] for name in _PLAIN}, ended=tuple(row["ended"] or ()), heads=heads)
+
+
+def _heads(stored: Any) -> tuple[RecoveryPointHead, ...]:
+    """Read the heads of a row: none if they were forged so that they can't be read, which fits no seal."""
+    try:
+        return tuple(
+            RecoveryPointHead(str(log), date.fromisoformat(day), str(key_id), int(number))
+            for log, day, key_id, number in stored or ()
+        )
+    except (TypeError, ValueError, OverflowError):
+        return ()
 
 
 def _as_json(heads: Iterable[RecoveryPointHead]) -> list[list[str | int]]:

@@ -118,6 +118,11 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         ),
         "admin gave role clerk to ann, bob and others",
     ),
+    (entry("job run", url="/api/jobs/file-sweep/run"), "admin ran the job file-sweep"),
+    (
+        entry("job run", method="CLI", url="portcullis jobs run file-sweep"),
+        "admin ran the job file-sweep",
+    ),
     (
         entry(
             "user create",

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -24,7 +25,7 @@ from service.jobs.housekeeping import forget_bans, forget_keys, remind_of_keys
 from service.records import restore_epochs
 from service.records.database.transactions import Database
 from service.records.logs import chain
-from service.records.restore_epochs import RestoreEpoch
+from service.records.restore_epochs import RecoveryPointHead, RestoreEpoch
 from service.records.schema import base
 from service.settings import Oplog, load
 from tests.audit.conftest import operation
@@ -293,6 +294,36 @@ async def test_a_forged_time_of_a_restore_keeps_nobody_from_reading_the_logs(dat
         await verify_again(database, Oplog(chain_key=KEY), TODAY)
 
 
+@pytest.mark.parametrize(
+    "heads",
+    [
+        5,
+        "heads",
+        {"a": 1},
+        [5],
+        [["operation_log", "2026-11-20", "k"]],
+        [["operation_log", "the 20th", "k", 1]],
+        [["operation_log", "2026-11-20", None, None]],
+    ],
+)
+async def test_forged_heads_of_a_restore_are_a_fault_after_all_was_verified(
+    database: Database, heads: object
+) -> None:
+    await write_on(database, KEY, 10, 20)
+    moment = datetime(2026, 11, 20, tzinfo=UTC)
+    head = RecoveryPointHead("operation_log", date(2026, 11, 20), Chain(KEY).key_id, 1)
+    restored = RestoreEpoch(
+        number=2, name="two", begin_time=moment, backup_id="b", snapshot_time=moment, heads=(head,)
+    )
+    async with database.transaction() as connection:
+        await restore_epochs.add(connection, [sealed(Chain(KEY), restored)])
+    assert await verify_again(database, Oplog(chain_key=KEY), TODAY) == DAYS.format(2)
+    await execute(database, f"UPDATE sys.timeline SET heads = '{json.dumps(heads)}' WHERE number = 2")
+    with pytest.raises(TamperedError, match="restore 2: its record was changed"):
+        await verify_again(database, Oplog(chain_key=KEY), TODAY)
+    assert (await verified(database))["operation_log"] == (2, 1)
+
+
 async def test_a_first_key_may_come_to_one_worker_after_the_other_across_midnight(
     database: Database,
 ) -> None:
@@ -357,6 +388,13 @@ def test_operators_list_run_pause_and_resume_jobs(
     assert listed["key-reminders"]["paused"] is True
     assert [run["outcome"] for run in listed["expired-keys"]["runs"]] == ["done"]
     assert jobs("resume", "key-reminders").status == 0
+    with psycopg.connect(seeded_database_url) as connection:
+        entered = connection.execute("SELECT module, action, url FROM sys.operation_log ORDER BY id")
+    assert entered.fetchall() == [
+        ("job", "run", "portcullis jobs run expired-keys"),
+        ("job", "pause or resume", "portcullis jobs pause key-reminders"),
+        ("job", "pause or resume", "portcullis jobs resume key-reminders"),
+    ]
     shown = jobs("list").output
     assert "paused" not in shown
     assert "0 API keys deleted" in shown

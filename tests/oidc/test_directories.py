@@ -270,3 +270,19 @@ async def test_who_provisions_is_told_by_the_operation_log(house: Inside) -> Non
 async def test_edits_of_directories_are_told_by_the_operation_log(house: Inside) -> None:
     statement = "SELECT targets FROM sys.operation_log WHERE module = 'directory'"
     await until_row(house, statement, (["directory:entra"],))  # entries are written a moment after the answer
+
+
+async def test_a_directory_changes_by_its_tag_and_one_made_anew_has_another(
+    house: Inside, alice: Member
+) -> None:
+    tag = str((await house.ask("GET", ENTRA)).header("etag"))
+    smaller = BODY | {"mapping": []}
+    changed = await house.ask("PUT", ENTRA, smaller, ("If-Match", tag))
+    assert (changed.status, (await house.ask("PUT", ENTRA, BODY, ("If-Match", tag))).status) == (200, 412)
+    assert (await house.ask("GET", ENTRA)).header("etag") == changed.header("etag") != tag
+
+    await house.data("DELETE", ENTRA)
+    anew = await house.ask("PUT", ENTRA, smaller, ("If-Match", '"0"'))
+    assert (anew.status, anew.json["data"]["version"]) == (200, 1)
+    assert (await house.ask("PUT", ENTRA, BODY, ("If-Match", tag))).status == 412
+    assert (await house.data("GET", ENTRA))["mapping"] == []

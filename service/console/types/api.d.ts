@@ -399,7 +399,7 @@ export interface DirectoryList {
   items: DirectoryOfService[];
 }
 
-/** A directory. Each edit increments `version`, which is its `ETag`. */
+/** A directory. Each edit increments `version`; a directory that is made anew begins with 1. */
 export interface DirectoryOfService {
   name: string;
   kind: DirectoryKind;
