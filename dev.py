@@ -91,6 +91,7 @@ CHECKS = (
     ("python", "-m", "service", "policy", "test", "--coverage", "--mutate"),
     ("python", "-m", "service", "policy", "lint"),
     ("python", "-m", "tests.contract"),
+    ("python", "-m", "tests.console.declarations", "--check"),
     ("hadolint", "deploy/Dockerfile"),
     (
         *("check-jsonschema", "--builtin-schema", "vendor.compose-spec"),

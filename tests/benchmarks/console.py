@@ -7,7 +7,6 @@ The server is one worker on one core; browser, load and database share the rest.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -24,11 +23,11 @@ from tests.benchmarks.console_visits import Cost, Visitor
 from tests.benchmarks.frame.results import Note, Pace, Result, at_most, result
 from tests.benchmarks.installation import environment
 from tests.benchmarks.servers import pin_to_last_core, serving_worker
+from tests.support.chromium import chromium_path
 from tests.support.databases import database
 
 SECONDS, KILOBYTES, TASK, NODES = 2.0, 500.0, 100.0, 5_000.0
 """What a view may take: until it is settled, in an answer, of the main thread at once (ms), in the page."""
-CHROMIUM: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 IDS: Final = {
     "user": 'SELECT max(id) FROM sys."user"',
     "name": 'SELECT user_name FROM sys."user" ORDER BY id DESC LIMIT 1',
@@ -124,7 +123,7 @@ def main(pace: Pace) -> Iterator[Result | Note]:
             }
             install(environ, size)
             sides.append((stack.enter_context(serving_worker(environ)).port, known(url)))
-        browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
+        browser = chromium_path()
         if browser is None:
             raise FileNotFoundError("there is no Chromium on this machine")
         with sync_playwright() as playwright:

@@ -10,9 +10,10 @@ from playwright.sync_api import Dialog
 
 from service.embedded import EmbeddedStores
 from tests.console.hostile import store
-from tests.console.house import House, chromium
+from tests.console.house import House
 from tests.console.states import Hostile, paths
 from tests.console.visits import SCREEN, Visit, new_context
+from tests.support.chromium import chromium
 
 HERE = Path(__file__).parent
 

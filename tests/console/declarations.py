@@ -1,6 +1,7 @@
 """Types of the API for the console, made from the OpenAPI document, and those of the client for browsers.
 
-``python -m tests.console.declarations`` writes the files; tests keep them equal to what they are made from.
+``python -m tests.console.declarations`` writes the files; with ``--check`` it fails where one is not what it
+would write. The types of the client need Node.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Final
@@ -188,6 +190,9 @@ def of_client() -> str | None:
 
 
 if __name__ == "__main__":
-    PLACE.write_text(declarations(current()), encoding="utf-8")
-    if (text := of_client()) is not None:
-        CLIENT.write_text(text, encoding="utf-8")
+    for place, made in ((PLACE, declarations(current())), (CLIENT, of_client())):
+        if made is None or made == place.read_text(encoding="utf-8"):
+            continue
+        if sys.argv[1:] == ["--check"]:
+            sys.exit(f"{place.name} is not up to date: run .venv/bin/python -m tests.console.declarations")
+        place.write_text(made, encoding="utf-8")

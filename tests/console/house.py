@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import shutil
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
@@ -14,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import httpx
 import psycopg
-import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from service.embedded import EmbeddedStores
+from tests.support.chromium import chromium
 from tests.support.databases import database, session_store
 from tests.support.members import ROLE, USER
 from tests.support.running import Running, running
@@ -30,19 +29,7 @@ if TYPE_CHECKING:
 PATIENCE: Final = 15_000
 """Milliseconds that a test waits for what should appear: others keep the cores busy."""
 
-_NAMES: Final = (
-    "chromium-headless-shell",  # without windows, which take half of the browser's time
-    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
-)
 _GIVE: Final = "INSERT INTO sys.role_menu SELECT %s, id FROM sys.menu WHERE auth_mark = %s"
-
-
-def chromium() -> str:
-    """Return the path of the machine's Chromium; skips the test where there is none."""
-    program = next(filter(None, map(shutil.which, _NAMES)), None)
-    if program is None:
-        pytest.skip("There is no Chromium on this machine: the console is not tried in a browser")
-    return program
 
 
 class Administrator(httpx.Auth):

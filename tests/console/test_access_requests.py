@@ -419,6 +419,7 @@ def test_a_role_with_a_later_beginning_waits_when_all_have_approved_and_is_given
     expect(page.get_by_role("list", name="What happened")).to_contain_text("sanderling got the role")
 
 
+@pytest.mark.extended
 def test_an_approver_reads_what_the_author_holds_already_and_which_statement_would_break(
     stores: EmbeddedStores, published_template: str, house: House, tmp_path: Path
 ) -> None:

@@ -18,8 +18,9 @@ from service.authn.factors import totp
 from service.embedded import EmbeddedStores
 from service.kernel.codes import HeldCodes
 from tests.console.declarations import CLIENT
-from tests.console.house import House, chromium
+from tests.console.house import House
 from tests.console.visits import new_context
+from tests.support.chromium import chromium
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
 PAGE = """<!doctype html><title>A front end</title><script type="module">

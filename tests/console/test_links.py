@@ -14,9 +14,10 @@ from aiosmtpd.controller import Controller
 from playwright.sync_api import Page, expect
 
 from service.embedded import EmbeddedStores
-from tests.console.house import House, chromium
+from tests.console.house import House
 from tests.console.test_second_factors import code_of, first_step, home, with_app
 from tests.console.visits import Visit, new_context
+from tests.support.chromium import chromium
 from tests.support.ports import free_port
 
 OWN = "seven wary herons at dusk"

@@ -72,6 +72,7 @@ def test_a_log_is_followed_further_after_a_restore(visit: Visit, house: House) -
     expect(visit.page.get_by_role("row").filter(has_text="admin created role restored")).to_have_count(1)
 
 
+@pytest.mark.extended
 def test_the_login_log_tells_who_was_refused(visit: Visit, house: House) -> None:
     house.member("doorman", "system:login-log:list")
     with house.service.client() as client:

@@ -104,6 +104,7 @@ def test_a_change_is_previewed_saved_explained_and_restored(visit: Visit, house:
     assert permitted(house, "magpie")
 
 
+@pytest.mark.extended
 def test_what_cannot_return_is_named(visit: Visit, house: House) -> None:
     made = {"menuType": "Button", "title": "Heed", "authMark": "restore:heed", "parentId": 1}
     before = revision(house)
@@ -143,6 +144,7 @@ def test_revisions_are_compared_and_linked_to_who_gains(visit: Visit, house: Hou
     expect(page.get_by_label("To revision")).to_be_focused()
 
 
+@pytest.mark.extended
 def test_a_reviewer_finds_who_may_and_what_they_may(visit: Visit, house: House) -> None:
     house.member("jackdaw", "system:policy:read", "system:role:delete")
     page = visit.page

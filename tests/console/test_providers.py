@@ -11,12 +11,13 @@ import pytest
 from playwright.sync_api import expect
 
 from service.embedded import EmbeddedStores
-from tests.console.house import House, chromium
+from tests.console.house import House
 from tests.console.test_second_factors import code_of, with_app
 from tests.console.test_users import button, headed
 from tests.console.visits import Visit, new_context
 from tests.oidc.conftest import provider_settings
 from tests.oidc.hostile import HostileProvider, hostile_provider
+from tests.support.chromium import chromium
 from tests.support.ports import free_port
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
@@ -99,6 +100,7 @@ def test_somebody_signs_in_sees_where_from_and_keeps_the_last_way_in(site: Site)
     expect(card).to_contain_text(site.provider.subject)
 
 
+@pytest.mark.extended
 def test_a_member_links_the_own_account_and_unlinks_it(site: Site) -> None:
     site.house.member("godwit")
     site.visit.sign_in_by_hand("godwit", "/account")

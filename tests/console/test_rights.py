@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.console.house import House
@@ -32,6 +33,7 @@ def test_a_view_is_shown_that_a_role_just_given_allows(visit: Visit, house: Hous
     expect(page.get_by_text("Your permissions have changed")).to_be_visible()
 
 
+@pytest.mark.extended
 def test_who_is_refused_can_check_again(visit: Visit, house: House) -> None:
     user = house.member("waiting")
     page = visit.page

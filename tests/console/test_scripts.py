@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from service.web.requests.problems import refusals
-from tests.console.declarations import CLIENT, PLACE, declarations, of_client
+from tests.console.declarations import CLIENT, PLACE, declarations
 from tests.contract.document import current
 from tests.service.test_structure import tied
 
@@ -137,13 +137,6 @@ def test_the_types_are_those_of_the_document() -> None:
     assert PLACE.read_text(encoding="utf-8") == declarations(current()), (
         "run: .venv/bin/python -m tests.console.declarations"
     )
-
-
-def test_the_types_of_the_client_are_those_of_its_comments() -> None:
-    made = of_client()
-    if made is None:
-        pytest.skip("Node or npm is missing: the types of the client are not made")
-    assert CLIENT.read_text(encoding="utf-8") == made, "run: .venv/bin/python -m tests.console.declarations"
 
 
 def test_the_client_knows_the_code_of_every_refusal() -> None:

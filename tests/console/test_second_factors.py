@@ -12,8 +12,9 @@ from playwright.sync_api import Page, expect
 
 from service.authn.factors import totp
 from service.embedded import EmbeddedStores
-from tests.console.house import House, chromium
+from tests.console.house import House
 from tests.console.visits import Visit, new_context, settled
+from tests.support.chromium import chromium
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 FREE = "UPDATE sys.user_factor SET last_step = NULL"
@@ -154,6 +155,7 @@ def test_who_does_not_change_an_initial_password_can_sign_out(visit: Visit, loca
     expect(visit.page.get_by_role("heading", level=1)).to_have_text("Sign in")
 
 
+@pytest.mark.extended
 def test_an_app_is_enrolled_with_recovery_codes_and_removed(visit: Visit, local: House) -> None:
     local.member("enrolling")
     visit.sign_in("enrolling", "/account")

@@ -16,9 +16,10 @@ from playwright.sync_api import Page, expect
 
 import dev
 from service.embedded import EmbeddedStores
-from tests.console.house import House, chromium
+from tests.console.house import House
 from tests.console.test_client import Quiet, enrolled
 from tests.console.visits import new_context
+from tests.support.chromium import chromium
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
 pytestmark = pytest.mark.extended

@@ -236,9 +236,9 @@ async def test_a_rotation_takes_over_a_new_user_name(open_session: OpenSession, 
 async def test_no_session_is_live_after_a_kick_that_raced_a_refresh(
     open_session: OpenSession, store: SessionStore, raw: Raw
 ) -> None:
-    """A thousand rounds, the kick now before and now after the refresh."""
-    kicked_first = 0
-    for number in range(1000):
+    """Hundreds of rounds, the kick now before and now after the refresh."""
+    kicked_first, rounds = 0, 300
+    for number in range(rounds):
         await open_session(rid=f"a{number}")
         seen = await store.marker_of("1")
         race = [rotate(store, f"a{number}", f"b{number}", seen=seen), store.close_sessions("1")]
@@ -250,7 +250,7 @@ async def test_no_session_is_live_after_a_kick_that_raced_a_refresh(
         assert await store.sessions("1") == {}
         assert (await rotate(store, f"b{number}", "c")).outcome in ("ended", "unknown")
 
-    assert 0 < kicked_first < 1000
+    assert 0 < kicked_first < rounds
     assert await raw.keys("auth:refresh:*") == []
     assert await raw.keys("auth:device:*") == []
 

@@ -218,7 +218,7 @@ async def compared(house: House, rounds: int, questions: int, seed: int) -> dict
 
 
 async def test_answers_lines_and_ids_are_those_of_the_hub_through_changes(house: House) -> None:
-    kinds = await compared(house, 12, 60, 4711)
+    kinds = await compared(house, 6, 60, 4711)
     assert {"resource", "assurance", "permission", "account", "subject_not_active", "not_canonical"} <= set(
         kinds
     )

@@ -253,6 +253,7 @@ def test_two_launchers_at_once_prepare_an_empty_database_once(
             twin.stop()
 
 
+@pytest.mark.extended
 def test_a_worker_needs_less_than_128_megabytes_beside_the_hashing_of_passwords(
     service: Running, client: httpx.Client, administrator: dict[str, str]
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from service.errors import HeadTooLarge, RequestTimeout
 from service.settings import load
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.middleware import REFUSAL, RequestMiddleware
+from tests.support.chromium import chromium
 from tests.support.demands import undemanding
 from tests.web.driver import Answer, ask
 from tests.web.served import served, strictly_served
@@ -32,7 +32,6 @@ pytestmark = pytest.mark.anyio
 
 OURS = "https://app.example"
 ORIGIN = ("Origin", OURS)
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def app_for(*origins: str) -> RequestMiddleware:
@@ -269,10 +268,10 @@ def page_on_another_origin(pages: dict[str, str]) -> Iterator[str]:
 
 
 async def seen_by_chromium(url: str) -> str:
-    assert CHROMIUM is not None
+    program = chromium()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = await asyncio.create_subprocess_exec(
-            *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+            *(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
             *(f"--user-data-dir={profile}", "--virtual-time-budget=20000", "--dump-dom", url),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -287,7 +286,6 @@ async def seen_by_chromium(url: str) -> str:
 
 
 @pytest.mark.extended
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 @pytest.mark.parametrize(
     ("listed", "expected"), [(True, "200 12 1 401 unauthenticated 403"), (False, "blocked")]
 )

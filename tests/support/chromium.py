@@ -1,0 +1,26 @@
+"""The browser that pages are tried in: the machine's Chromium."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Final
+
+import pytest
+
+_NAMES: Final = (
+    "chromium-headless-shell",  # without windows, which take half of the browser's time
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+)
+
+
+def chromium_path() -> str | None:
+    """Return the path of the machine's Chromium; None where there is none."""
+    return next(filter(None, map(shutil.which, _NAMES)), None)
+
+
+def chromium() -> str:
+    """Return the path of the machine's Chromium; skips the test where there is none."""
+    program = chromium_path()
+    if program is None:
+        pytest.skip("There is no Chromium on this machine: nothing is tried in a browser")
+    return program
