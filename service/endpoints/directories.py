@@ -14,7 +14,7 @@ from service.records.database.transactions import Database
 from service.records.directories import Directory, DirectoryValues, Kind
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.preconditions import answer_tag, content_tag, require_match, version_tag
+from service.web.messages.preconditions import answer_tag, content_tag, require_match
 from service.web.messages.schema import Moment, Schema, UpdatedBy, moment
 
 DirectoryName = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]{0,31}$", examples=["entra"])]
@@ -195,7 +195,6 @@ def _answer_of(stored: Directory) -> DirectoryOfService:
 
 def _unchanged(context: RequestContext) -> Match:
     def match(stored: Directory | None) -> None:
-        # A directory that is deleted and made anew has the version of another one.
-        require_match(context, version_tag(0) if stored is None else content_tag(_answer_of(stored)))
+        require_match(context, content_tag(None if stored is None else _answer_of(stored)))
 
     return match

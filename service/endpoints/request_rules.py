@@ -15,7 +15,7 @@ from service.kernel.request_objects import MOST_APPROVALS, MOST_STAGES
 from service.records.request_rules import RequestRule, RuleValues
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.preconditions import answer_tag, content_tag, require_match, version_tag
+from service.web.messages.preconditions import answer_tag, content_tag, require_match
 from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import Id, Moment, Published, Revision, Schema, UpdatedBy
 
@@ -128,8 +128,6 @@ class RuleOfRole(RecordEndpoint[Changes]):
 
 def _unchanged(context: RequestContext) -> Match:
     def match(stored: RequestRule | None) -> None:
-        # A rule that is deleted and made anew has the version of another one.
-        tag = version_tag(0) if stored is None else content_tag(RequestRuleOfRole.of(stored))
-        require_match(context, tag)
+        require_match(context, content_tag(None if stored is None else RequestRuleOfRole.of(stored)))
 
     return match

@@ -98,7 +98,7 @@ function predicate(entry, changes) {
  * @returns {Word[]}
  */
 function filled(text, key, { module, url, targets }) {
-  const part = (url.startsWith("/") ? url.split("/")[PARTS[key]] : url.split(" ").at(-1)) ?? ""; // or a command
+  const part = (url.startsWith("/") ? url.split("/")[PARTS[key]] : url.split(" ").at(-1)) ?? "";
   const named = part.startsWith("{") ? "…" : part; // a value that the service did not understand
   const [before, after] = text.replace("{part}", named).split("{about}");
   if (after === undefined) return [before];

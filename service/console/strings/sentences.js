@@ -162,7 +162,10 @@ export const ACTS = {
   "state apply": ["applied a state file", "apply a state file"],
 };
 
-/** Which segment of the path `{part}` is, the first being 1: `/api/jobs/{name}/run` has the name third. */
+/**
+ * Which segment of the path `{part}` is, the first being 1: `/api/jobs/{name}/run` has the name third.
+ * In the entry of a command it is the last word: `portcullis jobs run NAME`.
+ */
 export const PARTS = /** @type {Record<string, number>} */ ({
   "policy restore": 4,
   "job run": 3,

@@ -24,7 +24,13 @@ def version_tag(version: int) -> str:
 
 
 def content_tag(answer: object) -> str:
-    """Return the entity tag of a record without a version, from the content of ``answer``."""
+    """Return the entity tag of a record from the content of ``answer``; None stands for no record yet.
+
+    It is for records without a version, and for those that begin with version 1 again when they are deleted
+    and made anew: a version would be the tag of both.
+    """
+    if answer is None:
+        return version_tag(0)
     return f'"{hashlib.sha256(envelope(answer)).hexdigest()[:16]}"'
 
 
