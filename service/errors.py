@@ -6,7 +6,7 @@ libraries. A message never holds a password, a token, SQL or a path of the serve
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from service.kernel.assurance import Challenge, step_up
 from service.kernel.identity import Caller
@@ -57,15 +57,13 @@ class Refusal(Exception):  # noqa: N818 - the field's word; an error chosen on p
     """The base class of all refusals; never raised itself.
 
     ``detail`` is the sentence for this occurrence, ``headers`` are added to the response, and
-    ``extra`` are further members of the problem document. ``type_uri`` is the ``type`` that a specification
-    of others gives it, "" for that of this service. ``decision`` is the denial of the enforcer that
+    ``extra`` are further members of the problem document. ``decision`` is the denial of the enforcer that
     the refusal tells of, None for all others.
     """
 
     status: ClassVar[int]
     code: ClassVar[str]
     title: ClassVar[str]
-    type_uri: ClassVar[str] = ""
     decision: Decided | None = None
 
     def __init__(
@@ -512,50 +510,3 @@ class Unavailable(Refusal):
 
 class Overloaded(Unavailable):
     """Too many others want the same at once. Clients cause it at will, so it is no fault of the service."""
-
-
-_PROFILE: Final = "urn:openid:authzen:access-request:error:"
-
-
-class NotRequestable(Refusal):
-    """No role that the subject may ask for in this way would open what was denied.
-
-    Where the enforcer denied, ``layer`` and ``decisionId`` say so.
-    """
-
-    status, code, title = 400, "not_requestable", "The access can't be requested"
-    type_uri = f"{_PROFILE}not_requestable"
-
-    def __init__(self, detail: str | None = None, denied: Decided | None = None) -> None:
-        """``denied`` is about the subject: no ``decision`` about the caller, as logs would tell it."""
-        super().__init__(detail)
-        if denied is not None:
-            self.extra |= {"layer": denied.layer, "decisionId": denied.id}
-
-
-class InvalidDenialBinding(Refusal):
-    """The binding token was not issued to this account for this question."""
-
-    status, code, title = 400, "invalid_denial_binding", "The binding token does not belong to this request"
-    type_uri = f"{_PROFILE}invalid_denial_binding"
-
-
-class ExpiredDenial(Refusal):
-    """The binding token has expired: the question has to be asked again."""
-
-    status, code, title = 410, "expired_denial", "The denial has expired"
-    type_uri = f"{_PROFILE}expired_denial"
-
-
-class UnknownTask(Refusal):
-    """No such task exists, or another account has made it."""
-
-    status, code, title = 404, "unknown_task", "There is no such task"
-    type_uri = f"{_PROFILE}unknown_task"
-
-
-class InvalidTaskState(Refusal):
-    """The task has ended, so it can't be cancelled."""
-
-    status, code, title = 409, "invalid_task_state", "The task has ended"
-    type_uri = f"{_PROFILE}invalid_task_state"

@@ -38,7 +38,7 @@ from service.errors import (
     ValidationFailed,
     too_weak,
 )
-from service.kernel.account_acts import CLOSED_TO_ALL, DEMANDED, Act, Partaking, Whom, refusal_of, submitting
+from service.kernel.account_acts import CLOSED_TO_ALL, DEMANDED, Act, Partaking, Whom, refusal_of
 from service.kernel.assurance import Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, NewAccount, Target, codes_asked
@@ -232,13 +232,6 @@ class DelegationCheck:
     def require_session(self, act: Act | Partaking) -> None:
         """Return when the caller may do ``act`` with what the request came with; PermissionDenied else."""
         self._require_account(f"{act} {'by-session' if self._caller.key_id is None else 'by-key'}")
-
-    def require_submitting(self, service: str) -> None:
-        """Return when the caller may ask for roles in the name of others, about ``service``.
-
-        PermissionDenied else.
-        """
-        self._require_account(submitting(self.bound_to, service, by_person=self._caller.kind == "person"))
 
     def new_account(self, values: Mapping[str, Any]) -> NewAccount:
         """Return the account with ``values`` as one that the caller may create; PermissionDenied else.

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from service.administration.access_requests.on_behalf import RequestsOnBehalf
 from service.administration.access_requests.requests import AccessRequests
 from service.administration.account_links import AccountLinks, Invitations, SessionEnding
 from service.administration.accounts import Accounts, PasswordReset
@@ -37,7 +36,6 @@ from service.app.policy import PolicyParts
 from service.app.sign_in import SignIn
 from service.app.stores import Stores
 from service.authn.oidc.provider import Provider
-from service.endpoints.access_profile import PATH
 from service.mail.notices import Notices
 from service.mail.outbox import Outbox
 from service.settings import Settings
@@ -48,7 +46,6 @@ class Administration:
     """What changes records, under the rights of a caller."""
 
     access_requests: AccessRequests
-    requests_on_behalf: RequestsOnBehalf
     accounts: Accounts
     addresses: Addresses
     api_keys: ApiKeys
@@ -137,7 +134,6 @@ def make(
     )
     return Administration(
         access_requests=requests,
-        requests_on_behalf=RequestsOnBehalf(units, requests, f"{settings.server.public_url}{PATH}"),
         accounts=accounts,
         addresses=addresses,
         api_keys=ApiKeys(database, delegation, revocations, notices),

@@ -8,7 +8,7 @@ import gc
 import os
 import secrets
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -20,11 +20,9 @@ from service.authn.factors.sealing import FactorKeys
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.requestable import RequestableRoles
-from service.endpoints.access_profile import AccessProfile
 from service.evaluation.answers import Answers, Evaluator
 from service.evaluation.following import Hub
 from service.evaluation.questions import Subjects
-from service.evaluation.requestable_denials import RequestableDenials
 from service.evaluation.search import Search
 from service.mail.outbox import Outbox
 from service.settings import Auth, Settings
@@ -79,7 +77,6 @@ class Container:
         self.answers = Answers(now)
         self.evaluator = Evaluator(subjects, self.answers)
         self.requestable = RequestableRoles(self.stores.database)
-        self.access_profile = self._access_profile(now) if settings.policy.request_profile else None
         self.uses = PermissionUses(self.stores.database, now, self.policy.live.remapped)
         self.use_notes = UseNotes(self.uses)
         self.search = Search(self.stores.database, subjects, self.policy.concurrency, now)
@@ -90,15 +87,6 @@ class Container:
             self.policy.live,
             revisions,
             self.stores.sessions.synchronized.now,
-        )
-
-    def _access_profile(self, now: Callable[[], float]) -> AccessProfile:
-        return AccessProfile(
-            self.settings.server.public_url,
-            RequestableDenials(self.requestable, self.answers, self.settings.auth, now),
-            self.evaluator,
-            self.administration.requests_on_behalf,
-            self.stores.database,
         )
 
     def _troubles(self) -> dict[str, dict[str, Any]]:

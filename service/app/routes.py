@@ -19,10 +19,8 @@ from service.endpoints import (
     access_evaluation,
     access_follow,
     access_forward,
-    access_profile,
     access_requests,
     access_search,
-    access_tasks,
     account_links,
     api_keys,
     assignments,
@@ -432,11 +430,7 @@ def _add_access(routes: Routes, container: Container) -> None:
     routes.add("/access/v1/forward/traefik/{service}", access_forward.ForwardTraefik(*forward_to))
     routes.add("/access/v1/forward/nginx/{service}", access_forward.ForwardNginx(*forward_to))
     routes.add("/access/v1/forward/envoy/{service}", access_forward.ForwardEnvoy(*forward_to))
-    profile = container.access_profile
-    asked = container.evaluator, note, profile
-    routes.add(access_profile.PATH, access_tasks.NewAccessTask(profile))
-    routes.add(f"{access_profile.PATH}/{{id}}", access_tasks.OneAccessTask(profile))
-    routes.add(f"{access_profile.PATH}/{{id}}/cancel", access_tasks.CancelledAccessTask(profile))
+    asked = container.evaluator, note
     routes.add("/access/v1/evaluation", access_evaluation.AccessEvaluation(*asked))
     routes.add("/access/v1/evaluations", access_evaluation.AccessEvaluations(*asked))
     routes.add("/access/v1/follow", access_follow.Follow(container.hub))
@@ -448,9 +442,7 @@ def _add_access(routes: Routes, container: Container) -> None:
 def _add_outside(routes: Routes, container: Container) -> None:
     """Register what everybody may read without a login."""
     node, server = container.node, container.settings.server
-    configuration = access_configuration.AccessConfiguration(
-        server.public_url, request_profile=container.access_profile is not None
-    )
+    configuration = access_configuration.AccessConfiguration(server.public_url)
     routes.add_outside("/.well-known/authzen-configuration", configuration)
     routes.add_outside("/.well-known/passkey-endpoints", factors.PasskeyEndpoints(server.public_url))
     routes.add_outside("/.well-known/jwks.json", tokens.KeySet(container.sign_in.tokens))

@@ -1,16 +1,13 @@
 """Where the decision point answers, for its clients: ``/.well-known/authzen-configuration``."""
 
-from msgspec import UNSET, UnsetType
-
-from service.endpoints.access_profile import CAPABILITY, PATH
 from service.errors import NotFound
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, refuses
 from service.web.messages.schema import ProtocolSchema
 
 
-class DecisionPointMetadata(ProtocolSchema, omit_defaults=True):
-    """The metadata of the decision point; the last two members where access can be requested."""
+class DecisionPointMetadata(ProtocolSchema):
+    """The metadata of the decision point."""
 
     policy_decision_point: str
     access_evaluation_endpoint: str
@@ -18,17 +15,14 @@ class DecisionPointMetadata(ProtocolSchema, omit_defaults=True):
     search_subject_endpoint: str
     search_resource_endpoint: str
     search_action_endpoint: str
-    access_request_endpoint: str | UnsetType = UNSET
-    capabilities: list[str] | UnsetType = UNSET
 
 
 class AccessConfiguration:
     """``/.well-known/authzen-configuration``."""
 
-    def __init__(self, public_url: str, *, request_profile: bool = False) -> None:
+    def __init__(self, public_url: str) -> None:
         """``public_url`` is how clients reach the service; "" if that is not known."""
         self._base = public_url
-        self._request_profile = request_profile
 
     @refuses(NotFound)
     @named("getAuthzenConfiguration")
@@ -48,6 +42,4 @@ class AccessConfiguration:
             search_subject_endpoint=f"{base}/access/v1/search/subject",
             search_resource_endpoint=f"{base}/access/v1/search/resource",
             search_action_endpoint=f"{base}/access/v1/search/action",
-            access_request_endpoint=f"{base}{PATH}" if self._request_profile else UNSET,
-            capabilities=[CAPABILITY] if self._request_profile else UNSET,
         )

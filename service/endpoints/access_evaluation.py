@@ -5,14 +5,9 @@ from functools import partial
 from typing import Final
 
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, LAYERS, PERMISSION, RESOURCE
-from service.endpoints.access_profile import (
-    AccessProfile,
-    approval_in,
-)
 from service.errors import BadRequest, Unavailable
 from service.evaluation.answers import Answer, Evaluator
 from service.evaluation.questions import Asked
@@ -47,34 +42,18 @@ Note = Callable[[RequestContext, Asked, Caller | None, Answer], None]
 class _Asking:
     """Answers questions about the subjects that they name."""
 
-    def __init__(
-        self, evaluator: Evaluator, note: Note | None = None, profile: AccessProfile | None = None
-    ) -> None:
-        """``note`` is None if there is no decision log, ``profile`` if requests are off."""
+    def __init__(self, evaluator: Evaluator, note: Note | None = None) -> None:
+        """``note`` is None if there is no decision log."""
         self._evaluator = evaluator
         self._note = note
-        self._profile = profile
 
     async def _decide_one(self, context: RequestContext, question: Evaluation) -> EvaluationDecision:
-        """Answer one question, with what the profile tells besides."""
         policy, asked = _policy_of(context), question.asked
         asking = context.user
         subject, answer = await self._evaluator.evaluate_one(policy, asking, asked, context.all_rights)
         if self._note is not None:
             self._note(context, asked, subject, answer)
-        shown = decision_of(answer, policy, partial(_layers_shown, policy, asking))
-        if self._profile is None:
-            return shown
-        members = await self._profile.members_for(
-            policy,
-            asking,
-            asked,
-            subject,
-            answer,
-            digest=question.digest(subject),
-            approval_id=approval_in(question.context),
-        )
-        return replace(shown, context=replace(shown.context, **members))
+        return decision_of(answer, policy, partial(_layers_shown, policy, asking))
 
     async def _decide(
         self, context: RequestContext, asked: list[Asked | None], ends_with: bool | None

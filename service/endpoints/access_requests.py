@@ -20,7 +20,7 @@ from service.kernel.account_acts import READ_REQUESTS
 from service.kernel.identity import codes_asked
 from service.kernel.request_objects import is_for_others, role_of
 from service.kernel.value_rules import REASON, bounds_of
-from service.records import access_requests, access_tasks
+from service.records import access_requests
 from service.records.access_requests import AccessDecision, RequestFilter, State, Verdict, Visible
 from service.records.database.transactions import Connection, Database
 from service.web.messages import operation_metadata as operation
@@ -107,9 +107,6 @@ class AccessRequest(Schema, kw_only=True):
     emergency: bool
     user_id: Id
     user_name: Annotated[str, Meta(examples=["heron"])]
-    submitted_by: Annotated[
-        str | None, Meta(description="The service account that has asked in the name of the user.")
-    ]
     role_id: Id
     role_code: Annotated[str, Meta(examples=["auditor"])]
     valid_from: Moment | None = msgspec.field(name="from")
@@ -149,7 +146,6 @@ def shown_request(
     request: access_requests.AccessRequest,
     decided: Sequence[AccessDecision],
     effect: Effect | None = None,
-    submitted_by: str | None = None,
 ) -> AccessRequest:
     """Return a request as answers show it, with what was ``decided`` about it."""
     approved = {each.user_id: each.stages for each in decided if each.decision == "approve"}
@@ -173,7 +169,6 @@ def shown_request(
         "breaks": breaks,
         "held": held,
         "closed": closed,
-        "submitted_by": submitted_by,
     }
     return AccessRequest.of(SimpleNamespace(**fields | more))
 
@@ -217,8 +212,7 @@ class AccessRequestEndpoint:
             decided = (await access_requests.decisions(connection, [request.id]))[request.id]
         policy = context.policy
         effect = None if policy is None else await self.requests.effect(connection, policy, request)
-        submitted = await access_tasks.submitters(connection, [request.id])
-        return shown_request(request, decided, effect, submitted.get(request.id))
+        return shown_request(request, decided, effect)
 
 
 class AccessRequestList(AccessRequestEndpoint):
@@ -244,8 +238,7 @@ class AccessRequestList(AccessRequestEndpoint):
             )
             ids = [request.id for request in listed.items]
             decided = await access_requests.decisions(connection, ids)
-            submitted = await access_tasks.submitters(connection, ids)
-        items = [shown_request(each, decided[each.id], None, submitted.get(each.id)) for each in listed.items]
+        items = [shown_request(each, decided[each.id]) for each in listed.items]
         return Page(items=items, page=query.page, size=query.size, total=listed.total)
 
 

@@ -37,10 +37,10 @@ another one that is bound to the same service, or one that is not."""
 Proof: TypeAlias = Literal["by-session", "by-key"]
 """How the caller has come: logged in on a device, or with an API key or a token for one."""
 
-Asking: TypeAlias = Literal["evaluate", "introspect", "forward", "follow", "request-for"]
+Asking: TypeAlias = Literal["evaluate", "introspect", "forward", "follow"]
 """What is asked about others: whether somebody may do something, in evaluations and searches; what a token is
-worth; by a proxy, whether a request may go on to a service; by a follower, what decides about a service; and,
-in the name of a person to whom something was denied, for a role that would open it."""
+worth; by a proxy, whether a request may go on to a service; and by a follower, what decides about a
+service."""
 
 Where: TypeAlias = Literal["any-service", "same-service", "other-service"]
 """Which service a question is about, to the caller: any one, for a caller who is bound to none; the one that
@@ -62,14 +62,12 @@ BY_PERSON: Final = "forward by-person"
 """A person asks in place of a proxy."""
 FOLLOW_BY_PERSON: Final = "follow by-person"
 """A person follows in place of a program beside a service."""
-FOR_BY_PERSON: Final = "request-for by-person"
-"""A person asks for a role in the name of another one, in place of a service."""
 
 OBJECTS: Final = frozenset(
     {f"{act} {whom}" for act in ACTS for whom in get_args(Whom)} - {"create self"}
     | {f"{act} {proof}" for act in ("create-key", *get_args(Partaking)) for proof in get_args(Proof)}
     | {f"{asking} {where}" for asking in ASKING for where in get_args(Where)}
-    | {BY_PERSON, FOLLOW_BY_PERSON, FOR_BY_PERSON, READ_REQUESTS, READ_REVIEWS}
+    | {BY_PERSON, FOLLOW_BY_PERSON, READ_REQUESTS, READ_REVIEWS}
 )
 """All objects of the layer: nobody creates the own account."""
 
@@ -84,11 +82,6 @@ def where(bound_to: str | None, service: str) -> Where:
     if bound_to is None:
         return "any-service"
     return "same-service" if service == bound_to else "other-service"
-
-
-def submitting(bound_to: str | None, service: str, *, by_person: bool) -> str:
-    """Return the object that lets a caller ask for roles in the name of others, about ``service``."""
-    return FOR_BY_PERSON if by_person else f"request-for {where(bound_to, service)}"
 
 
 _REFUSED: Final = {
@@ -108,7 +101,6 @@ _REFUSED: Final = {
     "create-key by-key": "An API key can't make API keys",
     "request by-key": "Only people ask for roles: an API key can't",
     "approve by-key": "Only people decide about requests: an API key can't",
-    FOR_BY_PERSON: "Only service accounts ask for roles in the name of others: ask for your own",
     "review by-key": "Only people decide in reviews: an API key can't",
     FOLLOW_BY_PERSON: "Only service accounts follow the policy: use an API key",
     BY_PERSON: "The proxy has the token of a person, and needs the key of a service account",

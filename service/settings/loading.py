@@ -80,6 +80,12 @@ OUTSIDE_THE_TABLE = frozenset(
 _OF_CLIENTS = frozenset({"PORTCULLIS_KEY", "PORTCULLIS_URL"})
 """What a guarded service finds Portcullis by: a shell that has them may run commands too."""
 
+_REMOVED = {
+    "policy.request_profile": "was removed with the AuthZEN access request profile: delete this setting. "
+    "People ask for roles themselves, in the console or by POST /api/access-request",
+}
+"""What to do about settings that earlier versions had, by name."""
+
 # Kubernetes sets these variables in every pod if there is a Service with the name "portcullis".
 _SERVICE_LINK = re.compile(
     r"PORTCULLIS_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)=.*"
@@ -223,19 +229,23 @@ def _unknown_in_file(tables: Mapping[str, Any], rows: Iterable[Row]) -> Iterator
             yield Fault(section, "must be a table of settings, not a value")
         else:
             for name in content.keys() - set(sections[section]):
-                yield Fault(f"{section}.{name}", "is no setting" + _suggestion(name, sections[section]))
+                title = f"{section}.{name}"
+                yield Fault(
+                    title, _REMOVED.get(title) or "is no setting" + _suggestion(name, sections[section])
+                )
 
 
 def _unknown_variables(environ: Mapping[str, str], rows: Iterable[Row]) -> Iterator[Fault]:
     known = OUTSIDE_THE_TABLE.union(*(row.variables + row.files for row in rows))
     left_alone = known | _OF_CLIENTS
+    removed = {PREFIX + title.replace(".", "__").upper(): advice for title, advice in _REMOVED.items()}
     for name in sorted(environ):
         if (
             name.startswith(PREFIX)
             and name not in left_alone
             and not _SERVICE_LINK.fullmatch(f"{name}={environ[name]}")
         ):
-            yield Fault(name, "is no setting's variable" + _suggestion(name, known))
+            yield Fault(name, removed.get(name) or "is no setting's variable" + _suggestion(name, known))
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:

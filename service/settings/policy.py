@@ -55,12 +55,6 @@ class Policy:
         "A start with another one is refused, and running workers log other workers that use one. During the "
         "roll-out of a new version, name the digests of both.",
     )
-    request_profile: bool = setting(
-        default=False,
-        help="Whether other services may ask for a role in the name of a person to whom an evaluation denied "
-        "something: the OpenID AuthZEN Access Request and Approval Profile, a draft. Needs "
-        "`server.public_url`.",
-    )
     await_followers: float = setting(
         0.0,
         unit="s",

@@ -90,11 +90,6 @@ def _assertions(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]
         )
 
 
-def _request_profile(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
-    if settings.policy.request_profile and not settings.server.public_url:
-        yield Fault("policy.request_profile", "needs server.public_url: answers name where to ask")
-
-
 def _length_with_factor(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     if (settings.password.min_length_with_factor or 0) > settings.password.min_length:
         yield Fault("password.min_length_with_factor", "must not be more than password.min_length")
@@ -265,7 +260,6 @@ _RULES: dict[tuple[str, ...], Rule] = {
         "auth.factor_key",
     ): _mail,
     ("auth.forward_assertion", "auth.jwt_algorithm"): _assertions,
-    ("policy.request_profile", "server.public_url"): _request_profile,
     **_not_below("auth.refresh_timeout", "auth.access_timeout"),
     ("server.cors_origins", "auth.is_read_cookie"): _cross_origin,
     **_not_below("password.max_length", "password.min_length", "less"),

@@ -137,6 +137,29 @@ def test_the_last_logins_of_the_month_before_are_brought_from_the_log(empty_data
         assert [tuple(row) for row in rows] == [("ada", True)]
 
 
+GONE = "v0057_no_access_tasks"
+REQUESTS = """
+INSERT INTO sys.access_request (user_id, user_name, role_id, role_code, duration, asked_decision_id,
+    stage_codes, stage_approvals, grant_needed, create_time, deadline)
+    SELECT id, name, 7, 'auditor', 60, 'd', '{x:y}', '{1}', false, now(), now() + interval '1 hour'
+    FROM (VALUES (1, 'by_service'), (2, 'by_herself')) AS author (id, name);
+INSERT INTO sys.access_task SELECT 'random', id, 9, 'gateway', '', 'digest'
+    FROM sys.access_request WHERE user_name = 'by_service';
+"""
+
+
+def test_requests_that_services_have_made_in_the_name_of_persons_end(empty_database_url: str) -> None:
+    migrate(empty_database_url)
+    before, step = (import_module(f"{versions.__name__}.{name}") for name in ("v0049_access_tasks", GONE))
+    with engine(empty_database_url).begin() as connection:
+        for statement in (before.TABLE, REQUESTS, step.PENDING, step.TABLE):
+            connection.exec_driver_sql(statement)
+        rows = connection.exec_driver_sql(
+            "SELECT user_name, state FROM sys.access_request ORDER BY user_name"
+        )
+        assert [tuple(row) for row in rows] == [("by_herself", "pending"), ("by_service", "failed")]
+
+
 def test_the_names_of_the_files_tell_the_revisions_and_the_newest_one() -> None:
     steps = ScriptDirectory(_SCRIPTS)
     assert known_schemas() == tuple(reversed([step.revision for step in steps.walk_revisions()]))

@@ -94,7 +94,6 @@ OTHERWISE = {
     "POST /api/access-request/{id}/decision",  # of a request that somebody else has made
     "POST /api/access-request/{id}/closing",
     "POST /api/access-request",  # for a role that has a rule
-    "POST /access/v1/requests",  # with a token that binds it to a denial
     "POST /api/policy/revisions/{revision}/sign-off",  # of a revision that was published
     "POST /api/review/{id}/item/{item_id}/decision",  # about somebody else
     *PROOFS,

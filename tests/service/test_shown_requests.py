@@ -79,7 +79,6 @@ LACKING = {
     "getRequestRule": 404,  # nobody can ask for the role
     "createAccessRequest": 422,  # the same
     "getAccessRequest": 404,
-    **dict.fromkeys(("createAccessTask", "getAccessTask", "cancelAccessTask"), 404),  # the setting is off
     # No provider is set up.
     **dict.fromkeys(("startSignIn", "endSignIn", "startProviderLink", "stepUpAtProvider"), 404),
     **dict.fromkeys(("logOutByProvider", "getDirectory", "deleteDirectory"), 404),

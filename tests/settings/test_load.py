@@ -355,6 +355,15 @@ def test_the_message_of_the_error_has_one_line_for_each_fault() -> None:
     ]
 
 
+@pytest.mark.parametrize("value", ["true", "false"])
+def test_a_setting_that_was_removed_says_what_to_do(tmp_path: Path, value: str) -> None:
+    file = write(tmp_path, f"[policy]\nrequest_profile = {value}\n")
+    with pytest.raises(SettingsError, match=r"request_profile: was removed .* delete this setting"):
+        load({}, file=file)
+    with pytest.raises(SettingsError, match=r"REQUEST_PROFILE: was removed .* delete this setting"):
+        load({"PORTCULLIS_POLICY__REQUEST_PROFILE": value})
+
+
 def test_the_variables_of_a_guarded_service_are_left_alone_and_their_misspellings_are_not() -> None:
     assert load({"PORTCULLIS_KEY": "pck_1_x", "PORTCULLIS_URL": "http://127.0.0.1:8080"}) == load({})
     with pytest.raises(SettingsError, match="PORTCULLIS_KEYS: is no setting's variable"):

@@ -163,8 +163,6 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
     assert {module for module in asking if not module.startswith("authz/")} == {
         "administration/delegation",
         "endpoints/access_requests",  # whether somebody sees the requests of all
-        "endpoints/access_tasks",  # whether a service account may still ask in the name of others
-        "evaluation/requestable_denials",  # whether it may
         "endpoints/access_evaluation",  # whether a service account may ask as a proxy
         "endpoints/access_forward",
         "evaluation/following",  # whether a service account may follow

@@ -540,10 +540,6 @@ WALKED_EXTERNAL: Final = {
         "tests/access_requests/test_requests.py",
     ),
     **dict.fromkeys(
-        ("POST /access/v1/requests", "POST /access/v1/requests/{id}/cancel"),
-        "tests/access/test_request_profile.py",
-    ),
-    **dict.fromkeys(
         ("PUT /api/directory/{source}", "DELETE /api/directory/{source}"), "tests/oidc/test_directories.py"
     ),
     "POST /api/access-request/{id}/closing": "tests/access_requests/test_emergencies.py",

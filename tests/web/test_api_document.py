@@ -30,7 +30,7 @@ OK = ("200", "201")
 CREATING = (
     *("createUser", "createUserKey", "createRole", "createMenu", "createResource", "createService"),
     *("createServiceOpening", "uploadFile", "createOwnApp", "createOwnPasskey", "assignUserRole"),
-    *("createAccessRequest", "createAccessTask", "createReview", "createScimUser", "createScimGroup"),
+    *("createAccessRequest", "createReview", "createScimUser", "createScimGroup"),
 )
 """Operations that make a record."""
 

@@ -13,8 +13,6 @@ from service.records.access_requests import AccessRequest, NewRequest
 from service.records.database.transactions import Connection
 from service.records.request_rules import RequestRule
 
-LONGEST: Final = "longest"
-"""As a ``duration``: as long as the rule allows."""
 NO_ROLE: Final = "There is no such role that can be asked for"
 _AHEAD: Final = timedelta(days=366)
 _TEXTS: Final = {
@@ -44,8 +42,6 @@ def new_request(
     What is not approved when it is to begin expires then, if not before.
     """
     begins, until, duration = (given.get(name) for name in ("valid_from", "valid_until", "duration"))
-    if duration == LONGEST:
-        duration = rule.max_duration
     since = max(now, begins) if begins is not None else now
     deadline = now + timedelta(seconds=rule.pending_timeout)
     faults = []

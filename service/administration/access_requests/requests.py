@@ -28,9 +28,8 @@ from service.authz.invariants.statements import Invariants
 from service.errors import Conflict, PermissionDenied
 from service.kernel.clock import from_seconds, whole_milliseconds
 from service.kernel.codes import HeldCodes
-from service.kernel.identity import Caller
 from service.kernel.origin import FieldChange, values_change
-from service.kernel.request_objects import Whose, ask, ask_at_once, role_of, stage_for, without_grant
+from service.kernel.request_objects import Whose, ask, ask_at_once, stage_for, without_grant
 from service.kernel.write import Write
 from service.mail.notices import Notices
 from service.records import (
@@ -85,14 +84,7 @@ class AccessRequests:
         """
         async with self._units.of_rights(write, watched=False) as unit:
             unit.check.require_session("request")
-
-            def allow(name: str) -> Decision:
-                why = f"You may not ask for the role {role_of(name)}"
-                decision = _passed(unit.check.ask(REQUEST, name), why)
-                unit.check.require_demand(REQUEST, name)
-                return decision
-
-            made = await self.make(unit, given, unit.caller, allow)
+            made = await self._make(unit, given)
             effect = await self.effect(unit.connection, unit.check.policy, made)
             asked = Asked(**_fields(made), effect=effect)
             await unit.made(asked)
@@ -119,17 +111,13 @@ class AccessRequests:
         approvers = await approvers_of(unit, request, self.now())
         await self._notices.tell_each(unit.connection, approvers, kind, "administrator", facts)
 
-    async def make(
-        self, unit: UnitOfWork, given: Mapping[str, Any], author: Caller, allow: Callable[[str], Decision]
-    ) -> AccessRequest:
-        """Make the request of ``author`` in a unit under way, with what ``ask`` takes.
-
-        ``allow`` returns the decision that lets them pass an object of the layer ``request``, or raises.
-        """
+    async def _make(self, unit: UnitOfWork, given: Mapping[str, Any]) -> AccessRequest:
         rule = await rule_of(unit.connection, given)
         change_log.concerns(change_log.role_target(rule.role_code))
-        decision = allow(ask_at_once(rule.role_code) if rule.emergency else ask(rule.role_code))
-        new = new_request(author, rule, given, decision, self.now())
+        name = ask_at_once(rule.role_code) if rule.emergency else ask(rule.role_code)
+        decision = _passed(unit.check.ask(REQUEST, name), f"You may not ask for the role {rule.role_code}")
+        unit.check.require_demand(REQUEST, name)
+        new = new_request(unit.caller, rule, given, decision, self.now())
         role = await roles.read(unit.connection, rule.role_id)
         until = until_of(new, new.create_time)
         require_demands(role, Given(role.id, new.valid_from, until, new.reason), new.create_time)

@@ -43,7 +43,7 @@ class RequestableRoles:
 
         named: list[str] = []
         yielding = CooperativeYield()
-        for role_code, more in await self.open_to(policy, caller):
+        for role_code, more in await self._open_to(policy, caller):
             held = HeldCodes(caller.held.codes.union(more))
             if decide(decider.opens(layer, name, held) for layer, name in refused.objects):
                 named.append(role_code)
@@ -52,7 +52,7 @@ class RequestableRoles:
             await yielding.after_item()
         return named
 
-    async def open_to(self, policy: Policy, caller: Caller) -> Sequence[tuple[str, Sequence[str]]]:
+    async def _open_to(self, policy: Policy, caller: Caller) -> Sequence[tuple[str, Sequence[str]]]:
         """Return the roles that ``caller`` may ask for, with the codes that each gives, by code.
 
         None while they can't be read. The database is asked only if the layer ``request`` opens some role.

@@ -52,10 +52,6 @@ export const ACTS = {
   "menu update": ["edited {about}", "edit {about}"],
   "menu delete": ["deleted {about}", "delete {about}"],
   "access-request ask for a role": ["asked for {about}", "ask for {about}"],
-  "access-request ask for a role in the name of a person": [
-    "asked for {about} in the name of a person",
-    "ask for {about} in the name of a person",
-  ],
   "directory set what it hands out": ["said what a directory hands out", "say what a directory hands out"],
   "directory delete": ["deleted a directory", "delete a directory"],
   "directory cut off": ["cut a directory off", "cut a directory off"],
@@ -96,10 +92,6 @@ export const ACTS = {
   "access-request close an emergency": ["closed an emergency of {about}", "close an emergency of {about}"],
   "access-request begin": ["began what was approved for {about}", "begin what was approved for {about}"],
   "access-request withdraw a request": ["withdrew a request for {about}", "withdraw a request for {about}"],
-  "access-request withdraw a request of another person": [
-    "withdrew a request of another person for {about}",
-    "withdraw a request of another person for {about}",
-  ],
   "role create": ["created {about}", "create {about}"],
   "role update": ["edited {about}", "edit {about}"],
   "role delete": ["deleted {about}", "delete {about}"],

@@ -27,7 +27,6 @@ export interface AccessRequest {
   emergency: boolean;
   userId: number;
   userName: string;
-  submittedBy: string | null;
   roleId: number;
   roleCode: string;
   from: string | null;

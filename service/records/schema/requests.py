@@ -156,19 +156,3 @@ access_request_exclusion = sa.Table(
     chosen("why", "account", "codes", "credentials", nullable=False),
     moment("create_time"),
 )
-
-# What a service account has asked for in the name of a person; no foreign key: it outlives the account.
-access_task = sa.Table(
-    "access_task",
-    metadata,
-    # A random text, by which the service account knows it.
-    sa.Column("id", sa.Text, primary_key=True),
-    sa.Column(
-        "request_id", sa.ForeignKey(access_request.c.id, ondelete="CASCADE"), nullable=False, unique=True
-    ),
-    sa.Column("caller_id", sa.BigInteger, nullable=False),
-    filled("caller_name"),
-    # That which the question was about; empty for none.
-    sa.Column("service", sa.Text, nullable=False),
-    filled("question_digest"),
-)

@@ -1,6 +1,5 @@
 """The questions and answers of AuthZEN Authorization API 1.0, as they are sent."""
 
-import hashlib
 from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal
@@ -12,31 +11,7 @@ from service.authz.engine.policy import Policy
 from service.evaluation.answers import TOO_WEAK, Answer
 from service.evaluation.questions import TOKEN, Asked, Resource, Subject, named_service
 from service.kernel.assurance import Acr, step_up
-from service.kernel.identity import Caller
-from service.web.messages.schema import Moment, ProtocolSchema
-
-TaskId = Annotated[str, Meta(examples=["0Bq8f3Xk2bJc7sWm1nQzR5tYvA9uE4hL"])]
-
-
-class RequestableDenial(ProtocolSchema):
-    """Where the denied access can be requested until when, and what binds the request to the denial."""
-
-    endpoint: str
-    expires_at: Moment
-    binding_token: str
-
-
-class Approval(ProtocolSchema):
-    """An approval; it grants nothing by itself: the question is to be asked again, until `approved_until`."""
-
-    id: TaskId
-    approved_at: Moment
-    approved_until: Moment
-
-
-NextAction = Literal["request", "none"]
-"""What to do after a denial in spite of an approval."""
-
+from service.web.messages.schema import ProtocolSchema
 
 Properties = dict[str, Any]
 Type = Annotated[str, Meta(examples=["user"])]
@@ -87,10 +62,7 @@ class ResourceEntity(ProtocolSchema):
 
 
 class Evaluation(ProtocolSchema, dict=True):
-    """A question: may the subject perform the action on the resource? `context` decides nothing.
-
-    `context.approval` is the approval of a request that was made after a denial.
-    """
+    """A question: may the subject perform the action on the resource? `context` decides nothing."""
 
     subject: SubjectEntity
     action: ActionEntity
@@ -106,16 +78,6 @@ class Evaluation(ProtocolSchema, dict=True):
     def asked(self) -> Asked:
         """The question."""
         return Asked(self.subject.entity, self.action.name, self.resource.entity)
-
-    def digest(self, subject: Caller | None) -> str:
-        """Return the digest of the question about ``subject``, whatever token names them.
-
-        The actor of a subject is no part of it: who submits a request may tell it elsewhere.
-        """
-        about = {name: value for name, value in self.subject.properties.items() if name != "act"}
-        who = self.subject.id if subject is None else subject.login_id
-        question = [self.subject.type, who, about, self.action, self.resource]
-        return hashlib.sha256(msgspec.json.encode(question, order="sorted")).hexdigest()
 
 
 Semantic = Literal["execute_all", "deny_on_first_deny", "permit_on_first_permit"]
@@ -175,8 +137,7 @@ class DecisionContext(ProtocolSchema, omit_defaults=True):
     `required` are the permission codes any one of which would have done. Callers with `system:policy:read`
     are told, and service accounts about routes, as proxies are. Where the person has to authenticate more
     strongly or again, all are told which words would do, and there is an obligation. `subject` is the account
-    of an API key that was allowed. `access_request`, `approval` and `next_action` are of the Access Request
-    and Approval Profile, where that is on.
+    of an API key that was allowed.
     """
 
     reason: Annotated[str, Meta(examples=["not_held"])]
@@ -188,9 +149,6 @@ class DecisionContext(ProtocolSchema, omit_defaults=True):
     required: list[str] | UnsetType = UNSET
     obligations: list[StepUp] | UnsetType = UNSET
     subject: AccountOfKey | UnsetType = UNSET
-    access_request: RequestableDenial | UnsetType = UNSET
-    approval: Approval | UnsetType = UNSET
-    next_action: NextAction | UnsetType = UNSET
 
 
 class EvaluationDecision(ProtocolSchema):

@@ -33,7 +33,6 @@ _ENUMERATIONS: Final = {
         "MenuType": "Menu Button",
         "NoticeActor": " ".join(get_args(ActedBy)),
         "NoticeKind": " ".join(get_args(NoticeKind)),
-        "NextAction": "request none",
         "OpenTo": "@login @anyone",
         "OpeningNeeds": "nothing login",
         "OperationKind": (

@@ -83,7 +83,6 @@ _MEMBERS: Final[dict[str, dict[str, Any]]] = {
         "publicKey": {"type": "object"},
     },
     "proxy_refused": {"layer": _LAYER, "decisionId": _TEXT},
-    "not_requestable": {"layer": _LAYER, "decisionId": _TEXT},
     "refresh_rejected": {
         "reason": {
             "title": "RefreshRejection",

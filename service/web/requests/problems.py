@@ -50,7 +50,7 @@ def document(refusal: errors.Refusal, request_id: str, trace_id: str = "") -> by
     kind = type(refusal)
     body = msgspec.json.encode(
         {
-            "type": kind.type_uri or type_of(kind),
+            "type": type_of(kind),
             "title": kind.title,
             "status": kind.status,
             "detail": refusal.detail,
