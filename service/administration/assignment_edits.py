@@ -27,7 +27,6 @@ from service.records import (
     assignment_list,
     assignments,
     roles,
-    schema_revision,
     user_list,
 )
 from service.records.assignment_list import Assignment
@@ -264,7 +263,6 @@ async def _require_known(connection: Connection, new: Given) -> None:
     if new.valid_from is None and new.valid_until is None:
         return
     await require_known(connection, WINDOWS)
-    await schema_revision.require_this_version(connection)
 
 
 def _shown(stored: Assignment | None) -> frozenset[str]:

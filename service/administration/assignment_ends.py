@@ -3,7 +3,7 @@
 from typing import Final
 
 from service.mail.notices import Notices
-from service.records import assignment_ends
+from service.records import assignment_ends, schema_revision
 from service.records.database.transactions import Database
 
 _AT_ONCE: Final = 1000  # rows in one transaction
@@ -22,6 +22,7 @@ async def settle_ends(database: Database, notices: Notices) -> str:
         if not moved:
             break
     async with database.transaction() as connection:
+        await schema_revision.settle(connection)
         due = await assignment_ends.to_tell(connection)
         for ends, facts in due[:_AT_ONCE]:
             await notices.tell(connection, ends.user_id, "role_ends", "administrator", facts)

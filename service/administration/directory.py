@@ -35,7 +35,6 @@ from service.records import (
     directories,
     menus,
     roles,
-    schema_revision,
     sign_ins,
     user_list,
 )
@@ -181,7 +180,6 @@ class Directories:
         check = unit.check.of_ceiling(stored.ceiling if stored else ())
         if until is not None:
             await require_known(connection, WINDOWS)
-            await schema_revision.require_this_version(connection)
         mapping = stored.mapping if stored else {}
         codes = {
             user_id: {code for group in listed for code in mapping.get(group, ())}

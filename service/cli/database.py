@@ -62,6 +62,8 @@ def _described(pending: PendingMigration) -> Iterator[str]:
                 "The version that made this database, such as 0.2.0, starts on its own schema alone: change "
                 "all nodes at once (docs/guides/upgrade.md, From 0.2.0)."
             )
+    if standing.forms:
+        yield f"Rows that need version {standing.least_version} or later: {', '.join(standing.forms)}."
     for name in pending.extensions:
         yield f"The extension {name} has tables to migrate."
 

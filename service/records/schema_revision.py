@@ -2,7 +2,8 @@
 
 Each migration declares the least version that can work with its result, and the greatest of these is kept in
 the database. So a version that does not know the newest migrations, which came after it, can tell whether it
-may start.
+may start. Rows that older versions would misread, such as second factors, raise it while they are there:
+``sys.needed_version`` lists their forms, and triggers keep the version by that list.
 
 Alembic takes a fifth of a second and nine megabytes, and is needed only where something has to be migrated.
 """
@@ -14,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, func, select, text, update
+from sqlalchemy import Connection, func, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -23,11 +24,12 @@ from service.kernel.operator_error import OperatorError
 from service.records.database.failures import out_of_reach
 from service.records.database.transactions import engine
 from service.records.schema.base import SCHEMA
-from service.records.schema.installation import schema_support
+from service.records.schema.installation import needed_version, schema_support
 
 _VERSIONS: Final = Path(__file__).parent / "migrations" / "versions"
 _NUMBERS: Final = re.compile(r"\d+(?:\.\d+)*")
 _EXISTS: Final = text("SELECT to_regclass(:name) IS NOT NULL")
+_SETTLED: Final = text("SELECT sys.settle_least_version(false)")
 
 
 class SchemaError(OperatorError):
@@ -66,6 +68,7 @@ class SchemaStanding:
     ``stored`` is its revision, None before the first migration; ``expected`` is that of this version.
     ``known`` is True if this version has the migration ``stored``. ``least_version`` is the least version
     that can work with the schema, and ``migrated_by`` the version that made it; None before they were kept.
+    ``forms`` names the rows for which that version is needed, and by the migrations alone is not.
     """
 
     stored: str | None
@@ -73,6 +76,7 @@ class SchemaStanding:
     known: bool
     least_version: str | None = None
     migrated_by: str | None = None
+    forms: tuple[str, ...] = ()
 
     @property
     def is_newer(self) -> bool:
@@ -95,10 +99,11 @@ class SchemaStanding:
                 f"The database has schema {self.stored}, which this version of the program does not know: a "
                 "newer version has migrated it. Start that version, or restore an older backup."
             )
+        because = f" because of {', '.join(self.forms)}" if self.forms else ""
         raise SchemaError(
             f"The database has schema {self.stored}, made by version {self.migrated_by}. It needs version "
-            f"{self.least_version} or later, and this is {__version__}: start version {self.least_version} "
-            f"or later, or restore a backup from before version {self.migrated_by}"
+            f"{self.least_version} or later{because}, and this is {__version__}: start version "
+            f"{self.least_version} or later, or restore a backup from before version {self.migrated_by}"
         )
 
     def require_usable(self) -> None:
@@ -124,23 +129,38 @@ def schema_standing(connection: Connection) -> SchemaStanding:
         return standing
     kept = select(schema_support.c.least_version, schema_support.c.migrated_by)
     row = connection.execute(kept).one_or_none()
-    return standing if row is None else SchemaStanding(stored, standing.expected, standing.known, *row)
+    if row is None:
+        return standing
+    forms = tuple(_forms(connection, row.least_version))
+    return SchemaStanding(stored, standing.expected, standing.known, *row, forms)
+
+
+def _forms(connection: Connection, version: str) -> list[str]:
+    """Return the forms of rows that need ``version``."""
+    if not connection.execute(_EXISTS, {"name": needed_version.fullname}).scalar_one():
+        return []
+    forms = connection.execute(select(needed_version.c.version, needed_version.c.form))
+    return [form for needed, form in forms if not is_older(needed, version)]
 
 
 def record_support(connection: Connection, least_version: str) -> None:
-    """Keep the least version of the program that can work with the schema, and that this one has made it."""
-    values = {"least_version": least_version, "migrated_by": __version__}
-    row = upsert(schema_support).values(id=1, **values)
+    """Keep the least version of the program that the migrations need, and that this one has made the schema.
+
+    What rows need stays on top of it.
+    """
+    values = {"schema_version": least_version, "migrated_by": __version__}
+    row = upsert(schema_support).values(id=1, least_version=least_version, **values)
     renewed = values | {"migrate_time": func.now()}
     connection.execute(row.on_conflict_do_update(index_elements=[schema_support.c.id], set_=renewed))
+    connection.execute(_SETTLED)
 
 
-async def require_this_version(connection: AsyncConnection) -> None:
-    """Keep that the rows need this version: older ones, which would misread them, can't start any more."""
-    kept = select(schema_support.c.least_version).with_for_update()
-    least_version = (await connection.execute(kept)).scalar_one_or_none()
-    if least_version is not None and is_older(least_version, __version__):
-        await connection.execute(update(schema_support).values(least_version=__version__))
+async def settle(connection: AsyncConnection) -> None:
+    """Lower the least version to what the rows need.
+
+    Triggers do so at once, except for those that other writers have kept from it.
+    """
+    await connection.execute(_SETTLED)
 
 
 def is_older(version: str, than: str) -> bool:

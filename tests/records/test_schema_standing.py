@@ -13,7 +13,13 @@ from service.records import migrate as migrations
 from service.records.database.transactions import engine
 from service.records.migrate import Prepared, migrate, prepare
 from service.records.pending_steps import pending_migration
-from service.records.schema_revision import SchemaError, is_older, require_current
+from service.records.schema_revision import (
+    SchemaError,
+    is_older,
+    record_support,
+    require_current,
+    schema_standing,
+)
 from service.records.seed_catalogue import Additions
 from tests.support.seeded import seed_database
 from tests.support.unstarted import COVERED
@@ -85,6 +91,111 @@ def test_a_check_says_whether_the_version_before_could_start_again(
     environ = {"PORTCULLIS_CONFIG": "", "DATABASE_URL": seeded_database_url, "JWT_SECRET": secret}
     assert COMMANDS["check"][1](Namespace(), environ | {"REDIS_URL": "redis://127.0.0.1:1"}) == 3
     assert ("starts on its own schema alone" in capsys.readouterr().out) is is_told
+
+
+ROLE = "(SELECT id FROM sys.role ORDER BY id LIMIT 1)"
+USER = """(SELECT id FROM sys."user" ORDER BY id LIMIT 1)"""
+RESOURCE = "(SELECT id FROM sys.resource ORDER BY id LIMIT 1)"
+APP = "INSERT INTO sys.user_factor (user_id, kind, factor_name, sealed_secret, confirm_time) VALUES"
+RULE = """
+    INSERT INTO sys.request_rule (role_id, requestable_by, stage_codes, stage_approvals, max_duration,
+        pending_timeout, reason_required, grant_needed, emergency)
+    VALUES ({role}, '@login', '{{a:b:c}}', '{{1}}', 60, 60, false, true, false)
+"""
+REVIEW = """
+    INSERT INTO sys.review (title, scope, on_silence, apply, deadline, author_id, author_name, roles,
+        policy_revision, create_time)
+    VALUES ('yearly', '{}', 'keep', 'at_end', now(), 1, 'ada', '{}', 1, now())
+"""
+OPENING = "INSERT INTO sys.opening (resource_id, code, end_time) VALUES"
+FORMS = {
+    "assignments with a beginning or an end": (
+        "UPDATE sys.user_role SET valid_until = now() + interval '1 day'",
+        "UPDATE sys.user_role SET valid_until = NULL",
+    ),
+    "second factors": (f"{APP} ({USER}, 'totp', 'phone', 'x', now())", "DELETE FROM sys.user_factor"),
+    "initial passwords": (
+        """UPDATE sys."user" SET password_initial = 'given'""",
+        """UPDATE sys."user" SET password_initial = NULL""",
+    ),
+    "rules of requests for access": (RULE.format(role=ROLE), "DELETE FROM sys.request_rule"),
+    "open reviews": (
+        REVIEW,
+        "UPDATE sys.review SET state = 'closed', close_time = now(), end_time = now()",
+    ),
+    "demands on authentication": (
+        f"UPDATE sys.resource SET assurance = 'login' WHERE id = {RESOURCE}",
+        "UPDATE sys.resource SET assurance = NULL WHERE assurance IS NOT NULL",
+    ),
+    "public access with an end": (
+        f"{OPENING} ({RESOURCE}, '@login', date_trunc('second', now()))",
+        "TRUNCATE sys.opening",
+    ),
+}
+"""How the first row of each form that older versions would misread comes, and how the last one goes."""
+SETTLED = """UPDATE sys."user" SET password_initial = NULL"""
+"""Of a seeded database: the first administrator has an initial password."""
+
+
+def least(url: str) -> tuple[str, tuple[str, ...]]:
+    with engine(url).connect() as connection:
+        standing = schema_standing(connection)
+    return standing.least_version or "", standing.forms
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_first_row_that_older_versions_misread_raises_the_least_version_and_the_last_lowers_it(
+    seeded_database_url: str, form: str
+) -> None:
+    comes, goes = FORMS[form]
+    assert least(seeded_database_url) == ("0.3.0", ("initial passwords",))
+    execute(seeded_database_url, SETTLED)
+    assert least(seeded_database_url) == ("0.2.0", ())
+    execute(seeded_database_url, comes)
+    assert least(seeded_database_url) == ("0.3.0", (form,))
+    execute(seeded_database_url, goes)
+    assert least(seeded_database_url) == ("0.2.0", ())
+
+
+def test_an_app_without_a_code_yet_and_recovery_codes_alone_are_no_second_factor(
+    seeded_database_url: str,
+) -> None:
+    execute(
+        seeded_database_url,
+        SETTLED,
+        f"{APP} ({USER}, 'totp', 'phone', 'x', NULL), ({USER}, 'recovery_codes', 'codes', NULL, now())",
+    )
+    assert least(seeded_database_url) == ("0.2.0", ())
+    execute(seeded_database_url, "UPDATE sys.user_factor SET confirm_time = now() WHERE kind = 'totp'")
+    assert least(seeded_database_url) == ("0.3.0", ("second factors",))
+
+
+def test_a_version_is_not_lowered_beside_a_writer_whose_rows_may_need_it(seeded_database_url: str) -> None:
+    with engine(seeded_database_url).connect() as writer:
+        writer.execute(text(FORMS["second factors"][0]))
+        execute(seeded_database_url, SETTLED)  # the last row that this one sees
+        assert least(seeded_database_url) == ("0.3.0", ())
+        writer.commit()
+    assert least(seeded_database_url) == ("0.3.0", ("second factors",))
+
+
+def test_an_end_of_a_role_does_not_wait_for_a_writer_that_lowers_the_version(
+    seeded_database_url: str,
+) -> None:
+    with engine(seeded_database_url).connect() as writer:
+        writer.execute(text(SETTLED))
+        execute(seeded_database_url, "SET LOCAL lock_timeout = 1000", "DELETE FROM sys.user_role")
+        writer.commit()
+    assert least(seeded_database_url) == ("0.2.0", ())
+
+
+def test_a_migration_keeps_what_rows_need(seeded_database_url: str) -> None:
+    with engine(seeded_database_url).begin() as connection:
+        record_support(connection, "0.2.0")
+    assert least(seeded_database_url)[0] == "0.3.0"
+    with engine(seeded_database_url).begin() as connection:
+        record_support(connection, "0.10.0")
+    assert least(seeded_database_url) == ("0.10.0", ())
 
 
 def test_a_newer_schema_that_names_no_version_is_refused(seeded_database_url: str) -> None:

@@ -13,7 +13,7 @@ from service.kernel.assurance import challenge_of, words_of
 from service.kernel.clock import from_seconds
 from service.kernel.fields import audited_fields
 from service.kernel.origin import field_changes
-from service.records import access_requests, menus, request_rules, roles, schema_revision
+from service.records import access_requests, menus, request_rules, roles
 from service.records.database.transactions import Connection
 from service.records.request_rules import RequestRule, RuleValues
 from service.records.roles import Role
@@ -45,7 +45,6 @@ async def put(unit: UnitOfWork, role_id: int, values: RuleValues, match: Match) 
     if before is not None and _closers(before) != _closers(values):
         await require_closed(unit.connection, role_id)
     await require_known(unit.connection, REQUEST)
-    await schema_revision.require_this_version(unit.connection)
     if shown(before) != shown(values):
         await end_requests(unit, role_id, _CHANGED)
     saved = await request_rules.put(unit.connection, role_id, values)

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from service.records.schema.base import chosen, filled, identity, metadata, moment
+from service.records.schema.base import SCHEMA, chosen, filled, identity, metadata, moment
 
 backup = sa.Table(
     "backup",
@@ -55,8 +55,13 @@ schema_support = sa.Table(
     sa.Column("least_version", sa.Text, nullable=False),
     sa.Column("migrated_by", sa.Text, nullable=False),
     moment("migrate_time"),
+    # The least version that the migrations alone need; ``least_version`` is also what rows need.
+    sa.Column("schema_version", sa.Text),
 )
-"""At most one row, written by each migration."""
+"""At most one row, written by each migration; triggers keep ``least_version``."""
+
+# The forms of rows that older versions would misread, of those that are there: a view.
+needed_version = sa.table("needed_version", sa.column("version"), sa.column("form"), schema=SCHEMA)
 
 job = sa.Table(
     "job",

@@ -60,6 +60,7 @@ user = sa.Table(
     # Who has made the account, or the API key by which it was made, or the maker that is gone; null for the
     # operator, and for accounts that are older than this.
     sa.Column("made_by", sa.BigInteger, index=True),
+    sa.Index("user_password_initial_idx", "id", postgresql_where=sa.text("password_initial IS NOT NULL")),
     sa.Index("user_user_name_key_id_idx", "user_name_key", "id", postgresql_include=["status"]),
     sa.Index("user_nick_name_key_id_idx", "nick_name_key", "id", postgresql_include=["status"]),
     sa.Index("user_email_key_id_idx", "email_key", "id", postgresql_include=["status"]),
@@ -361,6 +362,7 @@ resource = sa.Table(
         name="path",
     ),
     sa.UniqueConstraint("service", "method", "shape"),
+    sa.Index("resource_assurance_idx", "id", postgresql_where=sa.text("assurance IS NOT NULL AND enabled")),
 )
 
 # An opening is about one resource of another service, or about all its requests that no resource fits.
@@ -381,6 +383,7 @@ opening = sa.Table(
         sa.CheckConstraint("end_time = date_trunc('second', end_time)", name="end_time"),
     ),
     sa.CheckConstraint("(service IS NULL) <> (resource_id IS NULL)", name="object"),
+    sa.Index("opening_end_time_idx", "id", postgresql_where=sa.text("end_time IS NOT NULL")),
 )
 
 action_resource = sa.Table(
