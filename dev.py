@@ -89,7 +89,7 @@ CHECKS = (
     ("mypy",),
     ("lint-imports", "--no-logo"),
     ("python", "-m", "service", "policy", "test", "--coverage", "--mutate"),
-    ("python", "-m", "service", "policy", "lint"),
+    ("python", "-m", "service", "policy", "lint", "--files"),
     ("python", "-m", "tests.contract"),
     ("python", "-m", "tests.console.declarations", "--check"),
     ("hadolint", "deploy/Dockerfile"),

@@ -23,7 +23,7 @@ _LEAST_VERSION_KEPT: Final = "v0021"
 
 def _migrate(_options: Namespace, environ: Mapping[str, str]) -> None:
     """Migrate the database, and print what was done; raises SchemaError and Unavailable."""
-    with reachable(load(environ)) as settings:
+    with reachable(load(environ), create=True) as settings:
         shipped = configured(settings.policy)
         changed = migrate(settings.database.url, shipped.extensions)
         pending = additions(settings.database.url, covered_by(shipped.model_text), shipped.extensions)

@@ -21,6 +21,7 @@ from service.diagnosis.checks import CHECKS, Check
 from service.diagnosis.examination import examine
 from service.diagnosis.findings import STATES, Findings, fault, unknown, worst_of
 from service.embedded import EmbeddedError
+from service.operator.errors import NoInstallationError
 from service.operator.known_routes import known_routes
 from service.operator.stores import reachable
 from service.settings import Settings, SettingsError
@@ -65,7 +66,7 @@ def diagnose(
         if (settings.database.url and settings.redis.url) or (settings.server.data / "owner").exists():
             try:
                 settings = stack.enter_context(reachable(settings))
-            except (EmbeddedError, SettingsError) as wrong:
+            except (EmbeddedError, NoInstallationError, SettingsError) as wrong:
                 reason = " ".join(str(wrong).split())
                 findings.append(("embedded-stores", fault(reason, "see the logs in server.data")))
         else:

@@ -33,13 +33,16 @@ def aligned(rows: Iterable[Sequence[str]], *, indent: str = "") -> list[str]:
     ]
 
 
-def show(options: Namespace, answer: Any, as_lines: Callable[[], Iterable[str]]) -> None:
+def show(
+    options: Namespace, answer: Any, as_lines: Callable[[], Iterable[str]], *, source: str | None = None
+) -> None:
     """Print ``answer`` as JSON if ``--json`` was given, else the lines that ``as_lines`` returns.
 
-    The JSON is the ``data`` of the request that asks the same; a page is as long as the list.
+    The JSON is the ``data`` of the request that asks the same; a page is as long as the list. ``source`` says
+    what was read for the answer: the first line, and the first member of the JSON.
     """
     if not options.json:
-        say(*as_lines())
+        say(*([] if source is None else [source_line(source)]), *as_lines())
         return
     import msgspec
 
@@ -47,4 +50,12 @@ def show(options: Namespace, answer: Any, as_lines: Callable[[], Iterable[str]])
 
     if getattr(answer, "size", None) == WHOLE_LIST:
         answer.size = answer.total
-    say_text(msgspec.json.format(json_text(answer), indent=2).decode())
+    text = json_text(answer)
+    if source is not None:
+        text = json_text({"source": source} | msgspec.json.decode(text))
+    say_text(msgspec.json.format(text, indent=2).decode())
+
+
+def source_line(source: str) -> str:
+    """Return the first line of an answer: what was read for it."""
+    return f"Source: {source}"

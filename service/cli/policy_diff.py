@@ -54,8 +54,8 @@ def _diff(options: Namespace, environ: Mapping[str, str]) -> None:
         )
         return answer, policies.database is not None
 
-    answer, roles = review(options, environ, (options.before, options.after), compare)
-    show(options, answer, lambda: _lines_of_diff(answer, roles=roles))
+    (answer, roles), source = review(options, environ, (options.before, options.after), compare)
+    show(options, answer, lambda: _lines_of_diff(answer, roles=roles), source=source)
 
 
 def _lines_of_diff(answer: SourcesDiff, *, roles: bool) -> Iterator[str]:
@@ -127,8 +127,8 @@ def _what_if(options: Namespace, environ: Mapping[str, str]) -> None:
         async with review.database.snapshot(within=READ_WITHIN) as connection:
             return what_if_answer(standing, await query.roles(connection), query)
 
-    answer = review_one(options, environ, ask)
-    show(options, answer, lambda: _lines_of_what_if(answer))
+    answer, source = review_one(options, environ, ask)
+    show(options, answer, lambda: _lines_of_what_if(answer), source=source)
 
 
 def _lines_of_what_if(answer: WhatIfAnswer) -> Iterator[str]:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import aligned, say, say_text
+from service.cli.output import aligned, say, say_text, source_line
 from service.kernel.clock import rfc3339
 from service.operator.database import with_database
+from service.operator.installation import name_of
 from service.operator.stores import reachable
 from service.records import assignment_ends
 from service.records.assignment_list import Assignment
@@ -47,12 +48,14 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         async with database.snapshot(within=_WITHIN) as connection:
             return await assignment_ends.ending(connection, options.within)
 
-    with reachable(load(environ)) as settings:
+    given = load(environ)
+    with reachable(given) as settings:
         ending = with_database(settings, read)
     if options.json:
-        say_text(json.dumps([_members(each) for each in ending], indent=2))
+        items = [_members(each) for each in ending]
+        say_text(json.dumps({"source": name_of(given), "items": items}, indent=2))
     else:
-        say(*aligned([_HEAD, *map(_cells, ending)]))
+        say(source_line(name_of(given)), *aligned([_HEAD, *map(_cells, ending)]))
 
 
 def _ends(each: Assignment) -> str:

@@ -15,7 +15,7 @@ from service.authz.engine.rules import GRANT, LAYERS, METHODS, OF_CODES, PERMISS
 from service.authz.review.sources import READ_WITHIN, Source, Subject, holder_of, subject_of
 from service.cli.lazy_commands import Parts, add_usual
 from service.cli.output import show
-from service.cli.policy_reviewing import Review, add_review, opened_log, review, review_one
+from service.cli.policy_reviewing import Review, add_review, opened_log, review, review_one, unserved
 from service.endpoints import policy_explained
 from service.endpoints.policy_asked import DecisionId, Question, asked, revision_of, supposed
 from service.errors import ValidationFailed
@@ -86,8 +86,8 @@ def _explain(options: Namespace, environ: Mapping[str, str]) -> None:
                 connection, policy, asking, explanation, place, instant=instant
             )
 
-    answer = review_one(options, environ, ask)
-    show(options, answer, lambda: lines_of(answer))
+    answer, source = review_one(options, environ, ask)
+    show(options, answer, lambda: lines_of(answer), source=source)
 
 
 def _stranger(question: Question) -> Subject:
@@ -114,7 +114,8 @@ def lines_of(answer: policy_explained.Explained) -> Iterator[str]:
             yield from _layer(demand)
     external = answer.resource is not None and not is_own(answer.resource.object)
     if answer.path is not None and answer.endpoint is None and not external:
-        yield "No route serves it (404 or 405)."
+        yield "No route of this service serves it (404 or 405)."
+        yield from unserved(answer.registered_by)[1:]
 
 
 def _layer(layer: policy_explained.Layer) -> Iterator[str]:
@@ -192,8 +193,8 @@ def _refusal(options: Namespace, environ: Mapping[str, str]) -> None:
         async with policies.database.snapshot(within=READ_WITHIN) as connection:
             return await policy_explained.refusal_answer(connection, decision_id, event, policy, at)
 
-    answer = review(options, environ, (str(revision),), ask)
-    show(options, answer, lambda: _told_of_refusal(answer))
+    answer, source = review(options, environ, (str(revision),), ask)
+    show(options, answer, lambda: _told_of_refusal(answer), source=source)
 
 
 def _event(log: str | None, environ: Mapping[str, str], decision_id: str) -> Event | None:

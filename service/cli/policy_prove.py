@@ -10,12 +10,13 @@ from service.authz.engine.rules import METHODS
 from service.authz.proof.comparison import differing_requests, smallest_example
 from service.authz.proof.demands import beyond_login
 from service.authz.review.prove import OBJECTS, Proof, ProvedRequest, prove
-from service.authz.review.sources import LIVE, NAMES, SHIPPED, Source
+from service.authz.review.sources import Source
 from service.cli.lazy_commands import add_usual
 from service.cli.output import show
-from service.cli.policy_reviewing import Review, review
+from service.cli.policy_reviewing import Review, add_policy, review, unserved
 from service.endpoints.policy_layers import DiffCaller, DifferingRequest
 from service.errors import BadRequest, ValidationFailed
+from service.kernel.services import PORTCULLIS
 from service.kernel.text import counted
 from service.web.messages.schema import Schema
 
@@ -51,7 +52,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "path", metavar="PATH", nargs="?", help="such as /api/user/1, a template of a route, or an object"
     )
-    parser.add_argument("--policy", metavar="SOURCE", help=f"{NAMES}; {SHIPPED} without --data, else {LIVE}")
+    parser.add_argument("--service", metavar="NAME", default=PORTCULLIS, help="another service")
+    add_policy(parser)
     parser.add_argument(
         "--equivalent", nargs=2, metavar=("A", "B"), help="two such policies: do they agree on all callers?"
     )
@@ -69,17 +71,16 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
         return _compare(options, environ)
     if not options.path:
         raise ValidationFailed(("PATH", "name a request by METHOD and PATH, or two policies by --equivalent"))
-    source = options.policy or (LIVE if options.data else SHIPPED)
 
     async def ask(policies: Review, sources: Sequence[Source]) -> Proof:
         policy = await policies.proposed(sources[0])
         try:
-            return await asyncio.to_thread(prove, policy, options.method, options.path)
+            return await asyncio.to_thread(prove, policy, options.method, options.path, options.service)
         except BadRequest as refusal:
             raise ValidationFailed(("PATH", refusal.detail)) from None
 
-    proof = review(options, environ, (source,), ask)
-    show(options, proof, lambda: _proof(proof))
+    proof, source = review(options, environ, (options.policy,), ask, roles=False)
+    show(options, proof, lambda: _proof(proof), source=source)
     return 0
 
 
@@ -88,8 +89,8 @@ def _compare(options: Namespace, environ: Mapping[str, str]) -> int:
         before, after = [await policies.proposed(source) for source in sources]
         return await asyncio.to_thread(_compared, before, after)
 
-    answer = review(options, environ, tuple(options.equivalent), ask)
-    show(options, answer, lambda: _equivalence(answer, *options.equivalent))
+    answer, source = review(options, environ, tuple(options.equivalent), ask, roles=False)
+    show(options, answer, lambda: _equivalence(answer, *options.equivalent), source=source)
     return 0 if answer.equivalent else DIFFERENT
 
 
@@ -106,7 +107,7 @@ def _compared(before: Policy, after: Policy) -> Equivalence:
 def _proof(proof: Proof) -> Iterator[str]:
     if not proof.requests:
         yield f"{proof.method} {proof.path}"
-        yield "  No route serves it: nobody passes."
+        yield from (f"  {line}" for line in unserved(proof.registered_by))
     for proved in proof.requests:
         yield from _request(proved)
 

@@ -44,10 +44,10 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
             policy = await policies.proposed(sources[0])
             return await asyncio.to_thread(replay, policy, lines)
 
-        answer = review(options, environ, (options.against,), ask)
+        answer, source = review(options, environ, (options.against,), ask, roles=False)
     if answer.unreadable and not answer.events:
         raise ValidationFailed(("LOG", "no line of it is an event of a decision log"))
-    show(options, answer, lambda: _told(answer))
+    show(options, answer, lambda: _told(answer), source=source)
     return DIFFERENT if answer.differing else 0
 
 

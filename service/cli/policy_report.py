@@ -2,20 +2,20 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 from service import settings as table
 from service.cli.lazy_commands import add_data
-from service.cli.output import say
-from service.cli.policy_lint import add_accepted
+from service.cli.output import say, source_line
+from service.cli.policy_lint import add_accepted, add_files, is_about_installation
 from service.cli.policy_reviewing import add_at
 from service.operator.stores import reachable
-from service.reporting.gathering import Reported, gather
+from service.reporting.gathering import gather
 from service.reporting.html import as_html
-from service.reporting.linting import acceptances
+from service.reporting.linting import acceptances, source_of
 from service.reporting.markdown import as_markdown
 from service.reporting.sections import attention, document
-from service.settings import Settings
 
 _WRITERS = {"html": as_html, "markdown": as_markdown}
 
@@ -32,27 +32,26 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_at(parser)
     add_accepted(parser)
+    add_files(parser)
     add_data(parser)
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Write the report, and print what needs attention; raises what ``gather`` raises, and OSError.
+    """Write the report, and print what needs attention.
 
-    The database is read if ``--data`` or the settings name one, else files only.
+    Raises what ``gather`` and ``is_about_installation`` raise, and OSError.
     """
     settings = table.load(environ)
-    if settings.database.url or options.data:
-        with reachable(settings) as there:
-            reported = _gathered(options, there, stored=True)
-    else:
-        reported = _gathered(options, settings, stored=False)
+    stored = is_about_installation(options, settings)
+    source = source_of(settings, stored=stored)
+    with reachable(settings) if stored else nullcontext(settings) as there:
+        accepted = acceptances(there, options.accepted)
+        reported = gather(
+            there, accepted, options.since, source, at=options.at, stored=stored, mutate=options.mutate
+        )
     file: Path = options.output
     write = _WRITERS[options.format or ("markdown" if file.suffix == ".md" else "html")]
     file.write_bytes(write(document(reported)).encode())
     points = "; ".join(attention(reported))
-    say(f"The report is in {file}. {f'To look at: {points}.' if points else 'Nothing is left to look at.'}")
-
-
-def _gathered(options: Namespace, settings: Settings, *, stored: bool) -> Reported:
-    accepted = acceptances(settings, options.accepted)
-    return gather(settings, accepted, options.since, at=options.at, stored=stored, mutate=options.mutate)
+    left = f"To look at: {points}." if points else "Nothing is left to look at."
+    say(source_line(source), f"The report is in {file}. {left}")

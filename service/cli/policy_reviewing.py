@@ -3,12 +3,12 @@
 import asyncio
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ from service.authz.review.sources import (
     LIVE,
     NAMES,
     READ_WITHIN,
+    SHIPPED,
     Instant,
     PastPolicies,
     Source,
@@ -35,6 +36,7 @@ from service.cli.lazy_commands import add_usual
 from service.endpoints.policy_layers import At
 from service.errors import ValidationFailed
 from service.kernel.identity import Kind
+from service.operator import installation
 from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.records.database.transactions import Connection, Database
@@ -63,8 +65,24 @@ def add_at(parser: ArgumentParser) -> None:
 def add_review(parser: ArgumentParser) -> None:
     """Add ``--policy``, ``--at``, ``--data`` and ``--json``, for a question about one policy."""
     add_at(parser)
-    parser.add_argument("--policy", metavar="SOURCE", default=LIVE, help=f"{NAMES}; {LIVE} by default")
+    add_policy(parser)
     add_usual(parser)
+
+
+def add_policy(parser: ArgumentParser) -> None:
+    """Add ``--policy``, the source of the policy."""
+    parser.add_argument(
+        "--policy",
+        metavar="SOURCE",
+        help=f"{NAMES}; by default {LIVE} if there is an installation, else {SHIPPED}",
+    )
+
+
+class Answered(NamedTuple, Generic[T]):
+    """What was asked, and what was read for it, as ``show`` says it."""
+
+    answer: T
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +90,21 @@ class Review:
     """What a command may ask: policies with this node's static policy, and the database; None without.
 
     All is asked as of ``at``; None is now. A source that is not the live policy has its own lines.
+    ``revisions`` are those of the sources that were read, by their names.
     """
 
     past: PastPolicies
     database: Database | None
     at: datetime | None = None
+    revisions: dict[str, int] = field(default_factory=dict)
 
     async def policy(self, source: Source) -> Policy:
         """Return the policy of ``source``; PolicyError, Unavailable, ValidationFailed for the instant."""
+        policy = await self._policy(source)
+        self.revisions[source.name] = policy.revision
+        return policy
+
+    async def _policy(self, source: Source) -> Policy:
         policy = await read_policy(source, self.past, self.database)
         if self.at is None:
             return policy
@@ -112,7 +137,7 @@ class Review:
 
 def review_one(
     options: Namespace, environ: Mapping[str, str], do: Callable[[Review, Source], Coroutine[Any, Any, T]]
-) -> T:
+) -> Answered[T]:
     """Return what ``do`` returns about the policy that ``--policy`` names; raises what ``review`` raises."""
     return review(options, environ, (options.policy,), lambda policies, sources: do(policies, sources[0]))
 
@@ -120,23 +145,57 @@ def review_one(
 def review(
     options: Namespace,
     environ: Mapping[str, str],
-    names: tuple[str, ...],
+    names: tuple[str | None, ...],
     do: Callable[[Review, tuple[Source, ...]], Coroutine[Any, Any, T]],
-) -> T:
+    *,
+    roles: bool = True,
+) -> Answered[T]:
     """Return what ``do`` returns about the sources that ``names`` name.
 
-    The database is opened if a source is stored in it, and if ``--data`` or the settings name one, so that
-    roles and users are known. Otherwise no store is touched. Raises ``PolicyError``, ``SchemaError`` and
-    ``Unavailable``, and what ``do`` raises.
+    A name that is None is that of the policy in force if there is an installation, else that of the files.
+    With an installation and ``roles``, roles and users are known whatever the sources are. No store is
+    touched where none is needed. Raises ``NoInstallationError`` if ``--data`` or a name needs one,
+    ``PolicyError``, ``SchemaError`` and ``Unavailable``, and what ``do`` raises.
     """
     settings = table.load(environ)
-    sources = tuple(map(source_named, names))
+    installed = installation.is_there(settings)
+    sources = tuple(source_named(name or (LIVE if installed else SHIPPED)) for name in names)
     at = getattr(options, "at", None)
-    past = PastPolicies(configured(settings.policy), seals_of(settings.oplog))
-    if not (settings.database.url or options.data or any(source.stored for source in sources)):
-        return asyncio.run(do(Review(past, None, at), sources))
-    with reachable(settings) as reached:
-        return with_database(reached, lambda database: do(Review(past, database, at), sources))
+    policies = Review(PastPolicies(configured(settings.policy), seals_of(settings.oplog)), None, at)
+    stored = any(source.stored for source in sources)
+    if stored or options.data or (installed and roles):
+        with reachable(settings) as reached:
+            answer = with_database(
+                reached, lambda database: do(replace(policies, database=database), sources)
+            )
+    else:
+        answer = asyncio.run(do(policies, sources))
+    name = installation.name_of(settings) if installed else None
+    read = [_described(source, policies.revisions.get(source.name), name) for source in sources]
+    if name is None and (roles or None in names):
+        read.append(f"there is no installation in {settings.server.data}")
+    elif name is not None and roles and not stored:
+        read.append(f"roles and users of {name}")
+    return Answered(answer, "; ".join(dict.fromkeys(read)))
+
+
+def _described(source: Source, revision: int | None, name: str | None) -> str:
+    """Return what was read; ``name`` is that of the installation."""
+    if source.folder is not None:
+        return f"the files in {source.folder}"
+    if not source.stored:
+        return "the policy files, with nothing registered"
+    if source.revision is not None:
+        return f"revision {source.revision} of {name}"
+    return f"the policy in force of {name}" + (f", revision {revision}" if revision else "")
+
+
+def unserved(registered_by: Sequence[str]) -> list[str]:
+    """Return the lines about a request that no route serves; ``registered_by`` as in ``explain``."""
+    return [
+        "No route of this service serves it: nobody passes.",
+        *(f"The service {name} has registered it: ask with --service {name}." for name in registered_by),
+    ]
 
 
 def opened_log(name: str) -> AbstractContextManager[IO[bytes]]:

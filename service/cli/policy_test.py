@@ -9,6 +9,7 @@ from service.authz.engine.rules import PolicyError
 from service.cli.lazy_commands import add_usual
 from service.cli.output import say_text, show
 from service.laboratory.tested import as_lines, tested
+from service.operator.installation import name_of
 
 UNREADABLE = 2  # the exit status when there is nothing that could be tested
 
@@ -55,6 +56,7 @@ def _published(options: Namespace, environ: Mapping[str, str]) -> int:
 
     if options.paths or options.coverage or options.mutate:
         raise PolicyError("--published is asked alone: no paths, no --coverage, no --mutate")
-    result = published_test(table.load(environ))
-    show(options, result, lambda: str(result).split("\n"))
+    settings = table.load(environ)
+    result = published_test(settings)
+    show(options, result, lambda: str(result).split("\n"), source=name_of(settings))
     return 1 if result.disagreements else 0

@@ -53,12 +53,11 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
             logs = [stack.enter_context(opened_log(name)) for name in options.log]
             return await asyncio.to_thread(answer, stored, policy, chain(*logs), all_kept=bool(logs))
 
-    unused = unused_answer(
-        review(options, environ, (LIVE,), ask), UnusedQuery(days=options.days, size=WHOLE_LIST)
-    )
+    read, source = review(options, environ, (LIVE,), ask)
+    unused = unused_answer(read, UnusedQuery(days=options.days, size=WHOLE_LIST))
     for part in (unused.assignments, unused.codes, unused.keys, unused.roles):
         part.size = part.total
-    show(options, unused, lambda: _lines(unused))
+    show(options, unused, lambda: _lines(unused), source=source)
 
 
 def _lines(unused: UnusedRights) -> Iterator[str]:

@@ -12,8 +12,8 @@ from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix, as_csv, as_html
 from service.authz.review.sources import READ_WITHIN, Source, holder_of
 from service.cli.lazy_commands import Parts
-from service.cli.output import aligned, say, show
-from service.cli.policy_reviewing import Review, add_review, review_one
+from service.cli.output import aligned, say, show, source_line
+from service.cli.policy_reviewing import Review, add_review, review_one, unserved
 from service.endpoints import policy_who_may
 from service.endpoints.policy_matrix import MatrixQuery, matrix_answer
 from service.kernel.services import PORTCULLIS, is_own
@@ -77,13 +77,10 @@ def _who(options: Namespace, environ: Mapping[str, str]) -> None:
                 then=then,
             )
         page = page_answer(query, users, policy_who_may.PassingUser)
-        return page, _users(page) if _is_served(passing.asked) else [_UNSERVED]
+        return page, _users(page) if _is_served(passing.asked) else unserved(passing.registered_by)
 
-    answer, lines = review_one(options, environ, ask)
-    show(options, answer, lambda: lines)
-
-
-_UNSERVED: Final = "No route serves it: nobody passes."
+    (answer, lines), source = review_one(options, environ, ask)
+    show(options, answer, lambda: lines, source=source)
 
 
 def _is_served(asked: Explanation | ObjectExplanation) -> bool:
@@ -95,7 +92,7 @@ def _lines_of_who(answer: policy_who_may.Who, roles_known: bool) -> list[str]:
     lines = [f"{answer.method} {answer.path}" if answer.asked is None else answer.asked.object]
     lines += [f"  {name}: {line}" for name, layer in layers if layer for line in layer.lines or ["no line"]]
     if answer.endpoint is None and answer.resource and is_own(answer.resource.object):
-        return [*lines, _UNSERVED]
+        return [*lines, *unserved(answer.registered_by)]
     if stronger := beyond_login(answer.assurance):
         lines.append(f"  authenticated by one of: {', '.join(stronger)}")
     rows = [("ROLE", "USERS", "RESOURCE", "ENDPOINT") if answer.asked is None else ("ROLE", "USERS", "BY")]
@@ -153,8 +150,8 @@ def _what(options: Namespace, environ: Mapping[str, str]) -> None:
             asking = await query.subject(connection, await review.instant(connection))
         return policy_who_may.what_answer(policy, asking, query)
 
-    answer = review_one(options, environ, ask)
-    show(options, answer, lambda: _lines_of_what(answer))
+    answer, source = review_one(options, environ, ask)
+    show(options, answer, lambda: _lines_of_what(answer), source=source)
 
 
 def _lines_of_what(answer: policy_who_may.What) -> list[str]:
@@ -184,8 +181,8 @@ def _openings(options: Namespace, environ: Mapping[str, str]) -> None:
     async def ask(review: Review, source: Source) -> Page[policy_who_may.OpenRequest]:
         return policy_who_may.openings_answer(await review.policy(source), PageQuery(page=1, size=WHOLE_LIST))
 
-    answer = review_one(options, environ, ask)
-    show(options, answer, lambda: _lines_of_openings(answer))
+    answer, source = review_one(options, environ, ask)
+    show(options, answer, lambda: _lines_of_openings(answer), source=source)
 
 
 def _lines_of_openings(answer: Page[policy_who_may.OpenRequest]) -> list[str]:
@@ -216,20 +213,22 @@ def _matrix(options: Namespace, environ: Mapping[str, str]) -> None:
     async def read(review: Review, source: Source) -> Standing:
         return await review.standing(source)
 
-    standing = review_one(options, environ, read)
+    standing, source = review_one(options, environ, read)
     if options.json and options.output is None:
-        show(options, matrix_answer(standing, MatrixQuery(page=1, size=WHOLE_LIST)), list)
+        answer = matrix_answer(standing, MatrixQuery(page=1, size=WHOLE_LIST))
+        show(options, answer, list, source=source)
         return
     matrix = Matrix(standing)
     if options.output is None:
-        for line in as_csv(matrix):
+        for line in as_csv(matrix, source):
             say(line.rstrip())
         return
-    parts = as_html(matrix) if options.output.suffix == ".html" else as_csv(matrix)
+    write = as_html if options.output.suffix == ".html" else as_csv
+    parts = write(matrix, source)
     with options.output.open("wb") as file:
         file.writelines(part.encode() for part in parts)
     roles, requests = counted(len(matrix.roles), "role"), counted(len(matrix.requests), "request")
-    say(f"{roles} and {requests} in {options.output}.")
+    say(source_line(source), f"{roles} and {requests} in {options.output}.")
 
 
 COMMANDS: Final[Parts] = {

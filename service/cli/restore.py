@@ -44,7 +44,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     given = table.load(environ)
     with ArchiveReader(options.file) as archive:
         origin = UNCHECKED if options.unauthenticated else origin_of(archive, given.oplog.chain_key)
-        with reachable(given) as settings:
+        with reachable(given, create=True) as settings:
             log_to_errors(settings)
             done = asyncio.run(restore(settings, archive, choices, origin))
             tell_security(

@@ -24,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Copy all keys; raises ``CopyError`` if the cluster is not empty, and ``Unavailable``."""
-    with reachable(load(environ)) as settings:
+    with reachable(load(environ), create=True) as settings:
         log_to_errors(settings)
         source = replace(settings.redis, url=_url(options.source) if options.source else settings.redis.url)
         target = replace(settings.redis, url=_url(options.target))

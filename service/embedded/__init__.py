@@ -6,6 +6,6 @@ kill, and as root they create users and change modes of other directories.
 """
 
 from service.embedded.privilege import EmbeddedError
-from service.embedded.stores import EmbeddedStores, urls_of_running
+from service.embedded.stores import EmbeddedStores, has_database, urls_of_running
 
-__all__ = ["EmbeddedError", "EmbeddedStores", "urls_of_running"]
+__all__ = ["EmbeddedError", "EmbeddedStores", "has_database", "urls_of_running"]

@@ -14,6 +14,7 @@ from service.embedded.privilege import EmbeddedError, own_directory, require_own
 from service.embedded.server import Server
 from service.embedded.valkey import SOCKET_NAME, valkey
 
+_POSTGRES = "postgres"  # the folder of the cluster, which appears whole
 _LONGEST_SOCKET_PATH = 107  # bytes; sun_path of unix(7), less its closing NUL
 _LONGEST_SOCKET_NAME = 20  # bytes, "/.s.PGSQL.5432.lock"
 
@@ -126,7 +127,7 @@ class EmbeddedStores:
         self._sockets = self._directory.sockets()
         own_directory(self._sockets)
         if with_postgres:
-            program = postgres(place / "postgres", self._sockets, logs / "postgres.log", durable=durable)
+            program = postgres(place / _POSTGRES, self._sockets, logs / "postgres.log", durable=durable)
             self.postgres = Server(program)
             self._servers.append(self.postgres)
         if with_valkey:
@@ -174,6 +175,11 @@ class EmbeddedStores:
         for server in reversed(self._servers):
             server.close()
         self._directory.release()
+
+
+def has_database(data: Path) -> bool:
+    """Return whether ``data`` has a database; raises OSError if this user may not know."""
+    return (data / _POSTGRES).exists()
 
 
 def urls_of_running(data: Path) -> tuple[str, str] | None:

@@ -10,11 +10,11 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ANYONE, ENDPOINT, GRANT, PERMISSION, RESOURCE
 from service.authz.review import refusals
 from service.authz.review.access import shape_of
-from service.authz.review.explain import Explanation, LayerExplained, ObjectExplanation, Reason
+from service.authz.review.explain import Explanation, LayerExplained, ObjectExplanation, Reason, registered_by
 from service.authz.review.openings import Origins, WouldOpen, origins_of, would_open
 from service.authz.review.refusals import PolicyAt
 from service.authz.review.sources import NOW, Instant, Subject
-from service.endpoints.policy_layers import Code, FiredCode, Line, RoleCode, Rows
+from service.endpoints.policy_layers import Code, FiredCode, Line, RegisteredBy, RoleCode, Rows
 from service.records.database.transactions import Connection
 from service.records.policy_history import Place
 from service.web.messages.schema import Id, Moment, Schema, moment
@@ -124,7 +124,8 @@ class Explained(Schema):
     `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut`
     says that the user is disabled or banned: then the service serves no request, whatever the policy says.
     `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or
-    405). `assurance` says whether the caller has proved strongly enough who it is. `grant` and `permission`
+    405), and `registeredBy` names the other services that have registered it. `assurance` says whether the
+    caller has proved strongly enough who it is. `grant` and `permission`
     are the layers of questions about a code, and `asked` is that of a question about an object of a layer.
     Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId`
     that was sent; null if none was. `refusal` is what was found by it alone.
@@ -139,6 +140,7 @@ class Explained(Schema):
     permissions: Annotated[list[str], Meta(examples=[["system:*"]])] | None
     resource: Layer | None
     endpoint: Layer | None
+    registered_by: RegisteredBy
     assurance: Assurance | None
     grant: Layer | None
     permission: Layer | None
@@ -204,6 +206,7 @@ async def explained_answer(
         permissions=None if asking.held is None else sorted(asking.held.codes),
         resource=layers.get(RESOURCE),
         endpoint=layers.get(ENDPOINT),
+        registered_by=_registered_by(policy, explanation, place),
         assurance=_assurance(explanation),
         grant=layers.get(GRANT),
         permission=layers.get(PERMISSION),
@@ -211,6 +214,15 @@ async def explained_answer(
         decision_matches=None if decision_id is None else explanation.has(decision_id),
         refusal=None,
     )
+
+
+def _registered_by(
+    policy: Policy, explanation: Explanation | ObjectExplanation, place: Place | None
+) -> list[str]:
+    if not isinstance(explanation, Explanation) or not isinstance(place, tuple):
+        return []
+    served = explanation.external or explanation.endpoint is not None
+    return [] if served else list(registered_by(policy, *place[1:]))
 
 
 def _assurance(explanation: Explanation | ObjectExplanation) -> Assurance | None:

@@ -20,6 +20,14 @@ Rows = Annotated[
     Meta(description="The rows of the matcher that open the line: `@anyone`, `@login`, or predicates."),
 ]
 Words = Annotated[list[str], Meta(examples=[["@two-factors", "@service"]])]
+RegisteredBy = Annotated[
+    list[str],
+    Meta(examples=[["orders"]]),
+    Meta(
+        description="The other services that have registered a request that no route of this service serves, "
+        "by name. Of the policy in force; empty for a past revision."
+    ),
+]
 Name = Annotated[str, Meta(examples=["GET /api/role/list"])]
 At = Annotated[
     datetime,

@@ -37,7 +37,17 @@ from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
 from service.authz.review.sources import NOW, Instant, Subject, standing_of, subject_of
 from service.endpoints.policy_asked import Method, place_of
-from service.endpoints.policy_layers import AskedLayer, At, Code, Name, PassedLayer, RoleCode, Words, passed
+from service.endpoints.policy_layers import (
+    AskedLayer,
+    At,
+    Code,
+    Name,
+    PassedLayer,
+    RegisteredBy,
+    RoleCode,
+    Words,
+    passed,
+)
 from service.endpoints.policy_questions import WITHIN, PolicyQuestion
 from service.errors import RevisionUntrusted, ValidationFailed
 from service.kernel import identity
@@ -123,11 +133,12 @@ class Who(Schema, kw_only=True):
     """Who passes a request, or an object of a layer: `items` are the roles that are enough, and no others.
 
     `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all
-    users who pass. `endpoint` is null if no route serves the request. `others` are requests of the same route
-    that another resource decides. `asked` is the layer of an object; no request is asked about then. Only
-    persons count in the layers `request`, `approve` and `review`. `assurance` are the weakest words about
-    authentication, any one of which is needed beside the codes; nobody is left out who has not authenticated
-    so strongly.
+    users who pass. `endpoint` is null if no route serves the request, and `registeredBy` names the other
+    services that have registered it: ask again with one of them as `service`. `others` are requests of the
+    same route that another resource decides. `asked` is the layer of an object; no request is asked about
+    then. Only persons count in the layers `request`, `approve` and `review`. `assurance` are the weakest
+    words about authentication, any one of which is needed beside the codes; nobody is left out who has not
+    authenticated so strongly.
     """
 
     revision: Annotated[int, Meta(ge=0, examples=[12])]
@@ -142,6 +153,7 @@ class Who(Schema, kw_only=True):
     users: Users
     together: list[PassingTogether]
     others: Annotated[list[str], Meta(examples=[["GET /api/user/list"]])]
+    registered_by: RegisteredBy
     items: list[PassingRole]
     page: int
     size: int
@@ -165,6 +177,7 @@ def who_answer(passing: WhoPasses, revision: int, query: WhoQuery) -> Who:
         users=passing.users,
         together=[PassingTogether.of(group) for group in passing.together],
         others=list(passing.others),
+        registered_by=list(passing.registered_by),
         items=[_passing(role) for role in query.part(passing.roles)],
         page=query.page,
         size=query.size,

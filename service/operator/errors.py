@@ -19,5 +19,9 @@ class NameFormatError(LaunchError):
     """A new user name is not acceptable."""
 
 
+class NoInstallationError(LaunchError):
+    """There is no installation that a command could read or change."""
+
+
 class UnpreparedError(LaunchError):
     """The database has not been seeded by a first start."""

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from service.embedded import EmbeddedStores, urls_of_running
+from service.operator import installation
+from service.operator.errors import NoInstallationError
 from service.settings import (
     Settings,
     local_factor_key,
@@ -65,12 +67,15 @@ def with_secret(settings: Settings) -> Settings:
 
 
 @contextmanager
-def reachable(settings: Settings) -> Iterator[Settings]:
+def reachable(settings: Settings, *, create: bool = False) -> Iterator[Settings]:
     """Yield ``settings`` with the URLs of running stores and the local secrets, for a command.
 
-    The embedded stores of a running service are used; without one they are started for the command. Raises
+    The embedded stores of a running service are used; without one they are started for the command, and with
+    ``create`` made where there are none. Raises ``NoInstallationError`` without ``create``, and
     ``SettingsError`` for a local secret that can't be used.
     """
+    if not create and not installation.is_there(settings):
+        raise NoInstallationError(installation.missing(settings))
     urls = urls_of_running(settings.server.data)
     if urls is None:
         with running(settings) as stores:

@@ -16,7 +16,7 @@ from service.web.messages.schema import moment
 def blocks(reported: Reported) -> Iterator[Block]:
     """Yield what has changed since the revision that was named."""
     if reported.stored is None:
-        yield Paragraph("Left out: revisions are in the database, and none was named.")
+        yield Paragraph("Left out: revisions are in the database, and no installation was read.")
     elif (changes := reported.stored.changes) is None:
         yield Paragraph("Left out: no revision was named, by --since.")
     else:

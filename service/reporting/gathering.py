@@ -54,7 +54,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """Everything that a report says; ``stored`` is None if files only were read.
+    """Everything that a report says; ``stored`` is None if files only were read, ``source`` names it.
 
     ``assurance`` names the file of the shipped demands.
 
@@ -64,6 +64,7 @@ class Reported:
     ``unchecked`` are the names of invariants about roles, which files know nothing about.
     """
 
+    source: str
     made: datetime
     assurance: str
     shipped: Shipped
@@ -81,12 +82,15 @@ def gather(
     settings: Settings,
     accepted: Accepted,
     since: int | None,
+    source: str,
     *,
     at: datetime | None = None,
     stored: bool,
     mutate: bool,
 ) -> Reported:
     """Return what there is to report: with the ``stored`` policy, roles and users, or of files only.
+
+    ``source`` names what is read, for people.
 
     Raises ``PolicyError``, also for an unknown revision ``since`` and if the policy changes meanwhile;
     ``SchemaError`` and ``Unavailable``; ValidationFailed where it is not known who held what at ``at``.
@@ -114,6 +118,7 @@ def gather(
         checked = check(shipped.invariants, policy)
         violations, unchecked = checked.violations, tuple(statement.name for statement in checked.unchecked)
     return Reported(
+        source=source,
         made=datetime.now(UTC),
         assurance=settings.policy.assurance,
         shipped=shipped,

@@ -23,6 +23,7 @@ from service.kernel.permission_catalogue import permissions
 from service.kernel.services import PORTCULLIS
 from service.laboratory import file_findings
 from service.laboratory.tested import near, table_places
+from service.operator import installation
 from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.records import bindings, resources, role_holdings
@@ -40,6 +41,15 @@ class Linted(msgspec.Struct, frozen=True, rename="camel"):
     passed: bool
     database: bool
     findings: tuple[Finding, ...]
+
+
+def source_of(settings: Settings, *, stored: bool) -> str:
+    """Return what is read, for people: the files, and the database if ``stored``."""
+    if stored:
+        return f"the policy files, and what is stored in {installation.name_of(settings)}"
+    if installation.is_there(settings):
+        return "the policy files alone"
+    return f"the policy files; there is no installation in {settings.server.data}"
 
 
 def acceptances(settings: Settings, more: Iterable[str]) -> Accepted:

@@ -31,7 +31,7 @@ _ACROSS = 8
 def _role_blocks(reported: Reported) -> Iterator[Block]:
     """Yield the roles, and the tables of roles and requests; what is left out without a database."""
     if reported.stored is None:
-        yield Paragraph("Left out: roles are in the database, and none was named.")
+        yield Paragraph("Left out: roles are in the database, and no installation was read.")
         return
     standing = reported.stored.standing
     matrix = Matrix(standing)
@@ -107,9 +107,8 @@ def document(reported: Reported) -> Document:
         Section("sign-off", "Sign-off", [*_sign_off()]),
     ]
     when = readable_time(moment(reported.made))
-    source = "files and the database" if reported.stored else "files only"
     instant = f", as of {readable_time(moment(reported.at))}" if reported.at else ""
-    made = f"Made {when} by Portcullis {__version__}, of {source}{instant}."
+    made = f"Made {when} by Portcullis {__version__}, of {reported.source}{instant}."
     return Document("Policy report", made, sections)
 
 
@@ -148,7 +147,7 @@ def _summary(reported: Reported) -> Iterator[Block]:
     yield Table("Results", ("Question", "Answer"), [(Cell(name), cell) for name, cell in _results(reported)])
     if not reported.stored:
         yield Paragraph(
-            "Left out, since no database was named: registered resources and bindings, roles and users, "
+            "Left out, since no installation was read: registered resources and bindings, roles and users, "
             "the revision in force, changes, findings about them, and invariants about roles. The lines "
             "are those of the files, with nothing registered."
         )

@@ -140,7 +140,7 @@ async def test_the_command_lists_what_ends_soon(house: Inside, tmp_path: Path) -
 
     listed = portcullis(tmp_path, "policy", "ending", "--json", **stores)
     assert listed.status == 0, listed
-    assert [each["id"] for each in json.loads(listed.output)] == [soon]
+    assert [each["id"] for each in json.loads(listed.output)["items"]] == [soon]
     shown = portcullis(tmp_path, "policy", "ending", "--within", "30d", **stores).output
     assert "heron  auditor" in shown
     assert "stands in" in shown

@@ -186,7 +186,12 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     def run(*arguments: str) -> Done:
         capsys.readouterr()
         status = main(["policy", "replay", *arguments])
-        return Done(status, *capsys.readouterr())
+        out, errors = capsys.readouterr()
+        source, _, rest = out.partition("\n")
+        if "--json" in arguments or not out:
+            return Done(status, out, errors)
+        assert source == f"Source: the files in {arguments[-1]}"
+        return Done(status, rest, errors)
 
     return run
 
@@ -307,7 +312,9 @@ def test_the_page_shows_what_the_command_prints(
     done = command(*shlex.split(line)[3:])
 
     assert (done.status, done.errors) == (2, "")
-    assert re.sub(DECISION, "", done.out) == re.sub(DECISION, "", output)
+    source, _, rest = output.partition("\n")
+    assert source == "Source: the files in proposal"
+    assert re.sub(DECISION, "", done.out) == re.sub(DECISION, "", rest)
 
 
 def _detail(policy: Policy, user_id: int, role: str, code: str) -> DecisionEvent:

@@ -44,22 +44,40 @@ def workers(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 Command = Callable[..., Any]
+FILES_ALONE = ("check", "test")
+"""Commands about files, which read no installation and name none."""
 
 
 @pytest.fixture
 def command_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[[Inside], Command]:
-    """Run commands on the database of a service; they return what they print, or the JSON."""
+    """Run commands on the database of a service; they return what they print, or the JSON.
 
-    async def run(*arguments: str) -> Any:
+    What names their source is checked, and left out unless ``whole``.
+    """
+    database_name = ""
+
+    async def run(*arguments: str, whole: bool = False, status: int = 0) -> Any:
         capsys.readouterr()
-        status = await asyncio.to_thread(main, ["policy", *arguments])
+        ended = await asyncio.to_thread(main, ["policy", *arguments])
         printed = capsys.readouterr()
-        assert status == 0, printed.err
-        return json.loads(printed.out) if "--json" in arguments else printed.out
+        assert ended == status, printed.err
+        if arguments[0] in FILES_ALONE:
+            return printed.out
+        if "--json" in arguments:
+            answer = json.loads(printed.out)
+            assert database_name in answer["source"]
+            return answer if whole else {name: answer[name] for name in answer if name != "source"}
+        first, _, rest = printed.out.partition("\n")
+        assert first.strip('"').startswith("Source: ")
+        assert database_name in first
+        return printed.out if whole else rest
 
     def command(service: Inside) -> Command:
+        nonlocal database_name
+        database_name = service.database_url.partition("@/")[2].partition("?")[0]
+        assert database_name
         for name, value in {
             "DATABASE_URL": service.database_url,
             "REDIS_URL": "redis://127.0.0.1:1/0",

@@ -239,7 +239,8 @@ async def test_changes_of_roles_are_told_beside_revisions(
         while not any("permissions" in line for line in lines):
             await asyncio.sleep(0.1)
             lines = (await command("log", "--since", "1h", "--user", "admin")).splitlines()
-    assert lines[0].endswith("Z  admin  role:new: permissions () -> (system:user:list)")
+    assert lines[0].endswith("Z  admin  role:new: permissions")
+    assert lines[1] == "    + system:user:list"
     assert lines[-1].startswith("0 revisions, ")
 
 
@@ -306,7 +307,7 @@ async def test_the_text_of_a_command_is_for_people(command: Ask, tmp_path: Path)
     ]
     for more in ((), ("--users",)):
         lost = await command("who", "get", "/api/roles", *more)
-        assert lost.splitlines()[-1] == "No route serves it: nobody passes."
+        assert lost.splitlines()[-1] == "No route of this service serves it: nobody passes."
     page = tmp_path / "roles.html"
     assert (await command("matrix", "--output", str(page))).startswith("4 roles and ")
     assert "<th scope=row>GET /api/user/7</th>" in page.read_text("utf-8")
@@ -339,7 +340,9 @@ def test_files_are_asked_without_any_store(
         assert main(["policy", *line.split(), "--policy", "shipped"]) == 0
         assert expected in capsys.readouterr().out
     assert main(["policy", "diff", str(ROOT), "shipped"]) == 0
+    read = f"the files in {ROOT}; the policy files, with nothing registered"
     assert capsys.readouterr().out.splitlines() == [
+        f"Source: {read}; there is no installation in {tmp_path / 'none'}",
         "0 lines removed, 0 lines added.",
         "Roles are unknown without a database.",
         "No possible caller notices a difference.",

@@ -59,7 +59,7 @@ async def test_the_commands_print_what_the_page_shows(
     assert [(words[0], words[1]) for words in arguments] == [("portcullis", "policy")] * len(arguments)
     assert [words[2] for words in arguments] == list(names)
     for (_, text), given in zip(commands, arguments, strict=True):
-        printed = await command(*given[2:])
+        printed = await command(*given[2:], whole=True)
         assert re.fullmatch(pattern(text), printed, flags=re.DOTALL), printed
 
 

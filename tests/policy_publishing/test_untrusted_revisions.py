@@ -286,7 +286,9 @@ def test_a_lost_key_is_given_up_by_the_operator_alone(sealed: Sealed, tmp_path: 
     keyless = sealed.variables | {"PORTCULLIS_OPLOG__CHAIN_KEY": ""}
     synced = portcullis(tmp_path, "policy", "sync", **keyless)
     refused = portcullis(tmp_path, "policy", "republish", **keyless)
-    assert (synced.status, refused.status) == (1, 1)
+    unread = portcullis(tmp_path, "policy", "who", "GET", "/api/user/list", **keyless)
+    assert (synced.status, refused.status, unread.status) == (1, 1, 1)
+    assert "by a key that is not set here: oplog.chain_key" in unread.errors
     assert "must be sealed, by a key that is not set here" in synced.errors
     assert "repeat this with --without-key if no node has a key any more" in refused.errors
 

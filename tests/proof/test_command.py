@@ -25,6 +25,7 @@ SHOWN = re.findall(r"```sh\n(portcullis policy prove .*?)\n```\n```text\n(.*?)``
 
 class Done(NamedTuple):
     status: int
+    source: str
     out: str
     errors: str
 
@@ -33,14 +34,21 @@ Prove = Callable[..., Done]
 
 
 @pytest.fixture
-def prove(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Prove:
-    """Run ``portcullis policy prove``."""
+def prove(monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path) -> Prove:
+    """Run ``portcullis policy prove`` where there is no installation; its answers without their source."""
     monkeypatch.setenv("PORTCULLIS_CONFIG", "")
+    monkeypatch.setenv("PORTCULLIS_SERVER__DATA", str(tmp_path / "none"))
 
     def run(*arguments: str) -> Done:
         capsys.readouterr()
         status = main(["policy", "prove", *arguments])
-        return Done(status, *capsys.readouterr())
+        out, errors = capsys.readouterr()
+        if "--json" in arguments and out:
+            answer = json.loads(out)
+            return Done(status, answer.pop("source"), json.dumps(answer), errors)
+        source, _, rest = out.partition("\n")
+        assert not out or source.startswith("Source: ")
+        return Done(status, source.removeprefix("Source: "), rest, errors)
 
     return run
 
@@ -70,7 +78,9 @@ def exported(folder: Path, *lines: str) -> Path:
 
 @pytest.mark.parametrize(("line", "answer"), SHOWN)
 def test_the_page_shows_what_the_command_prints(prove: Prove, line: str, answer: str) -> None:
-    assert prove(*shlex.split(line)[3:]) == (0, answer, "")
+    done = prove(*shlex.split(line)[3:])
+    assert (done.status, done.errors) == (0, "")
+    assert re.fullmatch(".+".join(map(re.escape, answer.split("…"))), f"Source: {done.source}\n{done.out}")
 
 
 def test_the_page_shows_both_forms() -> None:
@@ -133,7 +143,10 @@ def test_what_needs_no_code_is_told_in_words(prove: Prove) -> None:
         "  Without a login: never passes.\n  With a login: passes, whatever codes are held.\n"
     )
     assert "Without a login: passes." in prove("POST", "/api/auth/login").out
-    assert prove("GET", "/nowhere").out == "GET /nowhere\n  No route serves it: nobody passes.\n"
+    assert "there is no installation in" in prove("GET", "/nowhere").source
+    assert prove("GET", "/nowhere").out == (
+        "GET /nowhere\n  No route of this service serves it: nobody passes.\n"
+    )
 
 
 def test_a_dropped_requirement_is_found_with_a_smallest_caller(prove: Prove, folder: Path) -> None:

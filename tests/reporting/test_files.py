@@ -59,7 +59,8 @@ def test_a_page_about_the_files_says_what_it_leaves_out(
     assert [section["id"] for section in page.all("section")] == SECTIONS
     assert (
         capsys.readouterr().out
-        == f"The report is in {tmp_path / 'report.html'}. Nothing is left to look at.\n"
+        == f"Source: the policy files; there is no installation in {tmp_path / 'none'}\n"
+        f"The report is in {tmp_path / 'report.html'}. Nothing is left to look at.\n"
     )
     assert SHIPPED.digest in text
     for line in SHIPPED.model_text.splitlines():
@@ -68,7 +69,7 @@ def test_a_page_about_the_files_says_what_it_leaves_out(
     lines = {(name, code) for name, codes in pairwise(page.text) for code in codes.splitlines()}
     for rule in SHIPPED.rules:
         assert (rule.object, rule.code) in lines
-    assert "Left out, since no database was named" in text
+    assert "Left out, since no installation was read" in text
     assert "Left out: roles are in the database" in text
     assert "Left out: revisions are in the database" in text
     assert "a login starts without one; failed attempts are throttled" in text

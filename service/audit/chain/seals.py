@@ -83,6 +83,9 @@ class Judgement:
         return self.authenticity in ("sealed", "unsealed")
 
 
+_NOT_SET: Final = (
+    "it must be sealed, by a key that is not set here: oplog.chain_key or oplog.chain_previous_key"
+)
 SEALED: Final = Judgement("sealed")
 UNSEALED: Final = Judgement("unsealed")
 
@@ -136,7 +139,7 @@ class RevisionSeals:
         if since is None or revision.revision < since:
             return UNSEALED
         if stored or not self.key_ids:
-            return Judgement("unknown_key", "it must be sealed, by a key that is not set here")
+            return Judgement("unknown_key", _NOT_SET)
         return Judgement("forged", f"it has no seal, and each revision since {since} has one")
 
     async def judged(self, connection: Connection, revision: PolicyRevision) -> Judgement:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from service.authz.engine.paths import canonical, canonical_external_path, registered_fault, shape
@@ -25,6 +25,7 @@ from service.authz.review.explain import (
     explain_at,
     explain_object,
     locate,
+    registered_by,
 )
 from service.authz.review.impact import Roles, Standing
 from service.kernel.codes import HeldCodes
@@ -60,6 +61,7 @@ class WhoPasses:
     enabled users who pass. ``roles`` are made when they are read. ``role_sets`` are the roles of those users,
     as users have them. ``others`` are requests of the same route that another resource decides.
     ``assurance`` are the weakest words about authentication, any one of which is needed beside the codes.
+    ``registered_by`` are the other services that have registered a request that no route of this one serves.
     """
 
     asked: Explanation | ObjectExplanation
@@ -71,6 +73,7 @@ class WhoPasses:
     role_sets: tuple[Roles, ...]
     others: tuple[str, ...]
     assurance: tuple[str, ...]
+    registered_by: tuple[str, ...] = ()
 
 
 def request_path(path: str, service: str = PORTCULLIS) -> str:
@@ -98,7 +101,9 @@ def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) 
     if located.external:
         request_class = RequestClass(method, place, place, service)
     lines = deciding_lines(clauses_of(policy, request_class))
-    return _who(standing, lines, lambda held: explain_at(policy, located, held))
+    passing = _who(standing, lines, lambda held: explain_at(policy, located, held))
+    served = located.external or located.route is not None
+    return passing if served else replace(passing, registered_by=registered_by(policy, method, place))
 
 
 def who_may(standing: Standing, layer: str, name: str) -> WhoPasses:

@@ -180,6 +180,17 @@ def locate(policy: Policy, method: str, path: str, service: str = PORTCULLIS) ->
     return Located(policy.routes.find(method, path), policy.resource_at(method, path) or UNREGISTERED)
 
 
+def registered_by(policy: Policy, method: str, path: str) -> tuple[str, ...]:
+    """Return the other services with a registered resource for such a request, by name.
+
+    ``path`` is canonical. Who asks about a request that no route of this service serves may have meant these.
+    """
+    registered = policy.registered_external
+    return tuple(
+        name for name in sorted(policy.other_services) if policy.object_at(name, method, path) in registered
+    )
+
+
 def explain_at(
     policy: Policy, located: Located, held: HeldCodes | None, satisfied: Satisfied = BY_NAME
 ) -> Explanation:

@@ -124,13 +124,14 @@ class Matrix:
             yield PassingCell(role, tuple(sorted(opening & self._given[role])))
 
 
-def as_csv(matrix: Matrix) -> Iterator[str]:
-    """Yield the lines of the matrix as CSV, with a header: request, demand, and a cell for each role.
+def as_csv(matrix: Matrix, source: str) -> Iterator[str]:
+    """Yield the lines of the matrix as CSV: its ``source``, a header of request, demand and roles, and rows.
 
     A cell is empty for a role that does not pass. Else it has the codes of the role that open the request;
     ``login`` or ``anyone`` where none is needed.
     """
     writer = csv.writer(_Returned(), quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+    yield writer.writerow([f"Source: {source}"])
     yield writer.writerow(["request", "authentication", *matrix.roles])
     for row in matrix.rows():
         cells = _across(matrix, row, "", partial(_csv_cell, row))
@@ -174,14 +175,15 @@ td.open { background: #fdeec9; }
 """
 
 
-def as_html(matrix: Matrix) -> Iterator[str]:
-    """Yield the parts of a page with the matrix, and nothing to load; the cells are those of ``as_csv``."""
+def as_html(matrix: Matrix, source: str) -> Iterator[str]:
+    """Yield the parts of a page with the matrix, and nothing to load; it says what ``as_csv`` says."""
     policy = matrix.policy
     head = "".join(f"<th scope=col>{escape(role)}</th>" for role in matrix.roles)
     yield f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Roles and requests</title>
 <meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>
 <h1>Roles and requests</h1>
+<p>Source: {escape(source)}.</p>
 <p>Policy revision {policy.revision}, digest <code>{escape(policy.digest)}</code>, own part
 <code>{escape(policy.own_digest)}</code>. A cell names the codes by which a role passes; <em>login</em> and
 <em>anyone</em> where no code is needed; an empty cell is a refusal. Beside that a request needs

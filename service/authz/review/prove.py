@@ -14,7 +14,9 @@ from service.authz.proof.batch_decider import all_requests
 from service.authz.proof.conditions import Condition, condition_of, line_answers, wildcards_of
 from service.authz.proof.demands import demands_on, least_words
 from service.authz.review.access import Needs, request_path
+from service.authz.review.explain import registered_by
 from service.errors import BadRequest
+from service.kernel.services import PORTCULLIS
 
 OBJECTS: Final = {layer.upper(): layer for layer in LAYERS if layer != ASSURANCE}
 """The layers whose objects may be asked about, by the word that stands for a method."""
@@ -53,29 +55,44 @@ class ProvedRequest(msgspec.Struct, frozen=True, rename="camel"):
 class Proof(msgspec.Struct, frozen=True, rename="camel"):
     """One answer for each class of the requests that were asked about; none where no route serves them.
 
-    A question about an object has its layer, in capitals, as ``method``, and one answer.
+    A question about an object has its layer, in capitals, as ``method``, and one answer. ``registered_by``
+    are the other services that have registered a request that no route serves.
     """
 
     method: str
     path: str
+    service: str
     revision: int
     requests: tuple[ProvedRequest, ...]
+    registered_by: tuple[str, ...] = ()
 
 
-def prove(policy: Policy, method: str, path: str) -> Proof:
+def prove(policy: Policy, method: str, path: str, service: str = PORTCULLIS) -> Proof:
     """Return on which condition requests of ``method`` to ``path`` pass, for every possible caller.
 
     The template of a route, such as ``/api/user/{id}``, stands for all its requests: registered resources
     may split them, so that some need other codes. ``method`` may be one of ``OBJECTS``: then ``path`` is an
-    object of that layer. Raises BadRequest for a path that no request may have, and for what is no object of
+    object of that layer. Of another ``service`` a template is a registered resource, and the most specific
+    one that fits decides. Raises BadRequest for a path that no request may have, and for what is no object of
     the layer; PolicyError for a code with too many wildcards to list.
     """
     if (layer := OBJECTS.get(method)) is not None:
         if fault := object_fault(layer, path):
             raise BadRequest(fault)
-        return Proof(method, path, policy.revision, (_proved_object(policy, layer, path),))
+        return Proof(method, path, service, policy.revision, (_proved_object(policy, layer, path),))
+    if service != PORTCULLIS:
+        proved = _proved(policy, _external(policy, method, path, service))
+        return Proof(method, path, service, policy.revision, (proved,))
     requests = tuple(_proved(policy, request_class) for request_class in _asked(policy, method, path))
-    return Proof(method, path, policy.revision, requests)
+    others = () if requests else registered_by(policy, method, request_path(path))
+    return Proof(method, path, service, policy.revision, requests, others)
+
+
+def _external(policy: Policy, method: str, path: str, service: str) -> RequestClass:
+    place = request_path(path, service)
+    name = policy.object_at(service, method, place)
+    is_registered = name in policy.registered_external
+    return RequestClass(method, place, name if is_registered else f"{service} {method} {path}", service)
 
 
 def _asked(policy: Policy, method: str, path: str) -> Iterable[RequestClass]:
@@ -90,7 +107,9 @@ def _asked(policy: Policy, method: str, path: str) -> Iterable[RequestClass]:
 
 def _proved(policy: Policy, request_class: RequestClass) -> ProvedRequest:
     condition = condition_of(policy, request_class)
-    layers = ((RESOURCE, request_class.resource(policy)), (ENDPOINT, request_class.route))
+    layers = [(RESOURCE, request_class.resource(policy))]
+    if not request_class.is_external:
+        layers.append((ENDPOINT, request_class.route))
     return ProvedRequest(
         request=request_class.name,
         visitors=request_class.passes(policy, None),

@@ -423,7 +423,7 @@ export interface Ended {
   ended: number;
 }
 
-/** The answer of the policy to a request or a question about a code. `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut` says that the user is disabled or banned: then the service serves no request, whatever the policy says. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or 405). `assurance` says whether the caller has proved strongly enough who it is. `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none was. `refusal` is what was found by it alone. */
+/** The answer of the policy to a request or a question about a code. `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut` says that the user is disabled or banned: then the service serves no request, whatever the policy says. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or 405), and `registeredBy` names the other services that have registered it. `assurance` says whether the caller has proved strongly enough who it is. `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none was. `refusal` is what was found by it alone. */
 export interface Explained {
   revision: number;
   path: string | null;
@@ -434,6 +434,7 @@ export interface Explained {
   permissions: string[] | null;
   resource: Layer | null;
   endpoint: Layer | null;
+  registeredBy: string[];
   assurance: Assurance | null;
   grant: Layer | null;
   permission: Layer | null;
@@ -2410,7 +2411,7 @@ export interface WhatIfAnswer {
   demands: ChangedDemand[];
 }
 
-/** Who passes a request, or an object of a layer: `items` are the roles that are enough, and no others. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all users who pass. `endpoint` is null if no route serves the request. `others` are requests of the same route that another resource decides. `asked` is the layer of an object; no request is asked about then. Only persons count in the layers `request`, `approve` and `review`. `assurance` are the weakest words about authentication, any one of which is needed beside the codes; nobody is left out who has not authenticated so strongly. */
+/** Who passes a request, or an object of a layer: `items` are the roles that are enough, and no others. `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all users who pass. `endpoint` is null if no route serves the request, and `registeredBy` names the other services that have registered it: ask again with one of them as `service`. `others` are requests of the same route that another resource decides. `asked` is the layer of an object; no request is asked about then. Only persons count in the layers `request`, `approve` and `review`. `assurance` are the weakest words about authentication, any one of which is needed beside the codes; nobody is left out who has not authenticated so strongly. */
 export interface Who {
   revision: number;
   method: RequestMethod | null;
@@ -2424,6 +2425,7 @@ export interface Who {
   users: number;
   together: PassingTogether[];
   others: string[];
+  registeredBy: string[];
   items: PassingRole[];
   page: number;
   size: number;

@@ -131,6 +131,16 @@ def _name(host: str = "", hostaddr: str = "", port: str = "") -> str:
     return f"{host or hostaddr or 'localhost'}:{port or '5432'}"
 
 
+def described(url: str) -> str:
+    """Return the name and the servers of the database at ``url``, without user and password.
+
+    Such as ``the database portcullis at db1:5432, db2:5432``. DatabaseUrlError if the URL can't be used.
+    """
+    given = conninfo_to_dict(conninfo(url))
+    servers = ", ".join(_name(**server) for server in one_by_one(given))
+    return f"the database {given.get('dbname') or given.get('user') or '(default)'} at {servers}"
+
+
 def tcp_addresses(url: str) -> Iterator[tuple[str, int]]:
     """Yield host and port of each server of ``url`` that may be asked for TLS; none of a URL that is wrong.
 

@@ -1,0 +1,31 @@
+"""The installation that a command reads: whether there is one, and how answers name it."""
+
+from service.embedded import has_database
+from service.records.database.servers import described
+from service.settings import Settings
+
+
+def is_there(settings: Settings) -> bool:
+    """Return whether the settings name a database, or the data directory has an embedded one.
+
+    Raises OSError for a data directory that this user can't read.
+    """
+    return bool(settings.database.url) or has_database(settings.server.data)
+
+
+def name_of(settings: Settings) -> str:
+    """Return the database of the installation for people, without its password.
+
+    ``settings`` are the loaded ones: ``reachable`` fills in the address of an embedded database.
+    """
+    if settings.database.url:
+        return described(settings.database.url)
+    return f"the embedded database in {settings.server.data}"
+
+
+def missing(settings: Settings) -> str:
+    """Return what to do where there is no installation."""
+    return (
+        f"There is no installation: {settings.server.data} has no database. Name the data directory of one "
+        "by --data, or its database by DATABASE_URL"
+    )
