@@ -13,6 +13,7 @@ from service.cli.output import show
 from service.endpoints.policy_revisions import RevisionChanges
 from service.kernel.text import counted, printable
 from service.operator.database import with_database
+from service.operator.installation import name_of
 from service.operator.stores import reachable
 from service.records.policy_revisions import RevisionFilter
 from service.reporting.policy_log import PolicyLog, RightsChange, read_log
@@ -34,10 +35,11 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print the revisions, newest first; raises ``SchemaError`` and ``Unavailable``."""
     revision_filter = RevisionFilter(options.since, options.until, options.user)
 
-    with reachable(table.load(environ)) as settings:
+    given = table.load(environ)
+    with reachable(given) as settings:
         seals = seals_of(settings.oplog)
         answer = with_database(settings, lambda database: read_log(database, seals, revision_filter))
-    show(options, answer, lambda: _lines(answer))
+    show(options, answer, lambda: _lines(answer), source=name_of(given))
 
 
 def _time(text: str) -> datetime:
@@ -52,22 +54,25 @@ def _time(text: str) -> datetime:
 
 def _lines(answer: PolicyLog) -> Iterator[str]:
     entries = [(revision.create_time, list(_revision(revision))) for revision in answer.revisions]
-    entries += [(change.create_time, [_right(change)]) for change in answer.rights]
+    entries += [(change.create_time, list(_right(change))) for change in answer.rights]
     for _, lines in sorted(entries, key=lambda entry: entry[0], reverse=True):
         yield from lines
     revised, rights = counted(len(answer.revisions), "revision"), counted(len(answer.rights), "change")
     yield f"{revised}, {rights} of roles and users."
 
 
-def _right(change: RightsChange) -> str:
-    return (
-        f"{change.create_time}  {change.user_name or '-'}  {change.target}: "
-        f"{change.field} {_value(change.before)} -> {_value(change.after)}"
-    )
+def _right(change: RightsChange) -> Iterator[str]:
+    what = f"{change.create_time}  {change.user_name or '-'}  {change.target}: {change.field}"
+    if not isinstance(change.before, list) or not isinstance(change.after, list):
+        yield f"{what} {_value(change.before)} -> {_value(change.after)}"
+        return
+    yield what
+    yield from (f"    - {removed}" for removed in change.before)
+    yield from (f"    + {added}" for added in change.after)
 
 
 def _value(value: Any) -> str:
-    return "(" + " ".join(map(str, value)) + ")" if isinstance(value, list) else json_text(value).decode()
+    return json_text(value).decode()
 
 
 def _revision(revision: RevisionChanges) -> Iterator[str]:

@@ -44,12 +44,23 @@ async def between(
 
 
 async def changed(connection: AsyncConnection, since: datetime) -> list[Life]:
-    """Return which codes roles have begun or ceased to give since an instant, by role and code."""
+    """Return the codes that roles give now and did not give at an instant, and the reverse, by role and code.
+
+    What was given and taken since then, or taken and given again, is no difference.
+    """
     life, moment = role_code_life.c, sa.literal(since, sa.DateTime(timezone=True))
-    # What has begun and ended since then has changed nothing.
     new = (life.begin_time > moment) & life.end_time.is_(None)
     gone = (life.begin_time <= moment) & (life.end_time > moment)
-    chosen = sa.select(*_LIFE.columns).where(life.code != "", new | gone)
+    other = role_code_life.alias("other")
+    counterpart = sa.exists().where(
+        other.c.role_id == life.role_id,
+        other.c.code == life.code,
+        sa.case(
+            (life.end_time.is_(None), (other.c.begin_time <= moment) & (other.c.end_time > moment)),
+            else_=other.c.end_time.is_(None),
+        ),
+    )
+    chosen = sa.select(*_LIFE.columns).where(life.code != "", new | gone, ~counterpart)
     return await _LIFE.all(connection, chosen.order_by(life.role_code, life.code, life.id))
 
 

@@ -182,6 +182,7 @@ async def given(connection: AsyncConnection, role_id: int) -> list[GivenMenu]:
 async def set_menus(connection: AsyncConnection, role_id: int, menu_ids: Sequence[int]) -> None:
     """Replace the menus and Buttons of an existing role, whose version stays; it names the editor.
 
+    Only the differences are written: what the role keeps has been given since it was given first.
     ValidationFailed for unknown ids; it names their places in the list.
     """
     # An array is a single parameter; a list would be one parameter for each id.
@@ -193,8 +194,10 @@ async def set_menus(connection: AsyncConnection, role_id: int, menu_ids: Sequenc
         if menu_id not in known
     ]:
         raise ValidationFailed(*faults)
-    await connection.execute(delete_from(role_menu).where(role_menu.c.role_id == role_id))
-    rows = chosen.add_columns(literal(role_id)).order_by(menu.c.id)
+    of_role = role_menu.c.role_id == role_id
+    await connection.execute(delete_from(role_menu).where(of_role, role_menu.c.menu_id.not_in(chosen)))
+    had = select(role_menu.c.menu_id).where(of_role)
+    rows = chosen.where(menu.c.id.not_in(had)).add_columns(literal(role_id)).order_by(menu.c.id)
     await connection.execute(insert(role_menu).from_select(["menu_id", "role_id"], rows))
     await connection.execute(change(role).where(role.c.id == role_id).values(update_time=func.now()))
 

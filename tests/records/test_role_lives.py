@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records import role_holdings, role_lives, role_rights, roles
 from service.records.database.transactions import Database
+from service.records.migrations.versions import v0059_kept_codes
 from service.records.schema.rights import ended_assignment, role, role_code_life, user, user_role
 
 pytestmark = pytest.mark.anyio
@@ -170,7 +171,12 @@ async def test_what_roles_gave_is_what_was_recorded_at_that_instant_whoever_chan
             assert await role_lives.codes_by_id(connection, at) == ids
 
 
-async def test_a_code_that_is_removed_and_given_again_at_once_has_no_gap(database: Database) -> None:
+LIVES = "SELECT id, begin_time, end_time FROM sys.role_code_life ORDER BY id"
+
+
+async def test_a_code_that_is_removed_and_given_again_at_once_goes_on(database: Database) -> None:
+    async with database.snapshot() as connection:
+        lives = (await connection.execute(text(LIVES))).all()
     async with database.transaction() as connection:
         before = await roles.held_codes(connection)
         kept = await connection.execute(text("SELECT role_id, menu_id FROM sys.role_menu"))
@@ -182,6 +188,54 @@ async def test_a_code_that_is_removed_and_given_again_at_once_has_no_gap(databas
         for shift in range(3):
             given = await role_lives.held_codes(connection, moment + shift * timedelta(milliseconds=1))
             assert {code: held for code, held in given.items() if held} == before
+        assert (await connection.execute(text(LIVES))).all() == lives
+
+
+async def test_only_differences_between_then_and_now_are_changes(database: Database) -> None:
+    of_auditor = "FROM sys.role, sys.menu WHERE role_code = 'auditor' AND auth_mark = '{0}'"
+    take = f"DELETE FROM sys.role_menu WHERE (role_id, menu_id) IN (SELECT role.id, menu.id {of_auditor})"
+    give = f"INSERT INTO sys.role_menu (role_id, menu_id) SELECT role.id, menu.id {of_auditor}"
+    async with database.snapshot() as connection:
+        since = (await connection.execute(text("SELECT clock_timestamp()"))).scalar_one()
+
+    for statement, code in (
+        (take, "system:role:list"),  # and given again
+        (give, "system:role:list"),
+        (give, "system:role:delete"),  # and taken again
+        (take, "system:role:delete"),
+        (take, "system:user:list"),
+        (give, "system:role:create"),
+    ):
+        await changed(database, statement.format(code))
+    async with database.snapshot() as connection:
+        changes = await role_lives.changed(connection, since)
+
+    assert [(each.role_code, each.code, each.end_time is None) for each in changes] == [
+        ("auditor", "system:role:create", True),
+        ("auditor", "system:user:list", False),
+    ]
+
+
+async def test_what_edits_of_older_versions_have_cut_into_pieces_is_joined(database: Database) -> None:
+    async with database.snapshot() as connection:
+        lives = (await connection.execute(text(LIVES))).all()
+    await changed(
+        database,
+        "INSERT INTO sys.role_code_life (role_id, role_code, menu_id, code, begin_time, end_time)"
+        " SELECT role_id, role_code, menu_id, code, begin_time - days * interval '1 day',"
+        " begin_time - (days - 1) * interval '1 day' FROM sys.role_code_life, generate_series(1, 3) days"
+        " WHERE code <> 'system:user:list' OR days <> 2",
+    )
+    await changed(database, v0059_kept_codes.JOIN)
+    async with database.snapshot() as connection:
+        joined = (await connection.execute(text(LIVES))).all()
+        begun = {row.id: row.begin_time for row in joined}
+        gaps = "SELECT id FROM sys.role_code_life WHERE code = 'system:user:list' AND end_time IS NULL"
+        with_gap = set((await connection.execute(text(gaps))).scalars())
+    days = {row.id: (row.begin_time - begun[row.id]).days for row in lives}
+
+    assert len(joined) == len(lives) + len(with_gap)
+    assert days == {row.id: 1 if row.id in with_gap else 3 for row in lives}
 
 
 async def test_no_truncated_table_leaves_a_code_that_goes_on(database: Database) -> None:

@@ -55,14 +55,15 @@ async def test_a_sign_off_has_only_characters_that_can_be_seen(house: Inside) ->
 
 async def test_what_has_changed_since_the_own_sign_off_is_in_one_place(house: Inside) -> None:
     reader = await member(house, "reader", "system:policy:read", "system:policy:sign-off")
-    heron = await member(house, "heron", "system:file:list")
+    heron = await member(house, "heron", "system:file:list", "system:file:share")
     assert (await reader.ask("GET", CHANGES)).status == 422
     assert await sign(reader, await newest(house)) == 200
     untouched = (await reader.ask("GET", CHANGES)).json["data"]
 
     resource = {"resourceName": "x", "resourceCode": "x", "method": "GET", "path": "/api/x/{id}"}
     await house.data("POST", "/api/resource", resource | {"assurance": "two-factors"})
-    await house.data("PUT", f"/api/role/{heron.role_id}/permissions", {"menuIds": []})
+    kept = {"permissions": ["system:file:share"]}
+    await house.data("PUT", f"/api/role/{heron.role_id}/permissions", kept)
     kestrel = await member(house, "kestrel", "system:job:list")
     (given,) = (await house.data("GET", f"/api/user/{heron.user_id}/roles"))["items"]
     await house.data("DELETE", f"/api/user/{heron.user_id}/roles/{given['id']}")

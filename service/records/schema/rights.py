@@ -289,6 +289,8 @@ role_code_life = sa.Table(
     sa.Column("begin_time", sa.DateTime(timezone=True), nullable=False, index=True),
     sa.Column("end_time", sa.DateTime(timezone=True)),
     sa.Index("role_code_life_open_idx", "role_id", postgresql_where=sa.text("end_time IS NULL")),
+    # What was taken and given again in one transaction goes on: its end is that of the transaction.
+    sa.Index("role_code_life_role_id_end_time_idx", "role_id", "end_time"),
 )
 
 # Which transaction has changed each user, role and key last, by triggers; ``all``: a table was emptied.
