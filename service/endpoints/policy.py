@@ -57,7 +57,7 @@ class PolicyQuery(PartQuery):
     layer: Annotated[list[LayerName], SEVERAL] | None = None
     line: (
         Annotated[
-            str, Meta(max_length=256, description="A part of the line, in any case.", examples=["user:list"])
+            str, Meta(max_length=2048, description="A part of the line, in any case.", examples=["user:list"])
         ]
         | None
     ) = None

@@ -46,7 +46,7 @@ class MatrixQuery(PageQuery):
 
     object: (
         Annotated[
-            str, Meta(max_length=256, examples=["delete /api/user"], description="A part of the request.")
+            str, Meta(max_length=2048, examples=["delete /api/user"], description="A part of the request.")
         ]
         | None
     ) = None

@@ -44,7 +44,7 @@ class WhatIfQuery(Schema):
     resource: (
         Annotated[
             str,
-            Meta(min_length=1, max_length=400, examples=["GET /api/user/{id}"]),
+            Meta(min_length=1, max_length=1100, examples=["GET /api/user/{id}"]),
             Meta(description="Method and path; before them the service, if it is another one."),
         ]
         | None

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound, QuotaExceeded
 from service.kernel.value_rules import ID
-from service.records.database.filters import contains, equals
+from service.records.database.filters import contains_folded, equals
 from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.of_users import file, object_space
@@ -48,7 +48,7 @@ class File:
 class FileFilter:
     """A filter of files: part of the name in any case, the type, the owner; None matches all."""
 
-    name: Annotated[str | None, contains(func.lower(file.c.name), str.lower), Meta(max_length=255)] = None
+    name: Annotated[str | None, contains_folded(file.c.name_folded), Meta(max_length=255)] = None
     content_type: Annotated[str | None, equals(file.c.content_type), Meta(max_length=128)] = None
     owner_id: Annotated[int | None, equals(file.c.owner_id), ID] = None
 

@@ -21,7 +21,7 @@ from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.records import bit_positions
 from service.records.assignments import in_force, instant
-from service.records.database.filters import contains, equals, one_of
+from service.records.database.filters import contains, contains_folded, equals, one_of
 from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.schema.rights import action_resource, menu, resource, role, role_menu, user_role
@@ -102,7 +102,7 @@ class Menu(MenuValues):
 class MenuFilter:
     """A filter of menus: part of the title or code, the parent, the type, the state; None matches all."""
 
-    title: Annotated[str | None, contains(func.lower(menu.c.title), str.lower), Meta(max_length=128)] = None
+    title: Annotated[str | None, contains_folded(menu.c.title_folded), Meta(max_length=128)] = None
     auth_mark: Annotated[str | None, contains(menu.c.auth_mark), Meta(max_length=MAX_CODE_LENGTH)] = None
     parent_id: Annotated[int | None, equals(menu.c.parent_id), value_rules.ID] = None
     menu_type: Annotated[Collection[MenuType] | None, one_of(menu.c.menu_type)] = None

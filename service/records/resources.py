@@ -20,7 +20,7 @@ from service.kernel import value_rules
 from service.kernel.assurance import Demand, words_of
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.kernel.services import PORTCULLIS, object_of
-from service.records.database.filters import any_of, contains, equals, one_of, whether
+from service.records.database.filters import any_of, contains, contains_folded, equals, one_of, whether
 from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.schema.rights import action_resource, menu, opening, resource
@@ -86,7 +86,7 @@ class Resource(ResourceValues):
     updated_by: str | None
 
 
-_NAME: Final = contains(func.lower(resource.c.resource_name), str.lower)
+_NAME: Final = contains_folded(resource.c.resource_name_folded)
 _CODE: Final = contains(resource.c.resource_code)
 _PATH: Final = contains(resource.c.path)
 _BOUND: Final = exists().where(action_resource.c.resource_id == resource.c.id)
@@ -109,12 +109,15 @@ class ResourceFilter:
     keyword: Annotated[
         str | None,
         any_of(_NAME, _CODE, _PATH),
-        Meta(max_length=256, description="A part of the name, the code or the path."),
+        Meta(
+            max_length=value_rules.MAX_REGISTERED_PATH,
+            description="A part of the name, the code or the path.",
+        ),
     ] = None
     resource_name: Annotated[str | None, _NAME, Meta(max_length=128)] = None
     resource_code: Annotated[str | None, _CODE, Meta(max_length=64)] = None
     method: Annotated[Collection[value_rules.Method] | None, one_of(resource.c.method)] = None
-    path: Annotated[str | None, _PATH, Meta(max_length=256)] = None
+    path: Annotated[str | None, _PATH, Meta(max_length=value_rules.MAX_REGISTERED_PATH)] = None
     service: Annotated[value_rules.ServiceName | None, equals(resource.c.service)] = None
     services: Annotated[tuple[str, ...] | None, one_of(resource.c.service)] = None
     enabled: Annotated[bool | None, equals(resource.c.enabled)] = None

@@ -219,8 +219,7 @@ async def one_group(
 async def is_taken(connection: AsyncConnection, directory: str, display_name: str, but: int = 0) -> bool:
     """Tell whether another group of the directory has that name, as filters compare names: in any case."""
     folded = GROUP_COLUMNS["displayName"]
-    # Also exactly, as the table demands: a stored name need not be in the form of which the key is.
-    same = (folded.sql == folded.key(display_name)) | (scim_group.c.display_name == display_name)
+    same = folded.sql == folded.key(display_name)
     others = (scim_group.c.directory == directory) & (scim_group.c.id != but)
     chosen = sa.select(sa.exists().where(others, same))
     return bool((await connection.execute(chosen)).scalar_one())

@@ -1,5 +1,6 @@
 """Filters and orders of SCIM as SQL, about ``sys.scim_user`` with ``sys.user``, and ``sys.scim_group``."""
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -7,8 +8,9 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from service.kernel.scim.attributes import ScimFault, id_of
-from service.kernel.scim.filters import Both, Comparison, Filter, Not, Place, Present, Within, text_key
+from service.kernel.scim.filters import Both, Comparison, Filter, Not, Place, Present, Value, Within
 from service.kernel.text import name_key
+from service.records.database.filters import folded, like_part
 from service.records.schema.rights import user
 from service.records.schema.scim import scim_group, scim_member, scim_user
 
@@ -23,7 +25,7 @@ class Column:
     """
 
     sql: sa.ColumnElement[Any]
-    key: Callable[[str], str] = str
+    key: Callable[[str], str | sa.ColumnElement[str]] = str
     number: sa.ColumnElement[int] | None = None
 
 
@@ -31,25 +33,21 @@ def _id(column: sa.ColumnElement[int]) -> Column:
     return Column(sa.cast(column, sa.Text), number=column)
 
 
-def _folded(column: sa.ColumnElement[Any]) -> Column:
-    return Column(sa.func.lower(column), lambda text: text_key(text, exact=False))
-
-
 def _shown_time(column: sa.ColumnElement[Any]) -> Column:
     return Column(sa.func.date_trunc("milliseconds", column))
 
 
-_EMAIL: Final = Column(user.c.email_key, lambda text: text_key(text, exact=False))
+_EMAIL: Final = Column(user.c.email_folded, folded)
 USER_COLUMNS: Final[Mapping[str, Column]] = {
     "id": _id(user.c.id),
     "externalId": Column(scim_user.c.external_id),
     "userName": Column(user.c.user_name_key, name_key),
-    "name.formatted": _folded(scim_user.c.formatted_name),
-    "displayName": _folded(scim_user.c.display_name),
+    "name.formatted": Column(scim_user.c.formatted_name_folded, folded),
+    "displayName": Column(scim_user.c.display_name_folded, folded),
     "active": Column(user.c.status == "enabled"),
     "emails": _EMAIL,
     "emails.value": _EMAIL,
-    "emails.type": _folded(scim_user.c.email_type),
+    "emails.type": Column(scim_user.c.email_type_folded, folded),
     "emails.primary": Column(sa.case((user.c.email.is_not(None), sa.true()))),
     "meta.created": _shown_time(user.c.create_time),
     "meta.lastModified": _shown_time(user.c.update_time),
@@ -57,7 +55,7 @@ USER_COLUMNS: Final[Mapping[str, Column]] = {
 GROUP_COLUMNS: Final[Mapping[str, Column]] = {
     "id": _id(scim_group.c.id),
     "externalId": Column(scim_group.c.external_id),
-    "displayName": _folded(scim_group.c.display_name),
+    "displayName": Column(scim_group.c.display_name_folded, folded),
     "meta.created": _shown_time(scim_group.c.create_time),
     "meta.lastModified": _shown_time(scim_group.c.update_time),
 }
@@ -142,23 +140,30 @@ def _test(term: Comparison | Present, column: Column) -> Condition:
         return kept & (sql != "") if term.place.last.kind == "string" else kept
     if term.place.last.kind == "dateTime" and isinstance(term.value, str):
         raise _refused(term.place)  # a part of a time, as a text
-    value = column.key(term.value) if isinstance(term.value, str) else term.value
     if term.operator in ("eq", "ne"):
-        same = _same(column, value)
+        same = _same(column, term.value)
         return same if term.operator == "eq" else sa.not_(same)
-    if value is None:
+    if term.value is None:
         return sa.false()
-    return sa.func.coalesce(_OPERATORS[term.operator](sql, value), sa.false())
+    if isinstance(term.value, str) and term.operator in _ORDERS:
+        sql = sql.collate("C")
+    compared = _OPERATORS[term.operator](sql, _key(column, term.value))
+    return sa.func.coalesce(compared, sa.false())
 
 
-def _same(column: Column, value: Any) -> Condition:
+def _key(column: Column, value: Value) -> sa.ColumnElement[Any]:
+    key = column.key(value) if isinstance(value, str) else value
+    return key if isinstance(key, sa.ColumnElement) else sa.literal(key)
+
+
+def _same(column: Column, value: Value) -> Condition:
     if value is None:
         return column.sql.is_(None)
     if column.number is not None:
-        number = id_of(value)
+        number = id_of(value) if isinstance(value, str) else None
         return sa.false() if number is None else column.number == number
     # No index serves IS NOT DISTINCT FROM.
-    return sa.and_(column.sql == value, column.sql.is_not(None))
+    return sa.and_(column.sql == _key(column, value), column.sql.is_not(None))
 
 
 def _refused(place: Place) -> ScimFault:
@@ -166,11 +171,12 @@ def _refused(place: Place) -> ScimFault:
 
 
 _OPERATORS: Final[Mapping[str, Callable[[Any, Any], Condition]]] = {
-    "co": lambda sql, value: sql.contains(value, autoescape=True),
-    "sw": lambda sql, value: sql.startswith(value, autoescape=True),
-    "ew": lambda sql, value: sql.endswith(value, autoescape=True),
-    "gt": lambda sql, value: sql.collate("C") > value if isinstance(value, str) else sql > value,
-    "ge": lambda sql, value: sql.collate("C") >= value if isinstance(value, str) else sql >= value,
-    "lt": lambda sql, value: sql.collate("C") < value if isinstance(value, str) else sql < value,
-    "le": lambda sql, value: sql.collate("C") <= value if isinstance(value, str) else sql <= value,
+    "co": lambda sql, value: like_part(sql, "%", value, "%"),
+    "sw": lambda sql, value: like_part(sql, "", value, "%"),
+    "ew": lambda sql, value: like_part(sql, "%", value, ""),
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "lt": operator.lt,
+    "le": operator.le,
 }
+_ORDERS: Final = frozenset({"gt", "ge", "lt", "le"})

@@ -121,8 +121,8 @@ _HAS_ROLE: Final = exists().where(user_role.c.user_id == user.c.id, _NOT_ENDED)
 
 
 _USER_NAME: Final = filters.contains(user.c.user_name_key, name_key)
-_NICK_NAME: Final = filters.contains(user.c.nick_name_key, str.lower)
-_EMAIL: Final = filters.contains(user.c.email_key, str.lower)
+_NICK_NAME: Final = filters.contains_folded(user.c.nick_name_folded)
+_EMAIL: Final = filters.contains_folded(user.c.email_folded)
 _PHONE: Final = filters.contains(user.c.phone)
 
 
@@ -139,8 +139,8 @@ class UserFilter:
         ),
     ] = None
     user_name: Annotated[str | None, _USER_NAME, Meta(max_length=MAX_USER_NAME)] = None
-    nick_name: Annotated[str | None, _NICK_NAME, Meta(max_length=64)] = None
-    email: Annotated[str | None, _EMAIL, Meta(max_length=64)] = None
+    nick_name: Annotated[str | None, _NICK_NAME, Meta(max_length=MAX_NAME_LENGTH)] = None
+    email: Annotated[str | None, _EMAIL, Meta(max_length=EMAIL.most)] = None
     phone: Annotated[str | None, _PHONE, Meta(max_length=32)] = None
     status: Annotated[Collection[Status] | None, filters.one_of(user.c.status)] = None
     kind: Annotated[Collection[Kind] | None, filters.one_of(user.c.kind)] = None

@@ -14,6 +14,7 @@ from unicodedata import normalize
 from msgspec import Struct
 
 from service.kernel.scim.attributes import Attribute, Schema, ScimFault, ScimType
+from service.kernel.text import name_key
 
 Operator = Literal["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"]
 Value: TypeAlias = str | bool | int | float | datetime | None
@@ -334,8 +335,7 @@ def is_storable(text: str) -> bool:
 
 def text_key(text: str, *, exact: bool) -> str:
     """Return the form in which texts are compared."""
-    composed = normalize("NFC", text)
-    return composed if exact else normalize("NFC", composed.lower())
+    return normalize("NFC", text) if exact else name_key(text)
 
 
 def _holds(attribute: Attribute, actual: Any, operator: Operator, expected: Value) -> bool:

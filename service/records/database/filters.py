@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, and_, any_, func, literal, not_, or_
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, Text, and_, any_, func, literal, not_, or_
 
 Conditions = tuple[ColumnElement[bool], ...]
 
@@ -43,6 +43,31 @@ def one_of(column: ColumnElement[Any]) -> Condition:
 def contains(column: ColumnElement[Any], key: Callable[[str], str] = str) -> Condition:
     """Require that ``column`` contains ``key`` of the value, taken literally (no wildcards)."""
     return Condition(lambda value: (column.contains(key(value), autoescape=True),))
+
+
+def folded(text: str) -> ColumnElement[str]:
+    """Return the SQL of the form in which ``schema.base.folded`` keeps texts.
+
+    The database folds both sides, so that a text is found by itself whatever Unicode Python knows.
+    """
+    return func.sys.folded(text, type_=Text())
+
+
+def contains_folded(column: ColumnElement[Any], key: Callable[[str], str] = str) -> Condition:
+    """Require that ``column``, one of ``schema.base.folded``, contains ``key`` of the value in any case."""
+    return Condition(lambda value: (like_part(column, "%", folded(key(value)), "%"),))
+
+
+def like_part(
+    column: ColumnElement[Any], before: str, part: ColumnElement[str], after: str
+) -> ColumnElement[bool]:
+    r"""Return the condition that ``column`` is like ``part``, taken literally, between two patterns.
+
+    ``\`` is the escape character of LIKE. PostgreSQL computes the pattern first: an index serves.
+    """
+    for character in ("\\", "%", "_"):
+        part = func.replace(part, character, f"\\{character}", type_=Text())
+    return column.like(before + part + after)
 
 
 def whether(condition: ColumnElement[bool]) -> Condition:

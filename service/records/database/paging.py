@@ -53,8 +53,13 @@ async def page_of(
 
 
 def sorts_of(table: FromClause, *names: str) -> dict[str, ColumnElement[Any]]:
-    """Return the columns ``names`` of ``table`` by their JSON names; the column of its key, if it has one."""
-    return {camel(name): table.c.get(f"{name}_key", table.c[name]) for name in names}
+    """Return the columns ``names`` of ``table`` by their JSON names; folded or their keys where there are."""
+    return {
+        camel(name): next(
+            table.c[column] for column in (f"{name}_folded", f"{name}_key", name) if column in table.c
+        )
+        for name in names
+    }
 
 
 class RecordList(Generic[R, F]):

@@ -34,6 +34,15 @@ def filled(name: str, **options: Any) -> sa.Column[Any]:
     return sa.Column(name, sa.Text, sa.CheckConstraint(f"{name} <> ''", name=name), nullable=False, **options)
 
 
+def folded(name: str) -> sa.Column[Any]:
+    """Return the column by which lists search and sort the text ``name``: the fold of ``sys.folded``.
+
+    It folds as ``service.kernel.text`` folds names. A filter folds its value by the same function, so that a
+    text is found by itself whatever Unicode the database and Python know.
+    """
+    return sa.Column(f"{name}_folded", sa.Text, sa.Computed(f"sys.folded({name})", persisted=True))
+
+
 def chosen(name: str, *words: str, **options: Any) -> sa.Column[Any]:
     """Return a column for one of a few words."""
     listed = ", ".join(f"'{word}'" for word in words)

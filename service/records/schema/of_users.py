@@ -14,7 +14,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from service.records.schema.base import chosen, digest, filled, identity, metadata, moment
+from service.records.schema.base import chosen, digest, filled, folded, identity, metadata, moment
 from service.records.schema.rights import user
 
 file = sa.Table(
@@ -38,6 +38,7 @@ file = sa.Table(
     chosen("state", "pending", "stored", "discarded", nullable=False, server_default="stored"),
     # When a pending file counts as abandoned, unless its upload renews the lease.
     sa.Column("lease_time", sa.DateTime(timezone=True)),
+    folded("name"),
     sa.CheckConstraint("token_hash IS NOT NULL OR token_expire_time IS NULL", name="token"),
     sa.CheckConstraint("state <> 'stored' OR sha256 IS NOT NULL", name="stored"),
     sa.CheckConstraint("(state = 'pending') = (lease_time IS NOT NULL)", name="pending"),

@@ -9,6 +9,7 @@ from service.records.schema.base import (
     chosen,
     digest,
     filled,
+    folded,
     identity,
     metadata,
     moment,
@@ -17,7 +18,7 @@ from service.records.schema.base import (
 
 SOURCES = ("direct", "request", "directory")
 """Who has assigned a role: an administrator, the approval of a request, or a directory."""
-_SEARCHED = ("user_name_key", "nick_name_key", "email_key", "phone")
+_SEARCHED = ("user_name_key", "nick_name_folded", "email_folded", "phone")
 
 user = sa.Table(
     "user",
@@ -48,9 +49,11 @@ user = sa.Table(
     sa.Column("avatar", sa.Text),
     chosen("status", "enabled", "disabled", nullable=False, server_default="enabled"),
     *versioned(),
-    # Lists sort by these and search in them.
+    # Versions before 0.3 sort by these and search in them.
     sa.Column("nick_name_key", sa.Text, sa.Computed("lower(nick_name)", persisted=True)),
     sa.Column("email_key", sa.Text, sa.Computed("lower(email)", persisted=True)),
+    folded("nick_name"),
+    folded("email"),
     # When the password was last set anew; null while it is the one that the account was made with.
     sa.Column("password_time", sa.DateTime(timezone=True)),
     # Why its owner has to change the password first: somebody else has given it, or it is known from a leak.
@@ -62,8 +65,8 @@ user = sa.Table(
     sa.Column("made_by", sa.BigInteger, index=True),
     sa.Index("user_password_initial_idx", "id", postgresql_where=sa.text("password_initial IS NOT NULL")),
     sa.Index("user_user_name_key_id_idx", "user_name_key", "id", postgresql_include=["status"]),
-    sa.Index("user_nick_name_key_id_idx", "nick_name_key", "id", postgresql_include=["status"]),
-    sa.Index("user_email_key_id_idx", "email_key", "id", postgresql_include=["status"]),
+    sa.Index("user_nick_name_folded_id_idx", "nick_name_folded", "id", postgresql_include=["status"]),
+    sa.Index("user_email_folded_id_idx", "email_folded", "id", postgresql_include=["status"]),
     sa.Index("user_status_id_idx", "status", "id"),
     sa.Index("user_kind_id_idx", "kind", "id"),
     sa.Index("user_create_time_id_idx", "create_time", "id", postgresql_include=["status"]),
@@ -249,6 +252,7 @@ menu = sa.Table(
         JSONB(none_as_null=True),
         sa.CheckConstraint("jsonb_typeof(meta) = 'object'", name="meta"),
     ),
+    folded("title"),
     sa.CheckConstraint("parent_id <> id", name="parent_id"),
     sa.CheckConstraint(
         f"auth_mark ~ '{CODE_PATTERN}' AND char_length(auth_mark) <= 128",
@@ -358,6 +362,7 @@ resource = sa.Table(
     ),
     sa.Column("services", sa.Boolean, nullable=False, server_default=sa.false()),
     *versioned(),
+    folded("resource_name"),
     sa.CheckConstraint(
         r"path ~ '^/$|^(/([A-Za-z0-9._~-]+|\{[A-Za-z_][A-Za-z0-9_]*\}))+/?$' AND path !~ '/\.{1,2}(/|$)'"
         " AND (service <> 'portcullis' OR path !~ './$')",

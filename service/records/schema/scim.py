@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from service.records.schema.base import filled, identity, metadata, versioned
+from service.records.schema.base import filled, folded, identity, metadata, versioned
 from service.records.schema.directories import directory
 from service.records.schema.rights import user
 
@@ -15,6 +15,7 @@ scim_user = sa.Table(
     *(sa.Column(name, sa.Text) for name in ("external_id", "display_name", "formatted_name", "email_type")),
     # Deleted there: the account is disabled, and the client does not see it until it creates it anew.
     sa.Column("gone", sa.Boolean, nullable=False, server_default=sa.false()),
+    *map(folded, ("display_name", "formatted_name", "email_type")),
     sa.Index(None, "directory", "external_id"),
 )
 
@@ -26,6 +27,7 @@ scim_group = sa.Table(
     filled("display_name"),
     sa.Column("external_id", sa.Text),
     *versioned(),
+    folded("display_name"),
     # The mapping names groups: of two with one name, nobody could tell which is meant.
     sa.UniqueConstraint("directory", "display_name"),
 )

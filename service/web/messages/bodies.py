@@ -14,7 +14,7 @@ from msgspec import Struct
 from service.errors import BadRequest, UnsupportedMediaType, ValidationFailed
 from service.kernel.strict_json import DuplicateMember, strict_json
 from service.kernel.value_rules import MAX_ID
-from service.web.messages.faults import check_text, check_times, faults_of, refusal_for
+from service.web.messages.faults import NO_FIELD, check_text, check_times, faults_of, refusal_for
 from service.web.messages.record_schemas import MERGE_PATCH, MergePatch
 from service.web.messages.request import Request
 from service.web.messages.schema import ProtocolSchema
@@ -177,6 +177,8 @@ class Query(Generic[S]):
         self._kind = kind
         fields = msgspec.structs.fields(kind)
         self._optional = not any(field.required for field in fields)
+        names = ", ".join(field.encode_name for field in fields)
+        self._unknown = f"There is no such parameter; there are {names}"
         self._lists = {
             field.encode_name: choices for field in fields if (choices := _choices_of(field.type)) is not None
         }
@@ -187,7 +189,8 @@ class Query(Generic[S]):
         """Return the parameters of ``query_string`` (without ``?``).
 
         A list is one parameter whose values are separated by commas. Raises ValidationFailed for a parameter
-        that is unknown, repeated or not UTF-8, or has an invalid value.
+        that is unknown, repeated or not UTF-8, or has an invalid value. Of an unknown one it names the
+        parameters that there are.
         """
         if not query_string and self._optional:
             return self._kind()
@@ -200,7 +203,10 @@ class Query(Generic[S]):
         except msgspec.ValidationError as error:
             faults = faults_of(error, values, self._kind, "query", strict=False)
             # A value within a list is no parameter of its own, and a parameter is named once.
-            by_name = {self._parameter_of(field): message for field, message in reversed(faults)}
+            by_name = {
+                self._parameter_of(field): self._unknown if message == NO_FIELD else message
+                for field, message in reversed(faults)
+            }
             raise ValidationFailed(*reversed(by_name.items())) from None
         if self._times:
             check_times(query)

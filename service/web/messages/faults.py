@@ -16,6 +16,7 @@ from service.errors import ValidationFailed
 
 WHOLE: Final = "body"
 """The field named in faults of the whole body."""
+NO_FIELD: Final = "There is no such field"
 
 # Greedy: the last match in the text, since names that clients send may imitate one.
 _PLACED: Final = re.compile(r"(?s)(.*) - at `(?:key` in `)?\$\.?(.*)`")
@@ -50,7 +51,7 @@ def _described(text: str, *, own: bool, expected: str) -> tuple[str, str]:
     if match := _MISSING.fullmatch(message):
         return below(place, match[1]), "The field is required"
     if match := _UNKNOWN.fullmatch(message):
-        return below(place, match[1]), "There is no such field"
+        return below(place, match[1]), NO_FIELD
     if _QUOTES_VALUE.fullmatch(message):
         return place, f"The value {expected or 'is not one of those allowed'}"
     if _QUOTES_PATTERN.fullmatch(message):
@@ -148,7 +149,7 @@ def _faults_of_members(
     fields = _fields(kind)
     if kind.__struct_config__.forbid_unknown_fields:
         for name in value.keys() - fields.keys():
-            yield below(place, name), "There is no such field"
+            yield below(place, name), NO_FIELD
     for name, field in fields.items():
         if name in value:
             yield from _faults(value[name], field.type, below(place, name), strict)
