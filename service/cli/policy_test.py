@@ -9,7 +9,6 @@ from service.authz.engine.rules import PolicyError
 from service.cli.lazy_commands import add_usual
 from service.cli.output import say_text, show
 from service.laboratory.tested import as_lines, tested
-from service.operator.installation import name_of
 
 UNREADABLE = 2  # the exit status when there is nothing that could be tested
 
@@ -52,6 +51,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
 
 def _published(options: Namespace, environ: Mapping[str, str]) -> int:
     """Compare, and print the result; returns 0 if all answers agree, else 1. Raises PolicyError."""
+    from service.operator.installation import name_of
     from service.reporting.published import published_test
 
     if options.paths or options.coverage or options.mutate:

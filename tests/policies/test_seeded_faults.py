@@ -32,16 +32,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     def ran(command: ModuleType, *arguments: str) -> tuple[int, str]:
+        """Return the status and what was printed, without the line that names the source."""
         parser = ArgumentParser()
         command.add_arguments(parser)
         environ = {
             "PORTCULLIS_CONFIG": "",
+            "PORTCULLIS_SERVER__DATA": str(folder / "none"),
             "PORTCULLIS_POLICY__MODEL": str(folder / "model.conf"),
             "PORTCULLIS_POLICY__FOLDER": "policies",
         }
         options: Namespace = parser.parse_args(arguments)
         status = command.run(options, environ)
-        return status, "".join(capsys.readouterr())
+        source, _, answer = (printed := "".join(capsys.readouterr())).partition("\n")
+        return status, answer if source.startswith("Source: the policy files; ") else printed
 
     return ran
 
