@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import dev
+from tests.support.unpacking import unpack
 
 ROOT: Final = dev.ROOT
 SOURCES: Final = (ROOT, ROOT / "service" / "client")
@@ -53,8 +54,7 @@ def build(folder: Path, *, through_sdists: bool) -> list[Path]:
     if through_sdists:
         for archive in sorted(folder.glob("*.tar.gz")):
             with tempfile.TemporaryDirectory() as unpacked:
-                with tarfile.open(archive) as packed:
-                    packed.extractall(unpacked, filter="data")
+                unpack(archive, Path(unpacked))
                 (source,) = Path(unpacked).iterdir()
                 _hatchling(source, "wheel", folder)
     _pack(folder)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tarfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ import pytest
 from service.embedded.privilege import own_directory
 from tests.support.running import ROOT, Running, command, environment
 from tests.support.set_clock import SetClock
+from tests.support.unpacking import unpack
 
 KEPT: Final = Path(__file__).with_name("kept")
 RELEASE: Final = "0.2.0"
@@ -77,9 +77,8 @@ class Kept:
 
 def unpacked(name: str, folder: Path) -> Kept:
     """Unpack what is kept of a version into ``folder``, which the servers must be able to read."""
-    with tarfile.open(KEPT / f"{name}.tar.xz") as archive:
-        # Modes stay as they were: PostgreSQL refuses a directory that others may read.
-        archive.extractall(folder, filter="tar")
+    # Modes stay as they were: PostgreSQL refuses a directory that others may read.
+    unpack(KEPT / f"{name}.tar.xz", folder, kept="tar")
     for store in ("postgres", "valkey"):
         place = folder / "data" / store
         if place.exists():
