@@ -24,6 +24,7 @@ from tests.support.own_environment import forget_settings, keep_in_memory
 from tests.support.schedule import Bundles, processes
 
 pytest_plugins = [
+    "tests.support.left_out",
     "tests.support.seeded",
     "tests.support.inside_fixtures",
     "tests.support.spare",

@@ -66,9 +66,14 @@ def complete(text: str, made: Mapping[str, str]) -> str:
     return _MADE.sub(lambda match: made[match[1]].rstrip("\n"), text)
 
 
+def markdown(folder: Path) -> list[Path]:
+    """Return the pages below ``folder``, sorted: those of packages that npm has installed are none."""
+    return sorted(path for path in folder.rglob("*.md") if "node_modules" not in path.parts)
+
+
 def places_of(root: Path = ROOT) -> dict[str, str]:
     """Return the place in the site of each page, by its path in the checkout."""
-    own = sorted(str(path.relative_to(root)) for path in (root / "docs").rglob("*.md"))
+    own = [str(path.relative_to(root)) for path in markdown(root / "docs")]
     return {name: _place(PurePosixPath(name).relative_to("docs")) for name in own} | ELSEWHERE
 
 

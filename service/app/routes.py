@@ -74,7 +74,7 @@ from service.web.sites.console import add_console
 from service.web.sites.start import GUIDE, StartPage, add_guide, is_built
 
 INFO: Final = {
-    "title": NAME,
+    "title": f"{NAME} API",  # of which generators of clients make the names of packages
     "version": __version__,
     "description": "An administration service whose every authorization decision is one Casbin decision.",
     "contact": {"name": "The Portcullis maintainers"},

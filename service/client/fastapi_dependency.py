@@ -3,38 +3,50 @@
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
-from fastapi import HTTPException, Request, Security
+from fastapi import HTTPException, Request, Response, Security
 from fastapi.security import HTTPBearer
 
 from .asking import AsyncPortcullis
 from .entities import Resource, Subject, User
-from .gate import NOT_LOGGED_IN, Refusal, outcome, token_of
+from .gate import Refusal, outcome, token_of
 
 _SHOWN = HTTPBearer(auto_error=False, description="An access token or API key of Portcullis.")
+
+
+class Refused(HTTPException):
+    """A refused request; ``detail`` is the problem document (RFC 9457), and ``refusal`` what it tells of."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.status, refusal.problem, dict(refusal.instructions))
+        self.refusal = refusal
+
+
+async def answer_problem(_request: Request, refused: Exception) -> Response:
+    """Answer a ``Refused`` as Portcullis does: a handler for ``FastAPI(exception_handlers=…)``.
+
+    Without it FastAPI answers JSON whose member ``detail`` is the problem document.
+    """
+    if not isinstance(refused, Refused):
+        raise refused
+    refusal = refused.refusal
+    return Response(refusal.body, refusal.status, dict(refusal.headers))
 
 
 def needs(portcullis: AsyncPortcullis, code: str) -> Callable[..., Awaitable[User]]:
     """Return a dependency: the ``User``, if the token of the request may do what ``code`` stands for.
 
-    So may an API key. Other requests are answered 401, 403, or 503 if Portcullis gives no answer; ``detail``
-    of a 403 is a problem document that names ``code`` as ``required``.
+    So may an API key. Other requests are ``Refused``: 401, 403, or 503 if Portcullis gives no answer. The
+    document of a 403 names ``code`` as ``required``.
     """
 
     async def user(request: Request, _document: Annotated[Any, Security(_SHOWN)]) -> User:
         token = token_of(request.headers.getlist("authorization"))
-        if token is None:
-            raise _refused(NOT_LOGGED_IN)
+        if isinstance(token, Refusal):
+            raise Refused(token)
         decision = await portcullis.evaluate(Subject.token(token), "use", Resource.permission(code))
         judged = outcome(decision, token, (code,))
         if isinstance(judged, Refusal):
-            raise _refused(judged)
+            raise Refused(judged)
         return judged
 
     return user
-
-
-def _refused(refusal: Refusal) -> HTTPException:
-    headers = {"Cache-Control": "no-store"}
-    if refusal.status == NOT_LOGGED_IN.status:
-        headers["WWW-Authenticate"] = refusal.challenge
-    return HTTPException(refusal.status, refusal.problem if refusal.required else refusal.title, headers)

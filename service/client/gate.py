@@ -20,6 +20,7 @@ _PATH: Final = re.compile(r"/[A-Za-z0-9._~!$&'()*+,=:@%/-]*")
 _PLAIN_PATH: Final = re.compile(r"/[A-Za-z0-9._~/-]*")
 _LONGEST: Final = 8192  # bytes of a token or a path
 _OURS: Final = "x-portcullis-"
+_API_KEY: Final = "pck_"
 _OVERRIDES: Final = frozenset(
     {
         "x-http-method-override",
@@ -33,26 +34,38 @@ _OVERRIDES: Final = frozenset(
         "x-rewrite-url",
     }
 )
-_TITLES: Final = {400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 503: "Service Unavailable"}
+_REASONS: Final = {400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 503: "Service Unavailable"}
+_TITLES: Final = {
+    "bad_request": "The request can't be read",
+    "unauthenticated": "Log in first",
+    "token_invalid": "The token is not valid",
+    "refresh_required": "The session has changed: refresh the token or log in again",
+    TOO_WEAK: "A stronger or more recent authentication is needed",
+    "permission_denied": "Permission denied",
+    "unavailable": "Portcullis is out of reach",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a request goes no further: nobody is logged in, no permission, no answer, or a faulty request.
 
-    ``required`` are the permission codes any one of which would have let it pass, as far as they are known.
-    ``step_up`` is set where a person is logged in, and has to authenticate more strongly or again: to refresh
-    the token does not help.
+    ``code`` is that by which Portcullis itself refuses the same. ``required`` are the permission codes any
+    one of which would have let it pass, as far as they are known. ``step_up`` is set where a person is logged
+    in, and has to authenticate more strongly or again: to refresh the token does not help. ``decision_id`` is
+    that of the denial, "" where the enforcer was not asked.
     """
 
     status: Literal[400, 401, 403, 503]
+    code: str
     required: tuple[str, ...] = ()
     step_up: StepUp | None = None
+    decision_id: str = ""
 
     @property
-    def title(self) -> str:
+    def reason(self) -> str:
         """The reason phrase."""
-        return _TITLES[self.status]
+        return _REASONS[self.status]
 
     @property
     def headers(self) -> list[tuple[str, str]]:
@@ -62,13 +75,23 @@ class Refusal:
             ("Content-Length", str(len(self.body))),
             ("Cache-Control", "no-store"),
         ]
-        return [*shown, ("WWW-Authenticate", self.challenge)] if self.status == 401 else shown  # noqa: PLR2004
+        return [*shown, *self.instructions]
+
+    @property
+    def instructions(self) -> list[tuple[str, str]]:
+        """The headers that say what to do: the challenge of a 401, when to ask again after a 503."""
+        match self.status:
+            case 401:
+                return [("WWW-Authenticate", self.challenge)]
+            case 503:
+                return [("Retry-After", "1")]
+        return []
 
     @property
     def challenge(self) -> str:
         """The challenge of a 401 (RFC 6750 §3); for a step-up that of RFC 9470 §3."""
         if self.step_up is None:
-            return "Bearer"
+            return "Bearer" if self.code == "unauthenticated" else 'Bearer error="invalid_token"'
         parts = [f'error="{TOO_WEAK}"']
         if self.step_up.acr_values:
             parts.append(f'acr_values="{" ".join(self.step_up.acr_values)}"')
@@ -78,15 +101,22 @@ class Refusal:
 
     @property
     def problem(self) -> dict[str, Any]:
-        """The members of the problem document; those of a lacking permission as Portcullis names them."""
-        common = {"type": "about:blank", "title": self.title, "status": self.status}
+        """The members of the problem document, as Portcullis names them."""
+        title = _TITLES[self.code]
+        shown: dict[str, Any] = {
+            "type": f"/docs/errors#{self.code.replace('_', '-')}",
+            "title": title,
+            "status": self.status,
+            "detail": title,
+            "code": self.code,
+        }
         if self.step_up is not None:
-            weak: dict[str, Any] = {"code": TOO_WEAK, "acrValues": list(self.step_up.acr_values)}
+            shown["acrValues"] = list(self.step_up.acr_values)
             if self.step_up.max_age is not None:
-                weak["maxAge"] = self.step_up.max_age
-            return common | weak
-        lacking = {"code": "permission_denied", "required": list(self.required), "needed": "any"}
-        return common | lacking if self.required else common
+                shown["maxAge"] = self.step_up.max_age
+        if self.required:
+            shown |= {"required": list(self.required), "needed": "any"}
+        return shown | {"decisionId": self.decision_id} if self.decision_id else shown
 
     @property
     def body(self) -> bytes:
@@ -94,9 +124,11 @@ class Refusal:
         return json.dumps(self.problem).encode()
 
 
-FAULTY: Final = Refusal(400)
-NOT_LOGGED_IN: Final = Refusal(401)
-NO_ANSWER: Final = Refusal(503)
+FAULTY: Final = Refusal(400, "bad_request")
+NOT_LOGGED_IN: Final = Refusal(401, "unauthenticated")
+BAD_TOKEN: Final = Refusal(401, "token_invalid")
+STALE_TOKEN: Final = Refusal(401, "refresh_required")
+NO_ANSWER: Final = Refusal(503, "unavailable")
 
 
 def checked_mount(path: str) -> str:
@@ -143,12 +175,14 @@ def _spelt(header: str) -> str:
     return header.lower().replace("_", "-")  # one variable of CGI and WSGI (RFC 3875 §4.1.18)
 
 
-def token_of(authorization: Sequence[str]) -> str | None:
-    """Return the token of the only ``Authorization`` header; None if there is none or it is malformed."""
-    if len(authorization) != 1 or len(authorization[0]) > _LONGEST:
-        return None
+def token_of(authorization: Sequence[str]) -> str | Refusal:
+    """Return the token of the only ``Authorization`` header, or why there is none."""
+    if not authorization:
+        return NOT_LOGGED_IN
+    if len(authorization) > 1 or len(authorization[0]) > _LONGEST:
+        return BAD_TOKEN
     match = _TOKEN.fullmatch(authorization[0])
-    return None if match is None else match[1]
+    return BAD_TOKEN if match is None else match[1]
 
 
 def question_about(method: str, path: str | None, authorization: Sequence[str]) -> Question | Refusal:
@@ -156,8 +190,8 @@ def question_about(method: str, path: str | None, authorization: Sequence[str]) 
     if path is None or _METHOD.fullmatch(method) is None:
         return FAULTY
     token = token_of(authorization)
-    if token is None:
-        return NOT_LOGGED_IN
+    if isinstance(token, Refusal):
+        return token
     return Question(Subject.token(token), method, Resource.route(path))
 
 
@@ -167,11 +201,14 @@ def outcome(decision: Decision, token: str, required: tuple[str, ...] = ()) -> U
     ``required`` is what was asked about, where the answer does not repeat it.
     """
     if decision.allowed:
-        return _user(token, decision) or NOT_LOGGED_IN
+        return _user(token, decision) or BAD_TOKEN
+    decided = decision.decision_id
     if decision.reason == TOO_WEAK:
-        return Refusal(401, step_up=decision.step_up or StepUp())
-    denied = Refusal(403, decision.required or required)
-    return {UNAVAILABLE: NO_ANSWER, NOT_ACTIVE: NOT_LOGGED_IN}.get(decision.reason, denied)
+        return Refusal(401, TOO_WEAK, step_up=decision.step_up or StepUp(), decision_id=decided)
+    denied = Refusal(403, "permission_denied", decision.required or required, decision_id=decided)
+    # What a refresh may mend; no API key is refreshed.
+    ended = BAD_TOKEN if token.startswith(_API_KEY) else STALE_TOKEN
+    return {UNAVAILABLE: NO_ANSWER, NOT_ACTIVE: ended}.get(decision.reason, denied)
 
 
 def _user(token: str, decision: Decision) -> User | None:

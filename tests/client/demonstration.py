@@ -27,7 +27,7 @@ from tests.support.members import Member
 from tests.support.proxies import Front, Recorder, Served, file_of_guide, front
 from tests.web.served import served
 
-PROGRAMS = ("asgi_orders", "fastapi_orders", "wsgi_orders", "behind_proxy_orders")
+PROGRAMS = ("asgi_orders", "fastapi_orders", "wsgi_orders", "flask_orders", "behind_proxy_orders")
 PATH = "/orders/7"
 
 Way: TypeAlias = Callable[[Member], Awaitable[int]]
@@ -161,7 +161,8 @@ async def guarded_orders(
             stack.push_async_callback(ran[name]["portcullis"].aclose)
             at = await stack.enter_async_context(served(ran[name]["app"]))
             ways[name] = by_request(f"http://127.0.0.1:{at}")
-        stack.callback(ran["wsgi_orders"]["portcullis"].close)
-        at = stack.enter_context(served_by_wsgi(ran["wsgi_orders"]["app"]))
-        ways["wsgi_orders"] = by_request(f"http://127.0.0.1:{at}")
+        for name in "wsgi_orders", "flask_orders":
+            stack.callback(ran[name]["portcullis"].close)
+            at = stack.enter_context(served_by_wsgi(ran[name]["app"]))
+            ways[name] = by_request(f"http://127.0.0.1:{at}")
         yield ways

@@ -68,7 +68,7 @@ async def test_a_role_change_decides_the_next_request_in_every_way(
             strictly_served(service._app) as port,
             guarded_orders(port, key, tmp_path, monkeypatch, proxies) as ways,
         ):
-            assert len(ways) == 8
+            assert len(ways) == 9
             assert set((await statuses(ways, alice)).values()) == {403}
             assert await reviewed(service, alice) == (False, False, False)
 

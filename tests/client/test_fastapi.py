@@ -10,13 +10,13 @@ import pytest
 from fastapi import Depends, FastAPI
 
 from service.client import User
-from service.client.fastapi_dependency import needs
+from service.client.fastapi_dependency import Refused, answer_problem, needs
 from tests.client.decision_points import ALICE, DecisionPoint, decided
 
 pytestmark = pytest.mark.anyio
 
 POINT = DecisionPoint()
-APP = FastAPI()
+APP = FastAPI(exception_handlers={Refused: answer_problem})
 reader = needs(POINT.async_client(), "orders:order:read")
 
 
@@ -54,8 +54,8 @@ async def test_everything_else_is_refused_before_the_operation(browser: httpx.As
         assert response.status_code == status
         assert response.headers["cache-control"] == "no-store"
         assert ("www-authenticate" in response.headers) == (status == 401)
-        detail = response.json()["detail"]
-        assert (status == 403) == (isinstance(detail, dict) and detail["required"] == ["orders:order:read"])
+        assert response.headers["content-type"] == "application/problem+json"
+        assert (status == 403) == (response.json().get("required") == ["orders:order:read"])
 
 
 async def test_without_one_token_nobody_is_asked(browser: httpx.AsyncClient) -> None:
@@ -64,6 +64,15 @@ async def test_without_one_token_nobody_is_asked(browser: httpx.AsyncClient) -> 
     for headers in [], [("Authorization", "Basic YTpi")], twice:
         assert (await browser.get("/orders/7", headers=headers)).status_code == 401
     assert POINT.asked == []
+
+
+async def test_without_the_handler_the_detail_is_the_problem_document() -> None:
+    app = FastAPI()
+    app.get("/", dependencies=[Depends(reader)])(lambda: "")
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x.test") as client:
+        response = await client.get("/")
+    assert (response.status_code, response.json()["detail"]["code"]) == (401, "unauthenticated")
+    assert response.headers["www-authenticate"] == "Bearer"
 
 
 def test_the_document_tells_of_the_token() -> None:

@@ -11,10 +11,12 @@ from urllib.parse import unquote_to_bytes
 import httpx
 import pytest
 
+from service import errors
 from service.client import GuardASGI, GuardWSGI, User, gate
 from service.client.asgi import Message
 from service.client.wsgi import AssertedWSGI
 from service.web.messages import original
+from service.web.requests.problems import refusals, type_of
 from tests.client.decision_points import ALICE, DecisionPoint, decided
 from tests.support.proxies import GUIDE, file_of_guide
 
@@ -196,14 +198,40 @@ async def test_a_refusal_names_the_permissions_any_one_of_which_is_lacking(guard
     codes = ["orders:order:list", "orders:order:read"]
     point = DecisionPoint(lambda _: decided(False, "not_held", required=codes))
     response = await guarded(point, "GET /orders/7", BEARER)
-    assert json.loads(response.body) == {
-        "type": "about:blank",
-        "title": "Forbidden",
-        "status": 403,
-        "code": "permission_denied",
+    assert json.loads(response.body) == as_portcullis(errors.PermissionDenied) | {
         "required": codes,
         "needed": "any",
     }
+
+
+def as_portcullis(kind: type[errors.Refusal]) -> dict[str, Any]:
+    """Return the problem document of Portcullis itself, without what is of one request."""
+    shown = {"title": kind.title, "detail": kind.title, "status": kind.status, "code": kind.code}
+    return shown | {"type": type_of(kind)}
+
+
+REFUSED_TOKENS = [
+    ((), "", errors.Unauthenticated),
+    ((("Authorization", "Basic YTpi"),), "", errors.TokenInvalid),
+    ((BEARER,), "subject_not_active", errors.RefreshRequired),
+    ((("Authorization", "Bearer pck_7_secret"),), "subject_not_active", errors.TokenInvalid),
+]
+
+
+@both
+@pytest.mark.parametrize(("headers", "reason", "kind"), REFUSED_TOKENS)
+async def test_a_401_is_the_document_that_portcullis_itself_answers(
+    guarded: Any, headers: Any, reason: str, kind: type[errors.Refusal]
+) -> None:
+    response = await guarded(DecisionPoint(lambda _: decided(False, reason)), "GET /orders/7", *headers)
+    assert json.loads(response.body) == as_portcullis(kind)
+    assert response.headers["www-authenticate"] == kind().headers["WWW-Authenticate"]
+
+
+def test_the_guards_name_their_refusals_as_portcullis_does() -> None:
+    kinds = {kind.code: kind.title for kind in refusals()}
+    own = gate._TITLES | {"unavailable": kinds["unavailable"]}  # one store is out of reach: Portcullis
+    assert own.items() <= kinds.items()
 
 
 ROBOT = ("Authorization", "Bearer pck_7_secret")

@@ -15,6 +15,7 @@ import pytest
 from service.app import check_routes
 from service.authz.publishing.shipped import read_shipped
 from service.records.logs.events import SessionEvent
+from tests.support.left_out import NO_NODE
 
 ROOT = Path(__file__).parents[2]
 CONSOLE = ROOT / "service" / "console"
@@ -22,6 +23,7 @@ OPERATIONS = check_routes(read_shipped()).operations
 
 _RUN = """
 import {{ readFileSync }} from "node:fs";
+from tests.support.left_out import NO_NODE
 const {{ plain, sentence, sessionSentence }} = await import({module!r});
 const {{ ACTS, EVENTS }} = await import({strings!r});
 const {{ entries, sessions }} = JSON.parse(readFileSync(0, "utf8"));
@@ -38,7 +40,7 @@ console.log(JSON.stringify({{
 def spoken(*entries: dict[str, Any], sessions: tuple[dict[str, Any], ...] = ()) -> Any:
     """Return what the console makes of entries of the two logs: sentences in parts, and as text."""
     if shutil.which("node") is None:
-        pytest.skip("Node is not installed")
+        pytest.skip(NO_NODE)
     program = _RUN.format(
         module=str(CONSOLE / "parts" / "sentence.js"), strings=str(CONSOLE / "strings" / "sentences.js")
     )

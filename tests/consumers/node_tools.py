@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import dev
+from tests.support.left_out import NO_NODE
 
 SOURCES = Path(__file__).with_name("node")
 
@@ -28,5 +29,5 @@ def installed() -> NodeTools:
     """Return the packages, installed if they are not yet; skips the test where Node is not installed."""
     modules = dev.node_packages(SOURCES)
     if modules is None:
-        pytest.skip("Node and npm are not installed: clients in TypeScript and linters are not tried")
+        pytest.skip(NO_NODE)
     return NodeTools(modules)

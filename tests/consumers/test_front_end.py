@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import threading
@@ -11,6 +10,7 @@ from functools import partial
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -19,35 +19,39 @@ from service.embedded import EmbeddedStores
 from tests.console.house import House
 from tests.console.test_client import Quiet, enrolled
 from tests.console.visits import new_context
+from tests.docs.blocks import blocks
 from tests.support.chromium import chromium
-from tests.support.seeded import ADMINISTRATOR_PASSWORD
+from tests.support.left_out import NO_NODE
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 pytestmark = pytest.mark.extended
 
 EXAMPLES = dev.ROOT / "docs" / "examples"
 SOURCES = EXAMPLES / "orders-front-end"
 CLIENT = dev.ROOT / "service" / "console" / "client"
+INITIAL = "six stubborn otters"
 
 
 def built(folder: Path, url: str) -> Path:
-    """Build the pages for the service at ``url``; skips the test where Node is missing."""
-    modules = dev.node_packages(SOURCES)
-    if modules is None:
-        pytest.skip("Node or npm is missing: the example is not built")
-    project = folder / "orders-front-end"
-    shutil.copytree(SOURCES, project, ignore=shutil.ignore_patterns("node_modules", "dist"))
-    (project / "node_modules").symlink_to(modules)
-    # What npm would install from a file; it is looked for in the folders above too.
-    shutil.copytree(CLIENT, folder / "node_modules" / "portcullis-admin-browser")
+    """Build the pages for the service at ``url`` by the README; skips the test where Node is missing."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        pytest.skip(NO_NODE)
+    project = folder / SOURCES.relative_to(dev.ROOT)
+    without = shutil.ignore_patterns("node_modules", "dist")
+    for place in (SOURCES, CLIENT):
+        shutil.copytree(place, folder / place.relative_to(dev.ROOT), ignore=without)
+    install = [block.text for block in blocks(SOURCES / "README.md") if block.mark.startswith("run by")]
     made = subprocess.run(
-        [str(modules / ".bin" / "vite"), "build"],
+        ["bash", "-e", "-c", "".join([*install, "npm run build"])],
         cwd=project,
-        env=os.environ | {"VITE_PORTCULLIS_URL": url, "NODE_ENV": "production"},
+        env=dev.environment_of_npm() | {"VITE_PORTCULLIS_URL": url},
         capture_output=True,
         text=True,
         check=False,
     )
     assert made.returncode == 0, made.stdout + made.stderr
+    kept = {path.name: path.read_bytes() for path in SOURCES.glob("*.json")}
+    assert {path.name: path.read_bytes() for path in project.glob("*.json")} == kept
     return project / "dist"
 
 
@@ -65,6 +69,7 @@ def page(
         stores,
         published_template,
         PORTCULLIS_SERVER__CORS_ORIGINS=origin,
+        PORTCULLIS_PASSWORD__INITIAL="true",
         PORTCULLIS_EXTENSIONS=str(EXAMPLES / "orders-admin" / "orders_admin"),
     )
     try:
@@ -102,10 +107,22 @@ def clerk(house: House) -> tuple[int, int]:
     user = {
         "userName": "clerk",
         "nickName": "Carla",
-        "password": ADMINISTRATOR_PASSWORD,
+        "password": INITIAL,
         "roleIds": [role_id],
     }
     return house.api.post("/api/user", json=user).json()["data"]["id"], role_id
+
+
+def changes_the_password(house: House) -> None:
+    """Change the password of the clerk, as the console does."""
+    given = {"userName": "clerk", "password": INITIAL}
+    token = httpx.post(f"{house.url}/api/auth/login", json=given).json()["data"]["accessToken"]
+    answer = httpx.put(
+        f"{house.url}/api/user/profile/password",
+        json={"currentPassword": INITIAL, "newPassword": ADMINISTRATOR_PASSWORD},
+        headers={"Authorization": f"Bearer {token}"},
+    )
+    assert answer.status_code == 200, answer.text
 
 
 def view(tab: Page, name: str) -> None:
@@ -118,10 +135,18 @@ def test_the_example_signs_in_shows_what_may_be_done_steps_up_and_moves_files(
     page: tuple[House, Page],
 ) -> None:
     house, tab = page
+    # The administrator has changed the first password: the role super has all Menus.
+    house.execute('UPDATE sys."user" SET password_initial = NULL')
+    sign_in(tab, ADMINISTRATOR)
+    view(tab, "Orders")
+    tab.get_by_role("button", name="Sign out").click()
     number, role_id = clerk(house)
     button = partial(tab.get_by_role, "button")
     sign_in(tab, "clerk", "wrong")
     expect(tab.get_by_role("alert")).to_have_text("The user name or the password is wrong.")
+    sign_in(tab, "clerk", INITIAL)
+    expect(tab.get_by_role("alert")).to_contain_text(f"Change it at {house.url}/console")
+    changes_the_password(house)
     sign_in(tab, "clerk")
     expect(tab.get_by_text("Carla")).to_be_visible()
     view(tab, "Orders")

@@ -24,7 +24,7 @@ from tests.consumers.python_scenarios import SCENARIOS, type_errors
 from tests.support.running import Running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
-PACKAGE = "portcullis_client"
+PACKAGE = "portcullis_api_client"
 ACCEPTED = {
     # Users and roles are imported as JSON by this client; its generator knows no bodies of text.
     f"parsing POST /api/{name}/import within {name}: Unsupported content type {kind}"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from docs.site.pages import markdown
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def pages() -> list[Path]:
     """Return every Markdown page that readers of the project are offered."""
-    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "deploy").rglob("*.md")])
+    return sorted([*ROOT.glob("*.md"), *markdown(ROOT / "docs"), *markdown(ROOT / "deploy")])
 
 
 def between(text: str, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,28 @@ def fault_of(page: Path, mark: str) -> str | None:
 def test_every_block_is_run_by_a_test_or_says_why_not(page: Path) -> None:
     wrong = {block.text.splitlines()[0]: fault_of(page, block.mark) for block in blocks(page)}
     assert {line: fault for line, fault in wrong.items() if fault} == {}
+
+
+_READER = re.compile(r"^(?:member|show)\(\) \{\n.*?^\}\n", re.DOTALL | re.MULTILINE)
+READERS = {reader for page in PAGES for block in blocks(page) for reader in _READER.findall(block.text)}
+"""The helpers of pages that read members of answers."""
+
+
+@pytest.mark.parametrize("reader", sorted(READERS))
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [('{"detail": "Log in first"}', "Log in first\n"), ("", "no answer\n")],
+    ids=["refused", "no answer"],
+)
+def test_what_reads_an_answer_says_why_there_is_none(reader: str, answer: str, message: str) -> None:
+    name, _, _ = reader.partition("(")
+    words = ["bash", "-c", f"{reader}{name} id"]
+    ended = subprocess.run(words, input=answer, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", message)
+
+
+def test_no_page_reads_an_answer_in_another_way() -> None:
+    assert [page.name for page in PAGES for block in blocks(page) if "member() { " in block.text] == []
 
 
 def commands(block: Block) -> list[list[str]]:

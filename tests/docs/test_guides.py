@@ -24,6 +24,7 @@ from tests.docs.pages import ROOT, pages
 from tests.support.command_bridge import command_on_path
 from tests.support.databases import database
 from tests.support.inside import Inside, inside
+from tests.support.left_out import NO_NODE
 from tests.support.ports import free_port
 from tests.web.served import served
 
@@ -113,7 +114,7 @@ async def follow(page: Path, running_place: Place, tmp_path: Path) -> None:
     running, variables = running_place
     shown = [block for block in blocks(page) if block.mark == OURS]
     if any(".mjs" in block.text for block in shown) and shutil.which("node") is None:
-        pytest.skip("Node is not installed")
+        pytest.skip(NO_NODE)
     work = tmp_path / "work"
     work.mkdir()
     written = files(shown)

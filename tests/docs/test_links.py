@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from docs.site import made
-from docs.site.pages import complete
+from docs.site.pages import complete, markdown
 from service import __version__
 from service.records.schema_revision import is_older
 from tests.docs.pages import ROOT, anchors, pages
@@ -52,7 +52,14 @@ def test_every_page_of_the_documentation_can_be_reached_from_its_index() -> None
         open_pages += [
             (page.parent / link.partition("#")[0]).resolve() for link in links(page) if link[0] != "#"
         ]
-    assert [page for page in (ROOT / "docs").rglob("*.md") if page not in reached] == []
+    assert [page for page in markdown(ROOT / "docs") if page not in reached] == []
+
+
+def test_pages_of_packages_that_npm_has_installed_are_none_of_ours(tmp_path: Path) -> None:
+    for name in ("README.md", "example/README.md", "example/node_modules/vue/README.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("# A page")
+    assert markdown(tmp_path) == [tmp_path / "README.md", tmp_path / "example" / "README.md"]
 
 
 TEXT = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

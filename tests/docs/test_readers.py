@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.site.pages import markdown
 from tests.docs.pages import ROOT
 
 DOCS = ROOT / "docs"
@@ -23,7 +24,7 @@ INDEX = DOCS / "README.md"
 PAGES = sorted(
     page
     for folder in SECTIONS.values()
-    for page in (DOCS.glob("*.md") if folder == "." else (DOCS / folder).rglob("*.md"))
+    for page in (DOCS.glob("*.md") if folder == "." else markdown(DOCS / folder))
     if page != INDEX
 )
 
@@ -63,7 +64,7 @@ def sections() -> dict[str, str]:
 
 def test_there_is_no_page_outside_the_four_kinds() -> None:
     known = {DOCS / "README.md", *PAGES}
-    others = {path for path in DOCS.rglob("*.md") if path not in known}
+    others = {path for path in markdown(DOCS) if path not in known}
     assert {path.relative_to(DOCS).parts[0] for path in others} == {"decisions", "examples"}
 
 

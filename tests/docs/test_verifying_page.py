@@ -20,6 +20,7 @@ from service.kernel.codes import HeldCodes
 from tests.authn.keys import settings_for
 from tests.docs.pages import ROOT, between
 from tests.support.inside import Inside, inside
+from tests.support.left_out import NO_NODE
 from tests.web.served import served
 
 pytestmark = pytest.mark.anyio
@@ -139,9 +140,7 @@ async def test_the_python_program_reads_wildcards_as_the_service_does(
 
 
 @pytest.mark.extended
-@pytest.mark.skipif(
-    shutil.which("node") is None or shutil.which("npm") is None, reason="Node or npm is not installed"
-)
+@pytest.mark.skipif(shutil.which("node") is None or shutil.which("npm") is None, reason=NO_NODE)
 async def test_the_typescript_program_tells_rights_by_tokens_alone(beside: Beside, tmp_path: Path) -> None:
     program("typescript", tmp_path)
     install = await asyncio.create_subprocess_exec(

@@ -25,6 +25,7 @@ from tests.oidc.conftest import PUBLIC, Browser, query_of, variables
 from tests.oidc.hostile import CLIENT, SECRET, HostileProvider, new_key
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
+from tests.support.left_out import NO_NODE
 from tests.support.ports import free_port
 from tests.web.served import served
 
@@ -137,7 +138,7 @@ async def installation(
     """Run a service that knows the provider, which is not running yet."""
     modules = dev.node_packages(SOURCES)
     if modules is None:
-        pytest.skip("Node and npm are not installed: no certified provider")
+        pytest.skip(NO_NODE)
     provider = Certified(modules, free_port(), {})
     settings = {
         "name": "certified",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
+from shutil import which
 from typing import Final
 
 import pytest
+
+from tests.support.left_out import NO_BROWSER
 
 _NAMES: Final = (
     "chromium-headless-shell",  # without windows, which take half of the browser's time
@@ -15,12 +17,12 @@ _NAMES: Final = (
 
 def chromium_path() -> str | None:
     """Return the path of the machine's Chromium; None where there is none."""
-    return next(filter(None, map(shutil.which, _NAMES)), None)
+    return next(filter(None, (which(name) for name in _NAMES)), None)
 
 
 def chromium() -> str:
     """Return the path of the machine's Chromium; skips the test where there is none."""
     program = chromium_path()
     if program is None:
-        pytest.skip("There is no Chromium on this machine: nothing is tried in a browser")
+        pytest.skip(NO_BROWSER)
     return program

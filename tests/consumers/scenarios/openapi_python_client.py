@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from portcullis_client import AuthenticatedClient, Client
-from portcullis_client.api.auth import log_in
-from portcullis_client.api.role import create_role, delete_role, get_role, get_role_permissions, patch_role
-from portcullis_client.api.user import create_user, list_users
-from portcullis_client.models import (
+from portcullis_api_client import AuthenticatedClient, Client
+from portcullis_api_client.api.auth import log_in
+from portcullis_api_client.api.role import (
+    create_role,
+    delete_role,
+    get_role,
+    get_role_permissions,
+    patch_role,
+)
+from portcullis_api_client.api.user import create_user, list_users
+from portcullis_api_client.models import (
     Credentials,
     EmptyWriteEnvelope,
     NewRole,
@@ -21,7 +27,7 @@ from portcullis_client.models import (
     UserBody,
     UserPageEnvelope,
 )
-from portcullis_client.types import Unset
+from portcullis_api_client.types import Unset
 
 PASSWORD = "three wary herons"
 

@@ -1,6 +1,8 @@
 // The session, and what of it the pages watch.
 import { reactive } from "vue";
-import { Session } from "portcullis-admin-browser";
+import { Session, isInitial } from "portcullis-admin-browser";
+
+const base = import.meta.env.VITE_PORTCULLIS_URL;
 
 export const state = reactive({
   user: null, // who has signed in
@@ -12,7 +14,7 @@ export const state = reactive({
 let proving = null; // requests that are refused together share one question
 
 export const session = new Session({
-  base: import.meta.env.VITE_PORTCULLIS_URL,
+  base,
   device: "orders",
   hooks: {
     // The dialogs in App.vue settle these; the request that was refused is then sent again.
@@ -48,4 +50,5 @@ const MESSAGES = {
   insufficient_user_authentication: "This needs a proof that it is you.",
 };
 export const meaning = (problem) =>
+  isInitial(problem) ? `Somebody else has set this password. Change it at ${base}/console, and sign in again.` :
   [MESSAGES[problem.code] ?? problem.message, ...(problem.violations ?? []).map((one) => one.message)].join(" ");
