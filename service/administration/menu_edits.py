@@ -63,13 +63,13 @@ class SeenMenu(Menu):
 class SeenTree:
     """What a user sees: the Menus at the top, with those below, and codes that the user holds.
 
-    ``buttons`` are the codes of the Buttons at the top, which stand below no Menu; ``permissions`` are the
-    codes of all Buttons, wherever they stand, sorted.
+    ``buttons`` are the codes of the Buttons at the top, which stand below no Menu; ``codes`` are those of all
+    Buttons, wherever they stand, sorted.
     """
 
     menus: list[SeenMenu]
     buttons: list[str]
-    permissions: list[str]
+    codes: list[str]
 
 
 def seen(menus: Sequence[Menu], given: Iterable[int], holds: Callable[[str], bool]) -> SeenTree:
@@ -95,8 +95,8 @@ def seen(menus: Sequence[Menu], given: Iterable[int], holds: Callable[[str], boo
             below.append(shown[menu.id])
         elif menu.auth_mark is not None and menu.enabled and holds(menu.auth_mark):
             buttons.append(menu.auth_mark)
-            tree.permissions.append(menu.auth_mark)
-    tree.permissions.sort()
+            tree.codes.append(menu.auth_mark)
+    tree.codes.sort()
     return tree
 
 

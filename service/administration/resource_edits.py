@@ -1,10 +1,12 @@
 """Edits of resources and their bindings within a unit of work."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from service.administration import change_log, resource_reach
 from service.administration.change_log import check_record, check_values
+from service.administration.role_edits import NO_BUTTON
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.paths import registered_fault, shape
 from service.errors import Conflict, ValidationFailed
@@ -130,22 +132,46 @@ async def _require_leaving(unit: UnitOfWork, router: Service, stored: Resource) 
         unit.check.require_service("open", stored.service)
 
 
+@dataclass(frozen=True, slots=True)
+class Buttons:
+    """Buttons by their ids, by their codes, or by both; None is not said."""
+
+    menu_ids: Sequence[int] | None = None
+    codes: Sequence[str] | None = None
+
+    async def ids(self, connection: Connection) -> Sequence[int]:
+        """Return their ids; ``ValidationFailed`` for a code without a Button, or if ids and codes differ."""
+        if self.codes is None:
+            if self.menu_ids is None:
+                raise ValidationFailed(("menuIds", "Give this field or codes"))
+            return self.menu_ids
+        known = await menus.with_codes(connection, self.codes)
+        lacking = (place for place, code in enumerate(self.codes) if code not in known)
+        if faults := [(f"codes[{place}]", NO_BUTTON) for place in lacking]:
+            raise ValidationFailed(*faults)
+        ids = [known[code].id for code in dict.fromkeys(self.codes)]
+        if self.menu_ids is not None and set(self.menu_ids) != set(ids):
+            raise ValidationFailed(("codes", "These are not the Buttons of menuIds: give one of the two"))
+        return ids
+
+
 async def bind_buttons(
     unit: UnitOfWork,
     resource_id: int,
-    menu_ids: Sequence[int],
+    buttons: Buttons,
     match: Callable[[tuple[Button, ...]], None],
 ) -> tuple[Button, ...]:
     """Bind a resource to exactly these Buttons; return them.
 
     Raises ``PermissionDenied`` also if the caller lacks the code of an added or removed Button, ``NotFound``,
-    and ``ValidationFailed`` for ids that are not Buttons.
+    and ``ValidationFailed`` for what is no Button.
     """
     stored = await resources.read(unit.connection, resource_id)
     change_log.concerns(target := change_log.resource_target(stored))
     unit.check.require_service("bind", stored.service)
     before = await bindings.buttons_of(unit.connection, resource_id)
     match(before)
+    menu_ids = await buttons.ids(unit.connection)
     if differing := {button.id for button in before} ^ set(menu_ids):
         await unit.check.require_menus(unit.connection, differing)
         await resource_reach.require_reach(unit.connection, unit.check, [resource_id])

@@ -15,7 +15,6 @@ from service.administration.access_requests import rules
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES
 from service.administration.role_edits import Given
 from service.administration.unit_of_work import UnitOfWork, unconditionally
-from service.records import menus
 
 Noun = Literal["menu", "service", "resource", "opening", "role"]
 Action = Literal["create", "update", "delete", "bind", "give", "rule", "unrule"]
@@ -128,9 +127,8 @@ class Step:
         edits = _EDITS[self.noun]
         match self.action:
             case "bind":
-                result = await menus.with_codes(unit.connection, given)
-                button_ids = [result[code].id for code in given]
-                await resource_edits.bind_buttons(unit, record_id, button_ids, unconditionally)
+                buttons = resource_edits.Buttons(codes=given)
+                await resource_edits.bind_buttons(unit, record_id, buttons, unconditionally)
             case "give":
                 await role_edits.set_menus(unit, record_id, Given(given), unconditionally)
             case "rule":

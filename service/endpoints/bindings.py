@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from service.administration import resource_edits
 from service.administration.changes import Changes
+from service.administration.resource_edits import Buttons
 from service.endpoints.record_endpoints import RecordEndpoint, in_force, require_shown, shown_services
 from service.endpoints.resources import RESOURCE
 from service.errors import NotFound
+from service.kernel.codes import MAX_CODE_LENGTH
 from service.records import bindings, menus, resources
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
@@ -25,6 +27,9 @@ from service.web.messages.schema import Id, Revision, Schema
 
 MOST = 10_000
 """The most bindings of one resource or one Button that are set at once."""
+
+
+Code = Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:user:list"])]
 
 
 class BoundButton(Schema):
@@ -49,9 +54,10 @@ class BoundResource(Schema):
 
 
 class ButtonsOfResource(Schema):
-    """The Buttons, any one of which opens the resource; without any, a login is enough."""
+    """The Buttons, any one of which opens the resource, and their codes; without any, a login is enough."""
 
     menu_ids: list[Id]
+    codes: list[Code]
     buttons: list[BoundButton]
 
 
@@ -74,10 +80,11 @@ class SavedResources(ResourcesOfButton):
     policy_revision: Revision
 
 
-class ButtonIds(Schema):
-    """The ids of all Buttons that open the resource."""
+class ButtonsEdit(Schema):
+    """All Buttons that are to open the resource: by ids, by codes, or by both with the same Buttons."""
 
-    menu_ids: Annotated[list[Id], Meta(max_length=MOST)]
+    menu_ids: Annotated[list[Id], Meta(max_length=MOST)] | UnsetType = UNSET
+    codes: Annotated[list[Code], Meta(max_length=MOST)] | UnsetType = UNSET
 
 
 class ResourceIds(Schema):
@@ -110,7 +117,7 @@ class ResourceButtons(RecordEndpoint[Changes]):
         "system:service:resources",
         example={"menuIds": [20]},
     )
-    async def on_put(self, context: RequestContext, body: ButtonIds, id: int) -> SavedButtons:
+    async def on_put(self, context: RequestContext, body: ButtonsEdit, id: int) -> SavedButtons:
         """Replace the Buttons that open a resource.
 
         An empty list opens it to everybody who is logged in, and closes a resource of another service.
@@ -123,11 +130,11 @@ class ResourceButtons(RecordEndpoint[Changes]):
         saved = await self.changes.make(
             context.write,
             f"Buttons of resource {id} replaced",
-            lambda unit: resource_edits.bind_buttons(unit, id, body.menu_ids, match),
+            lambda unit: resource_edits.bind_buttons(unit, id, Buttons(**body.given()), match),
         )
         shown = _buttons(saved.record)
         answer_tag(context, content_tag(shown))
-        return SavedButtons(shown.menu_ids, shown.buttons, in_force(context, saved))
+        return SavedButtons(shown.menu_ids, shown.codes, shown.buttons, in_force(context, saved))
 
 
 class ButtonResources(RecordEndpoint[Changes]):
@@ -173,7 +180,9 @@ class ButtonResources(RecordEndpoint[Changes]):
 
 def _buttons(buttons: Sequence[menus.Button]) -> ButtonsOfResource:
     return ButtonsOfResource(
-        [button.id for button in buttons], [BoundButton.of(button) for button in buttons]
+        [button.id for button in buttons],
+        [button.auth_mark for button in buttons],
+        [BoundButton.of(button) for button in buttons],
     )
 
 

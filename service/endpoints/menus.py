@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
@@ -16,6 +17,7 @@ from service.authz.publishing.live import LivePolicy
 from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
 from service.errors import Conflict, RateLimited
 from service.kernel.codes import HeldCodes
+from service.kernel.identity import codes_shown
 from service.kernel.value_rules import SHORT_LINE, SORT, bounds_of
 from service.records import menus, role_rights
 from service.records.database.transactions import Database
@@ -186,13 +188,16 @@ Codes = Annotated[list[str], Meta(examples=[["system:user:list"]])]
 class OwnMenus(Schema):
     """What a front end needs for its routes and buttons: the visible Menus, and the codes held.
 
-    `buttons` are the held codes of the Buttons that stand below no Menu; `permissions` are those of all
-    enabled Buttons, also by a wildcard.
+    `buttons` are the held codes of the Buttons that stand below no Menu. `permissions` are those of
+    `GET /api/user/info`: as the roles give them, so a wildcard such as `*` stands for itself. `codes` are
+    those of all enabled Buttons that the caller holds, also by a wildcard: a front end compares them without
+    a rule for `*`.
     """
 
     menus: list[OwnMenu]
     buttons: Codes
-    permissions: Codes
+    permissions: Annotated[list[str], Meta(examples=[["*"]])]
+    codes: Codes
 
 
 class MenuMine:
@@ -207,7 +212,7 @@ class MenuMine:
     @login
     @named("getOwnMenus")
     async def on_get(self, context: RequestContext) -> OwnMenus:
-        """Read the caller's own tree of menus, each list ordered by `sort`, and all codes of Buttons held."""
+        """Read the caller's own tree of menus, each list ordered by `sort`, and the codes held."""
         user_id = context.user.user_id
         async with self._database.snapshot() as connection:
             at = self._instant()
@@ -215,10 +220,13 @@ class MenuMine:
             given = await menus.given_to(connection, user_id, at)
             known = await menus.every(connection) if given else []
         context.policy = policy = self._live.current
-        held = HeldCodes(stored.permissions)
+        permissions = codes_shown(context.user, stored.permissions)
+        held = HeldCodes(permissions)
 
         def holds(code: str) -> bool:
             return policy.judge(GRANT, code, held).allowed
 
         # Ten thousand Buttons take a while to be decided.
-        return OwnMenus.of(await asyncio.to_thread(seen, known, given, holds))
+        tree = await asyncio.to_thread(seen, known, given, holds)
+        shown = {"menus": tree.menus, "buttons": tree.buttons, "codes": tree.codes}
+        return OwnMenus.of(SimpleNamespace(**shown, permissions=permissions))

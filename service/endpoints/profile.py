@@ -1,7 +1,7 @@
 """The caller's own account, and what the caller may call: ``/api/user/info``, ``profile``, ``operations``."""
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 
@@ -16,7 +16,7 @@ from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.users import RecoveryEmail
 from service.errors import Conflict, PreconditionFailed, RateLimited, RefreshRequired
 from service.kernel.codes import HeldCodes
-from service.kernel.identity import Caller
+from service.kernel.identity import codes_shown
 from service.kernel.services import PORTCULLIS
 from service.records import accounts as users
 from service.records import assignments
@@ -49,6 +49,8 @@ class RoleEnd(Schema):
 class UserInfo(Schema):
     """The caller's own account, with the current roles and permission codes.
 
+    `permissions` are the codes as the roles give them, so a wildcard stands for itself: `*` is everything.
+    `GET /api/menu/mine` has the same, and in `codes` each code that a wildcard stands for.
     `endings` are of the roles that end by themselves, the first to end first.
     """
 
@@ -80,13 +82,8 @@ class Info:
             ends = await assignments.endings(connection, context.user.user_id, now)
         if info is None:  # deleted while the token was valid
             raise RefreshRequired
-        shown = info if context.user.key_id is None else _by_key(info, context.user)
-        return UserInfo(**asdict(shown), endings=[RoleEnd.of(each) for each in ends])
-
-
-def _by_key(info: users.Info, caller: Caller) -> users.Info:
-    """Return the account with the permissions that are left within the scopes of the key."""
-    return replace(info, permissions=tuple(sorted(caller.held.codes)))
+        shown = asdict(info) | {"permissions": codes_shown(context.user, info.permissions)}
+        return UserInfo(**shown, endings=[RoleEnd.of(each) for each in ends])
 
 
 @body_of(UserValues, "own", left_out="unset")

@@ -1,6 +1,6 @@
 """The authenticated caller of a request, and the account on which a caller acts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -59,6 +59,14 @@ def codes_asked(caller: Caller | None) -> HeldCodes | None:
     that no list of codes could limit it.
     """
     return None if caller is None or caller.limited_to_nothing else caller.held
+
+
+def codes_shown(caller: Caller, stored: Iterable[str]) -> list[str]:
+    """Return the codes that ``caller`` is told of, sorted: ``stored`` are those that the roles give now.
+
+    An API key is told of those within its scopes.
+    """
+    return sorted(stored if caller.key_id is None else caller.held.codes)
 
 
 def words_asked(caller: Caller | None, now: float) -> Satisfied | None:

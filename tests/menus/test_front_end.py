@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.inside import Inside
-from tests.support.members import Member, member, query
+from tests.support.members import member, query
 
 pytestmark = pytest.mark.anyio
 
@@ -128,21 +128,31 @@ async def test_a_router_with_its_buttons_is_built_from_one_answer(house: Inside)
         "One order": [],
         "Manual": [],
     }
-    assert answer["permissions"] == ["order:list", "quick:search"]
-    assert await codes_of(clerk) == answer["permissions"]
-    assert {made["authMark"] for made in buttons} > set(answer["permissions"])
+    assert answer["codes"] == answer["permissions"] == ["order:list", "quick:search"]
+    assert {made["authMark"] for made in buttons} > set(answer["codes"])
 
 
-async def codes_of(clerk: Member) -> list[str]:
-    """Return what the user holds by another answer."""
-    codes: list[str] = (await clerk.ask("GET", "/api/user/info")).json["data"]["permissions"]
-    return codes
-
-
-async def test_a_wildcard_tells_each_code_that_it_stands_for(house: Inside) -> None:
+async def test_a_wildcard_stands_for_itself_in_permissions_and_for_each_code_in_codes(house: Inside) -> None:
     answer = await house.data("GET", "/api/menu/mine")
     rows = await query(house, "SELECT auth_mark FROM sys.menu WHERE menu_type = 'Button' AND enabled")
-    assert answer["permissions"] == sorted(code for (code,) in rows)
+    assert (answer["permissions"], answer["codes"]) == (["*"], sorted(code for (code,) in rows))
+
+
+async def test_permissions_are_the_same_in_both_answers(house: Inside) -> None:
+    for code in ("order:*", "order:list", "order:delete"):
+        await created(house, code, menuType="Button", authMark=code)
+    clerk = await member(house, "clerk", "order:*")
+    account = {"userName": "job", "nickName": "Job", "kind": "service", "roleIds": [clerk.role_id]}
+    job = (await house.data("POST", "/api/user", account))["id"]
+    scoped = {"name": "key", "scopes": ["order:list"]}
+    key = (await house.data("POST", f"/api/user/{job}/keys", scoped))["key"]
+    for token, permissions, codes in (
+        (clerk.token, ["order:*"], ["order:*", "order:delete", "order:list"]),
+        (key, ["order:list"], ["order:list"]),
+    ):
+        mine = (await house.ask("GET", "/api/menu/mine", token=token)).json["data"]
+        info = (await house.ask("GET", "/api/user/info", token=token)).json["data"]
+        assert (mine["permissions"], info["permissions"], mine["codes"]) == (permissions, permissions, codes)
 
 
 async def test_what_is_shown_of_a_page_is_stored_and_kept_by_a_put_without_it(house: Inside) -> None:

@@ -329,5 +329,5 @@ async def test_everybody_sees_the_tree_that_their_roles_give_with_the_codes_that
     assert by_name["menu"] == [f"system:menu:{verb}" for verb in ("list", "create", "update", "delete")]
     assert "system:user:list" not in by_name["user"]
     await query(service, "UPDATE sys.role SET enabled = false WHERE id = %s", clerk.role_id)
-    nothing: dict[str, list[Any]] = {"menus": [], "buttons": [], "permissions": []}
+    nothing: dict[str, list[Any]] = {"menus": [], "buttons": [], "permissions": [], "codes": []}
     assert (await clerk.ask("GET", "/api/menu/mine")).json["data"] == nothing

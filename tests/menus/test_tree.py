@@ -137,7 +137,7 @@ def test_menus_are_seen_with_those_above_and_the_buttons_that_are_held() -> None
 def test_the_codes_of_all_buttons_are_told_and_those_at_the_top_by_themselves() -> None:
     tree = seen([*TREE, button(8, None, "x", enabled=False)], {7}, holding("c:top", "a:*", "x"))
     assert (tree.menus, tree.buttons) == ([], ["c:top"])
-    assert tree.permissions == ["a:edit", "a:list", "c:top"]
+    assert tree.codes == ["a:edit", "a:list", "c:top"]
 
 
 def test_a_wildcard_shows_the_buttons_of_the_menus_that_are_given_and_no_further_menu() -> None:

@@ -66,6 +66,39 @@ async def test_replacing_the_buttons_of_a_resource_is_in_force_when_it_is_answer
     }
 
 
+async def test_the_buttons_of_a_resource_are_named_by_codes_as_well(house: Inside) -> None:
+    info, share = await resource(house, "/api/user/info"), await button(house, "system:file:share")
+    path = f"/api/resource/{info}/buttons"
+
+    for body in (
+        {"codes": ["system:file:share"]},
+        {"menuIds": [share], "codes": ["system:file:share"]},
+    ):
+        saved = await house.data("PUT", path, body)
+        assert (saved["menuIds"], saved["codes"]) == ([share], ["system:file:share"])
+    read = await house.data("GET", path)
+    assert await house.data(
+        "PUT", path, {name: read[name] for name in ("menuIds", "codes")}
+    )  # as it was read
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ({}, ["menuIds"]),
+        ({"codes": ["system:file:share", "no:button"]}, ["codes[1]"]),
+        ({"menuIds": [], "codes": ["system:file:share"]}, ["codes"]),
+    ],
+    ids=["neither", "no such code", "different ones"],
+)
+async def test_codes_that_name_no_buttons_or_others_than_the_ids_are_refused(
+    shared: Inside, body: Any, fields: list[str]
+) -> None:
+    listing = await resource(shared, "/api/role/list")
+    answer = await shared.ask("PUT", f"/api/resource/{listing}/buttons", body)
+    assert (answer.status, answer.fields) == (422, fields)
+
+
 async def test_replacing_the_resources_of_a_button_leaves_those_of_other_buttons(service: Inside) -> None:
     creating = await button(service, "system:user:create")
     info, listing = await resource(service, "/api/user/info"), await resource(service, "/api/role/list")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from service.administration import resource_edits, role_edits
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, RecordEdits
+from service.administration.resource_edits import Buttons
 from service.administration.role_edits import Given
 from service.administration.state import ButtonState, Kind, RoleState, state_of
 from service.administration.unit_of_work import UnitOfWork, unconditionally
@@ -166,7 +167,7 @@ async def take(unit: UnitOfWork, step: Step) -> None:
     elif kind == "resource":
         buttons = [menu.id for menu in tree if menu.menu_type == "Button"]
         bound = sorted({buttons[number % len(buttons)] for number in to})
-        await resource_edits.bind_buttons(unit, record_id, bound, unconditionally)
+        await resource_edits.bind_buttons(unit, record_id, Buttons(bound), unconditionally)
 
 
 async def built(ground: Ground, caller: Caller, steps: list[Step]) -> Counter[str]:

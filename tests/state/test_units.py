@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from service.administration import menu_edits, resource_edits, role_edits
+from service.administration.resource_edits import Buttons
 from service.administration.role_edits import Given
 from service.administration.unit_of_work import UnitOfWork
 from service.authn.revocations import Revocations
@@ -31,7 +32,7 @@ async def edit(unit: UnitOfWork, code: str) -> None:
     button = await menu_edits.create(unit, {"menu_type": "Button", "title": "Reports", "auth_mark": code})
     values = ResourceValues("Reports", "report.list", "GET", "/api/report/list")
     resource = await resource_edits.create(unit, asdict(values))
-    await resource_edits.bind_buttons(unit, resource.id, [button.id], anyhow)
+    await resource_edits.bind_buttons(unit, resource.id, Buttons([button.id]), anyhow)
     role = await role_edits.create(unit, {"role_code": "reporter", "role_name": "Reporter"})
     await role_edits.set_menus(unit, role.id, Given([button.id]), anyhow)
 

@@ -257,14 +257,16 @@ export interface BulkReport {
   unchanged: number;
 }
 
-/** The ids of all Buttons that open the resource. */
-export interface ButtonIds {
-  menuIds: number[];
+/** All Buttons that are to open the resource: by ids, by codes, or by both with the same Buttons. */
+export interface ButtonsEdit {
+  menuIds?: number[];
+  codes?: string[];
 }
 
-/** The Buttons, any one of which opens the resource; without any, a login is enough. */
+/** The Buttons, any one of which opens the resource, and their codes; without any, a login is enough. */
 export interface ButtonsOfResource {
   menuIds: number[];
+  codes: string[];
   buttons: BoundButton[];
 }
 
@@ -1266,11 +1268,12 @@ export interface OwnMenu {
   children: OwnMenu[];
 }
 
-/** What a front end needs for its routes and buttons: the visible Menus, and the codes held. `buttons` are the held codes of the Buttons that stand below no Menu; `permissions` are those of all enabled Buttons, also by a wildcard. */
+/** What a front end needs for its routes and buttons: the visible Menus, and the codes held. `buttons` are the held codes of the Buttons that stand below no Menu. `permissions` are those of `GET /api/user/info`: as the roles give them, so a wildcard such as `*` stands for itself. `codes` are those of all enabled Buttons that the caller holds, also by a wildcard: what a front end compares without a rule for `*`. */
 export interface OwnMenus {
   menus: OwnMenu[];
   buttons: string[];
   permissions: string[];
+  codes: string[];
 }
 
 /** The operations that the caller may call by this revision of the policy, by method and path. Paths are those of this document. An operation with parameters is there if a request passes whose values no other resource names. */
@@ -1860,6 +1863,7 @@ export type RouteProtection = "login" | "outside" | "permission" | "public";
 /** The bindings as they were saved, and the policy revision from which they are in force. */
 export interface SavedButtons {
   menuIds: number[];
+  codes: string[];
   buttons: BoundButton[];
   policyRevision: number;
 }
@@ -2316,7 +2320,7 @@ export interface UserBody {
   roleIds?: number[] | null;
 }
 
-/** The caller's own account, with the current roles and permission codes. `endings` are of the roles that end by themselves, the first to end first. */
+/** The caller's own account, with the current roles and permission codes. `permissions` are the codes as the roles give them, so a wildcard stands for itself: `*` is everything. `GET /api/menu/mine` has the same, and in `codes` each code that a wildcard stands for. `endings` are of the roles that end by themselves, the first to end first. */
 export interface UserInfo {
   userId: number;
   userName: string;
@@ -2775,7 +2779,7 @@ export interface Operations {
   "PUT /api/resource/{id}/buttons": {
     path: { id: number };
     query: { dryRun?: boolean };
-    body: ButtonIds;
+    body: ButtonsEdit;
     answer: SavedButtons;
   };
   "GET /api/service/list": {
