@@ -1,5 +1,6 @@
 """What a caller's own account lets the caller do: the objects of the policy's layer ``account``."""
 
+from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias, get_args
 
 Act: TypeAlias = Literal[
@@ -70,6 +71,28 @@ OBJECTS: Final = frozenset(
     | {BY_PERSON, FOLLOW_BY_PERSON, READ_REQUESTS, READ_REVIEWS}
 )
 """All objects of the layer: nobody creates the own account."""
+
+
+_OUT_OF_REACH: Final = frozenset(
+    {"set-service", "set-password", "invite", "start-reset", "verify-address", "reset-factors"}
+)
+"""What only a caller who is bound to no service does, with the account of somebody else."""
+_OWN_FACTORS: Final = frozenset({"enrol-first-factor", "change-factors"})
+
+_NEVER: Final[Mapping[Whom, frozenset[str]]] = {
+    "self": _OUT_OF_REACH | {"set-roles", "disable", "delete", "ban"},
+    "others": _OWN_FACTORS,
+    "same-service": _OUT_OF_REACH | _OWN_FACTORS,
+    "other-service": _OUT_OF_REACH | _OWN_FACTORS | {"create", "set-contact", "create-key"},
+}
+
+NEVER_OPEN: Final = frozenset(
+    {f"{act} {whom}" for whom, acts in _NEVER.items() for act in acts}
+    | {f"{act} by-key" for act in ("create-key", *get_args(Partaking))}
+    | {f"{asking} other-service" for asking in ASKING}
+    | {BY_PERSON, FOLLOW_BY_PERSON}
+)
+"""The objects that are closed since no line opens them: a line that would is refused wherever it stands."""
 
 
 DEMANDED: Final = frozenset({"set-contact self", "enrol-first-factor self", "change-factors self"})

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from service.authz.engine.lines import Lines
-from service.authz.engine.rules import ANYONE, LOGIN, PolicyError, Rule
+from service.authz.engine.rules import ANYONE, ASSURANCE, LOGIN, PolicyError, Rule
 from service.authz.invariants.checking import Violation, check
+from service.authz.proof.demands import meeting
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.findings import STALE, Finding
 from service.kernel.assurance import BY_STRONGEST
@@ -23,6 +24,7 @@ LOGIN_CHANGE: Final = "login-alone-changes"
 PUBLIC_CHANGE: Final = "public-change"
 UNLISTED: Final = "openings-unlisted"
 POINTLESS: Final = "demand-without-effect"
+WEAKER: Final = "demand-weaker-than-shipped"
 
 CODES: Final = (
     POLICY,
@@ -34,6 +36,7 @@ CODES: Final = (
     PUBLIC_CHANGE,
     UNLISTED,
     POINTLESS,
+    WEAKER,
     STALE,
 )
 """The codes of the findings in files."""
@@ -82,7 +85,12 @@ def _unlisted(own: Shipped) -> Iterator[Finding]:
         word, _, layer = name.partition(" ")
         where = f" in the layer {layer}" if layer else ""
         what = "by a code" if name == "lines" else f"to {word}{where}"
-        yield Finding(UNLISTED, f"{INVARIANTS} {name}", f"no exact list says what the files open {what}")
+        says = (
+            "how strongly somebody must have authenticated"
+            if name == ASSURANCE
+            else f"what the files open {what}"
+        )
+        yield Finding(UNLISTED, f"{INVARIANTS} {name}", f"no exact list says {says}")
 
 
 def _pointless(demands: Iterable[Rule]) -> Iterator[Finding]:
@@ -95,6 +103,27 @@ def _pointless(demands: Iterable[Rule]) -> Iterator[Finding]:
             for weaker in of:
                 if weaker != word and weaker in BY_STRONGEST[word].codes:
                     yield Finding(POINTLESS, name, f"the line for {word} means nothing beside {weaker}")
+
+
+def weaker_demands(own: Shipped, shipped: Iterable[Rule], file: str) -> Iterator[Finding]:
+    """Yield the objects of which ``own`` demands less than the lines ``shipped`` of the same file do.
+
+    That is, somebody meets the one demand and not the other. Objects that the other does not know are left
+    out: those of extensions.
+    """
+    demanded: dict[str, tuple[str, ...]] = {}
+    for rule in shipped:
+        demanded[rule.object] = (*demanded.get(rule.object, ()), rule.code)
+    words: dict[str, tuple[str, ...]] = {}
+    for rule in own.assurance:
+        words[rule.object] = (*words.get(rule.object, ()), rule.code)
+    for name, strong in demanded.items():
+        weak = words.get(name, ())
+        if meeting(own.model_text, (weak,)) - meeting(own.model_text, (strong,)):
+            here, there = " or ".join(weak), " or ".join(strong)
+            yield Finding(
+                WEAKER, f"{file} {name}", f"{here} is enough, where the shipped file demands {there}"
+            )
 
 
 def broken_invariants(violations: Iterable[Violation]) -> list[Finding]:

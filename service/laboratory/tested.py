@@ -26,7 +26,7 @@ from service.authz.engine.rules import (
     Rule,
 )
 from service.authz.invariants.checking import check
-from service.authz.publishing.demands import FOLDER
+from service.authz.publishing.demands import FILES, FOLDER
 from service.authz.publishing.shipped import Shipped, policy_folder, read_shipped
 from service.kernel.extension import CASES
 from service.kernel.permission_catalogue import Page, codes_by_endpoint, permissions
@@ -138,7 +138,8 @@ class Tested(msgspec.Struct, frozen=True, rename="camel"):
     """The result; ``coverage`` and ``mutation`` are None unless asked for, and while something fails.
 
     ``invariants`` are those that are broken; ``unchecked`` are those about roles, which no file holds.
-    ``unmeasured``: coverage or mutants were asked for, and mean nothing while something fails.
+    ``unmeasured``: coverage or mutants were asked for, and mean nothing while something fails. ``beside``
+    are the files of demands that are not in use, whose tables and invariants were looked at too.
     """
 
     passed: bool
@@ -150,6 +151,7 @@ class Tested(msgspec.Struct, frozen=True, rename="camel"):
     unmeasured: bool
     coverage: Coverage | None
     mutation: Mutation | None
+    beside: tuple[str, ...] = ()
 
 
 def own_tables(own: Shipped, folders: Iterable[Path]) -> tuple[Table, ...]:
@@ -164,6 +166,13 @@ def table_places(folder: Path, assurance: str) -> list[Path]:
     """Return where the tables of a policy folder are; those of demands stand beside the file in use."""
     demands = folder / FOLDER / f"{assurance}.yaml"
     return [folder / CASES, *([demands] if demands.exists() else [])]
+
+
+def demand_files(settings: table.Policy) -> tuple[str, ...]:
+    """Return the names of the files of demands that the folder of ``settings`` has, the one in use first."""
+    folder = policy_folder(settings.folder) / FOLDER
+    others = (name for name in FILES if name != settings.assurance and (folder / f"{name}.csv").exists())
+    return (settings.assurance, *others)
 
 
 def run_tests(own: Shipped, tables: Sequence[Table], *, coverage: bool, mutate: bool) -> Tested:
@@ -205,6 +214,8 @@ def as_lines(tested: Tested) -> Iterator[str]:
     failed = len({(failure.place, failure.asked) for failure in tested.failures})
     holding = f"{failed} fail" if failed else "all hold"
     yield f"{tested.cases} cases of {tested.tables} tables, by both enforcers: {holding}."
+    if tested.beside:
+        yield f"The same was asked about the demands of {' and '.join(tested.beside)}, which are not in use."
     yield from (f"invariant broken: {fault}" for fault in tested.invariants)
     if not tested.invariants:
         left = f"; {len(tested.unchecked)} are about roles, and need a database" if tested.unchecked else ""
@@ -254,9 +265,30 @@ def tested(settings: table.Policy, paths: Sequence[str], *, coverage: bool, muta
     )
     if paths:
         tables = read_tables([near(Path(path)) for path in paths], own)
-    else:
-        tables = own_tables(own, [*table_places(folder, settings.assurance), *own.cases_of_extensions])
-    return run_tests(own, tables, coverage=coverage, mutate=mutate)
+        return run_tests(own, tables, coverage=coverage, mutate=mutate)
+    tables = own_tables(own, [*table_places(folder, settings.assurance), *own.cases_of_extensions])
+    result = run_tests(own, tables, coverage=coverage, mutate=mutate)
+    for name in demand_files(settings)[1:]:
+        result = _beside(result, settings, folder, name)
+    return result
+
+
+def _beside(result: Tested, settings: table.Policy, folder: Path, name: str) -> Tested:
+    """Return ``result`` with that of the file of demands ``name``, which is not in use.
+
+    Its tables are asked of the service's enforcer: that both answer alike is known of the one in use.
+    """
+    own = read_shipped(settings.model, folder, settings.invariants, settings.extensions, assurance=name)
+    failures = run_tables(own.model_text, read_tables(table_places(folder, name)[1:], own), ("indexed",))
+    broken = map(str, check(own.invariants, own.policy(Lines(), {}, 0)).violations)
+    invariants = tuple(dict.fromkeys((*result.invariants, *broken)))
+    return msgspec.structs.replace(
+        result,
+        passed=result.passed and not failures and invariants == result.invariants,
+        beside=(*result.beside, name),
+        failures=(*result.failures, *failures),
+        invariants=invariants,
+    )
 
 
 def near(path: Path) -> Path:

@@ -9,7 +9,8 @@ from typing import Final
 import msgspec
 
 from service.app import check_routes
-from service.authz.engine.rules import PolicyError
+from service.authz.engine.rules import PolicyError, read_rules
+from service.authz.publishing.demands import FOLDER
 from service.authz.publishing.derive import derive
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy
@@ -22,7 +23,7 @@ from service.authz.review.stored_findings import StoredResource, unmet_demands
 from service.kernel.permission_catalogue import permissions
 from service.kernel.services import PORTCULLIS
 from service.laboratory import file_findings
-from service.laboratory.tested import near, table_places
+from service.laboratory.tested import demand_files, near, table_places
 from service.operator import installation
 from service.operator.database import with_database
 from service.operator.stores import reachable
@@ -81,11 +82,20 @@ def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
 
 
 def _files(settings: Settings) -> list[Finding]:
-    policy, folder = settings.policy, near(policy_folder(settings.policy.folder))
+    """Return the findings in the files: with each file of demands, whichever is in use."""
+    findings: dict[Finding, None] = {}
+    for name in demand_files(settings.policy):
+        of_file = _with_demands(settings.policy, name)
+        if any(finding.finding == file_findings.POLICY for finding in of_file):
+            return of_file
+        findings |= dict.fromkeys(of_file)
+    return list(findings)
+
+
+def _with_demands(policy: Policy, name: str) -> list[Finding]:
+    folder = near(policy_folder(policy.folder))
     try:
-        own = read_shipped(
-            policy.model, folder, policy.invariants, policy.extensions, assurance=policy.assurance
-        )
+        own = read_shipped(policy.model, folder, policy.invariants, policy.extensions, assurance=name)
     except PolicyError as error:
         return file_findings.refused(file_findings.POLICY, error.faults, str(folder))
     findings = []
@@ -93,7 +103,22 @@ def _files(settings: Settings) -> list[Finding]:
         check_routes(own)
     except RoutesError as error:
         findings += file_findings.refused(file_findings.ROUTES, error.faults, str(folder / "endpoints.csv"))
-    return [*findings, *file_findings.file_findings(own, table_places(folder, policy.assurance))]
+    shipped = read_rules(policy_folder(None) / FOLDER / f"{name}.csv")
+    return [
+        *findings,
+        *file_findings.file_findings(own, table_places(folder, name)),
+        *file_findings.weaker_demands(own, shipped, name),
+    ]
+
+
+def weakened(settings: Settings, accepted: Accepted) -> list[Finding]:
+    """Return the findings about lines of the files that open more, or demand less, than what is stated.
+
+    Those that nobody has accepted.
+    """
+    codes = (file_findings.POLICY, file_findings.INVARIANT, file_findings.WEAKER)
+    findings = [finding for finding in _files(settings) if finding.finding in codes]
+    return [finding for finding in accepted.applied(findings, ()) if finding.accepted is None]
 
 
 def _stored(settings: Settings) -> list[Finding]:

@@ -63,6 +63,15 @@ def _(statement: statements.ExactLines) -> str:
 
 
 @demand.register
+def _(statement: statements.ExactDemands) -> str:
+    groups = "; ".join(f"{' or '.join(words)} for {_listed(names)}" for words, names in statement.groups)
+    return (
+        f"The demands of {statement.file}.csv are exactly: {groups}; and "
+        f"{' or '.join(statement.others)} for all other objects."
+    )
+
+
+@demand.register
 def _(statement: statements.CodesLike) -> str:
     return f"Every permission code of the files has the form {statement.pattern}."
 

@@ -2,11 +2,14 @@
 # ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from service.settings.checks import between
 from service.settings.table import setting
 from service.settings.values import Digests, LogOutput, OptionalPath, Packages, Paths
+
+Demands: TypeAlias = Literal["base", "administrators", "everybody"]
+"""The files of demands that a node may use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +27,7 @@ class Policy:
         help="Requests of logged-in callers that match no registered resource. `deny` only leaves out the "
         "line `p, resource, @unregistered, @login` of `base.csv`; `allow` uses the file unchanged.",
     )
-    assurance: Literal["base", "administrators", "everybody"] = setting(
+    assurance: Demands = setting(
         "base",
         help="How strongly somebody must have authenticated, by a file of the folder `assurance`: `base`, a "
         "login; `administrators`, two factors for what changes users, roles, the policy, keys and services, "

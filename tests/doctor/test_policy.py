@@ -55,7 +55,10 @@ def test_files_without_a_list_of_what_they_open_are_a_warning(look_at: LookAt, t
 
     finding = look_at("invariants", PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
 
-    assert (finding.state, "@anyone, @login, @nobody, lines missing" in finding.message) == ("warning", True)
+    assert (finding.state, "@anyone, @login, @nobody, lines, assurance missing" in finding.message) == (
+        "warning",
+        True,
+    )
 
 
 def test_files_with_which_nothing_would_start_are_a_fault(look: Look, tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ def keep_few(folder: Path) -> None:
     ]
     base.write_text("\n".join(map(", ".join, left)))
     stated = folder / "invariants.yaml"
-    stated.write_text(stated.read_text().partition("statements:")[0])
+    before, _, after = stated.read_text().partition("statements:")[0].partition("\nassurance:\n")
+    stated.write_text("\nlines:".join((before, after.partition("\nlines:")[2])))
     (folder / "one.yaml").write_text(ONE_CASE)
 
 

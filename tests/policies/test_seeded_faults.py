@@ -204,7 +204,7 @@ def test_files_without_exact_lists_are_found(run: Run, folder: Path) -> None:
     stated.unlink()
     status, reported = run(policy_lint)
     assert status == 1
-    assert reported.count("openings-unlisted: ") == 4
+    assert reported.count("openings-unlisted: ") == 5
     assert (
         "openings-unlisted: invariants.yaml @anyone: no exact list says what the files open to @anyone"
         in reported

@@ -189,6 +189,12 @@ def _account_fault(name: str) -> str | None:
     return f"the object is an act and whom or what it is about, such as 'delete others', not {name!r}"
 
 
+def _account_code_fault(name: str, code: str) -> str | None:
+    if name in account_acts.NEVER_OPEN and code != NOBODY:
+        return f"'{name}' stays closed to everybody: there is no such line"
+    return _code_fault(name, code)
+
+
 def _code_fault(_name: str, code: str) -> str | None:
     if code in WORDS or is_code(code):
         return None
@@ -287,7 +293,7 @@ _GRAMMARS: Final[Mapping[str, _Grammar]] = {
     GRANT: _Grammar(_coded_fault, _same_code_fault),
     PERMISSION: _Grammar(_coded_fault, _same_code_fault),
     SERVICE: _Grammar(_service_fault, _service_code_fault),
-    ACCOUNT: _Grammar(_account_fault),
+    ACCOUNT: _Grammar(_account_fault, _account_code_fault),
     ASSURANCE: _Grammar(_assurance_fault, _assurance_code_fault),
     REQUEST: _Grammar(_request_fault, _request_code_fault),
     APPROVE: _Grammar(_approve_fault, _approve_code_fault),

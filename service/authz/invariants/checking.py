@@ -12,13 +12,14 @@ from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, decided_alike, registered, request_classes
 from service.authz.engine.resource_index import by_group, group_of
-from service.authz.engine.rules import ENDPOINT, Rule
+from service.authz.engine.rules import ASSURANCE, ENDPOINT, Rule
 from service.authz.invariants.spans import ALWAYS, Held, Span, joined, pieces
 from service.authz.invariants.statements import (
     Apart,
     CodeNeeded,
     CodesLike,
     EndsWithin,
+    ExactDemands,
     ExactLines,
     Exactly,
     Invariants,
@@ -183,6 +184,19 @@ class _Check:
         for rule in sorted(own_rules.symmetric_difference(statement.lines)):
             how = "opens something, and is not listed" if rule in own_rules else "is listed, and is no line"
             yield Violation(statement, f"'{rule}' {how}", (str(rule),))
+
+    @broken.register
+    def _(self, statement: ExactDemands) -> Iterator[Violation]:
+        demanded: dict[str, set[str]] = {}
+        for rule in self._own():
+            if rule.layer == ASSURANCE and rule.object not in statement.besides:
+                demanded.setdefault(rule.object, set()).add(rule.code)
+        listed = {name: {*words} for words, names in statement.groups for name in names}
+        for name in sorted(demanded.keys() | listed.keys()):
+            words, expected = demanded.get(name, set()), listed.get(name, {*statement.others})
+            if words != expected:
+                demand, known = (" or ".join(sorted(each)) or "nothing" for each in (words, expected))
+                yield Violation(statement, f"{name} demands {demand}, and the list says {known}", (name,))
 
     @broken.register
     def _(self, statement: CodesLike) -> Iterator[Violation]:

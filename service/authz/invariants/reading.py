@@ -19,6 +19,7 @@ from service.authz.engine.rules import (
     checked,
     object_fault,
 )
+from service.authz.invariants.demand_lists import DemandList, demand_faults, exact_demands
 from service.authz.invariants.statements import (
     LISTED,
     Apart,
@@ -87,11 +88,12 @@ class _Objects(_Strict):
 
 
 class InvariantsFile(_Strict):
-    """A file of invariants: exact lists by word, of other lines, the form of codes, and statements."""
+    """A file of invariants: exact lists of what lines open and demand, the form of codes, and statements."""
 
     anyone: _Objects | None = msgspec.field(name=ANYONE, default=None)
     login: _Objects | None = msgspec.field(name=LOGIN, default=None)
     nobody: _Objects | None = msgspec.field(name=NOBODY, default=None)
+    assurance: dict[str, DemandList] | None = None
     lines: list[str] | None = None
     codes: str | None = None
     statements: list[_Stated] = []
@@ -133,6 +135,9 @@ def _faults(document: Document[InvariantsFile]) -> Iterator[str]:
         tuple(_lines(document))
     except PolicyError as error:
         yield from error.faults
+    for file, demands in (document.value.assurance or {}).items():
+        for keys, reason in demand_faults(file, demands):
+            yield f"{document.place('assurance', file, *keys)}: {reason}"
     for at, stated in enumerate(document.value.statements):
         for keys, reason in _faults_of(stated):
             yield f"{document.place('statements', at, *keys)}: {reason}"
@@ -223,6 +228,9 @@ def _statements(document: Document[InvariantsFile]) -> Iterator[Statement]:
                 layer=layer,
                 objects=tuple(objects),
             )
+    open_to_all = () if content.anyone is None else content.anyone.assurance or ()
+    for file, demands in (content.assurance or {}).items():
+        yield exact_demands(file, demands, open_to_all, document.place("assurance", file))
     if content.lines is not None:
         yield ExactLines(
             name="lines",

@@ -11,6 +11,7 @@ import msgspec
 from service.authz.engine.rules import (
     ACCOUNT,
     ANYONE,
+    ASSURANCE,
     ENDPOINT,
     LOGIN,
     NOBODY,
@@ -103,6 +104,20 @@ class ExactLines(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExactDemands(Statement):
+    """The demands of the file ``file`` are exactly these: ``others`` on each object that no group names.
+
+    ``groups`` are words, any one of which is enough, and the objects of the layer ``assurance`` that have
+    them. ``besides`` are objects of further lines, which the list does not know.
+    """
+
+    file: str
+    others: tuple[str, ...]
+    groups: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    besides: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CodesLike(Statement):
     """Every code of the node's own lines that is no word matches the regular expression ``pattern``."""
 
@@ -130,7 +145,9 @@ class Invariants:
 
     @property
     def unlisted(self) -> tuple[str, ...]:
-        """What the node's own lines may open and no list names: a word, or a word in a layer, or ``lines``.
+        """What the node's own lines may open and no list names.
+
+        A word, a word in a layer, ``lines``, or the ``assurance`` that is demanded.
 
         Whoever can write the files could open it, and no statement would break.
         """
@@ -145,6 +162,8 @@ class Invariants:
             missing += [word] if len(layers) == len(LISTED) else [f"{word} {layer}" for layer in layers]
         if not any(isinstance(statement, ExactLines) for statement in self.statements):
             missing.append("lines")
+        if not any(isinstance(statement, ExactDemands) for statement in self.statements):
+            missing.append(ASSURANCE)
         return tuple(missing)
 
     @property
@@ -163,6 +182,16 @@ class Invariants:
         """Return the same for a node that closes requests that no registered resource fits."""
         return Invariants(tuple(map(_closed, self.statements)))
 
+    def with_demands(self, file: str) -> Invariants:
+        """Return the same for a node that uses this file of demands, without the lists of the others."""
+        return Invariants(
+            tuple(
+                statement
+                for statement in self.statements
+                if not isinstance(statement, ExactDemands) or statement.file == file
+            )
+        )
+
     def with_own(self, lines: Iterable[Rule]) -> Invariants:
         """Return the same for a node with further lines of its own, which no exact list has to name."""
         added = tuple(lines)
@@ -173,10 +202,13 @@ NONE: Final = Invariants()
 
 
 def _widened(statement: Statement, lines: Sequence[Rule]) -> Statement:
+    if isinstance(statement, ExactDemands):
+        added = {rule.object for rule in lines if rule.layer == ASSURANCE}
+        return replace(statement, besides=(*statement.besides, *sorted(added)))
     if not isinstance(statement, Exactly):
         return statement
-    added = (rule.object for rule in lines if (rule.layer, rule.code) == (statement.layer, statement.word))
-    return replace(statement, objects=(*statement.objects, *added))
+    opened = (rule.object for rule in lines if (rule.layer, rule.code) == (statement.layer, statement.word))
+    return replace(statement, objects=(*statement.objects, *opened))
 
 
 def _closed(statement: Statement) -> Statement:

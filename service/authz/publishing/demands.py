@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from service.authz.engine.rules import (
     ACCOUNT,
@@ -21,9 +21,12 @@ from service.authz.engine.rules import (
 )
 from service.kernel.account_acts import DEMANDED
 from service.kernel.assurance import EVERY_CALLER, INITIAL, SERVICE
+from service.settings.policy import Demands
 
 FOLDER: Final = "assurance"
 """The folder of the files, one for each value of the setting."""
+FILES: Final = get_args(Demands)
+"""Their names, without the ending."""
 
 _ALWAYS_OPEN: Final = tuple(assured(RESOURCE, name) for name in (NO_SESSION, PREFLIGHT))
 _WITHOUT_RESOURCE: Final = (*_ALWAYS_OPEN, assured(RESOURCE, UNREGISTERED))

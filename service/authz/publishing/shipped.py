@@ -34,7 +34,7 @@ from service.authz.engine.rules import (
 from service.authz.invariants.reading import read_invariants
 from service.authz.invariants.statements import NONE, Invariants
 from service.authz.lint.model import lint_model, parsed_model
-from service.authz.publishing.demands import FOLDER, demands_of_extension, read_demands
+from service.authz.publishing.demands import FILES, FOLDER, demands_of_extension, read_demands
 from service.authz.publishing.derive import digest_of, with_demands
 from service.kernel.account_acts import ACTS, ASKING
 from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions, pages_with
@@ -46,6 +46,9 @@ MODEL: Final = "model.conf"
 BASE: Final = "base"
 """The demands that all versions had: a login."""
 POLICIES: Final = "policies"
+
+_FILES: Final = ("base.csv", ENDPOINTS, "accounts.csv", *(f"{FOLDER}/{name}.csv" for name in FILES))
+"""The files of lines of a policy folder."""
 
 _SITUATIONS: Final = (UNREGISTERED, NO_SESSION, PREFLIGHT)
 """What ``base.csv`` opens."""
@@ -203,6 +206,7 @@ def read_shipped(
     """
     model = model or _shipped(MODEL)
     folder = policy_folder(folder)
+    _require_known(folder, _FILES)
     text = read_model(model, lint)
     base = _read_openings(folder / "base.csv")
     if strict:
@@ -213,6 +217,7 @@ def read_shipped(
     demanded = read_demands(folder / FOLDER / f"{assurance}.csv", endpoints)
     own = [place / INVARIANTS for place in (folder, *(extension.policies for extension in added))]
     stated = read_invariants((*(path for path in own if path.exists()), *invariants)).with_own(lines)
+    stated = stated.with_demands(assurance)
     stated = stated.without_unregistered() if strict else stated
     return Shipped(
         model_text=text,
@@ -223,6 +228,18 @@ def read_shipped(
         extensions=added,
         assurance=(*demanded, *(line for line in lines if line.layer == ASSURANCE)),
     )
+
+
+def _require_known(folder: Path, names: Collection[str]) -> None:
+    """Raise PolicyError for each file of lines below ``folder`` that nobody would read."""
+    strays = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() == ".csv" and str(path.relative_to(folder)) not in names
+    ]
+    if strays:
+        known = ", ".join(names)
+        raise PolicyError(*(f"{path}: nobody reads it: the files of lines are {known}" for path in strays))
 
 
 def policy_folder(folder: Path | None) -> Path:
@@ -274,6 +291,7 @@ def _read_extension(extension: Extension) -> tuple[Rule, ...]:
     They are about its own paths, and for its own codes or words only.
     """
     path = extension.policies / ENDPOINTS
+    _require_known(extension.policies, (ENDPOINTS,))
     rules = demands_of_extension(path, _read_layer(path, ENDPOINT, ASSURANCE))
     strangers = [
         rule
