@@ -94,7 +94,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
     pairs = TokenIssuer(database, tokens, lambda: policy.live.current.permission_map, initial)
     revocations = Revocations(database, store, log)
     key_callers = ApiKeyCallers(database, store, throttle, now)
-    refresh = Refresh(database, store, tokens, pairs, log)
+    refresh = Refresh(database, store, tokens, pairs, log=log, notices=notices)
     return SignIn(
         passwords=passwords,
         closed_passwords=closed,

@@ -20,7 +20,6 @@ from service.keyspace import BANNED, SessionStore, revision_in
 from service.settings import Auth
 
 _MARK = b"refresh:"
-_MARGIN = 60  # seconds by which clocks may differ
 
 
 class _Session(Struct):
@@ -38,9 +37,7 @@ class Authenticator:
     def __init__(self, settings: Auth, tokens: Tokens, store: SessionStore, api_keys: ApiKeyCallers) -> None:
         self._api_keys = api_keys
         self._verified = VerifiedTokens(tokens, first_seen=self._first_seen, prefix=settings.token_prefix)
-        self._tokens = tokens
         self._store = store
-        self._unsure = settings.refresh_race_window + _MARGIN
         self._asks_store = settings.per_request_deny_check
 
     async def authenticate(
@@ -129,8 +126,7 @@ class Authenticator:
 
     def _first_seen(self, claims: AccessClaims) -> None:
         """Report the tokens of this ``iat`` to the store as delivered, in case it missed the confirmation."""
-        if self._tokens.now() - claims.iat < self._unsure:
-            self._store.deliveries.seen(claims.sub, claims.dev, _milliseconds(claims.iat))
+        self._store.deliveries.seen(claims.sub, claims.dev, _milliseconds(claims.iat))
 
 
 def _by_key(key_caller: KeyCaller, expires: float | None = None) -> Authenticated:

@@ -29,7 +29,8 @@ from service.errors import (
 )
 from service.kernel.assurance import Acr
 from service.kernel.identity import Caller
-from service.keyspace import Rotation, SessionStore, StepUp
+from service.keyspace import Rotation, SessionStore, StepUp, Unconfirmed
+from service.mail.notices import Notices
 from service.records.database.transactions import Database
 from service.records.logs.events import SessionEvent
 
@@ -47,7 +48,10 @@ _log = structlog.get_logger(__name__)
 
 
 class Refresh:
-    """Renews tokens with the user's current data; records refusals of genuine tokens in ``log``."""
+    """Renews tokens with the user's current data; records refusals of genuine tokens in ``log``.
+
+    The owner of a session that ends as stolen gets a notice.
+    """
 
     def __init__(
         self,
@@ -55,8 +59,12 @@ class Refresh:
         store: SessionStore,
         tokens: Tokens,
         pairs: TokenIssuer,
+        *,
         log: LoginLog = UNRECORDED,
+        notices: Notices | None = None,
     ) -> None:
+        self._database = database
+        self._notices = notices or Notices()
         self._store = store
         self._tokens = tokens
         self._pairs = pairs
@@ -151,15 +159,19 @@ class Refresh:
         """Rotate; while another request may be handing out the successor, wait for its outcome."""
         until, pause = time.monotonic() + PATIENCE, _FIRST_PAUSE
         while True:
-            rotation = await self._store.rotate_session(
-                str(account.user_id),
-                rid,
-                new_rid(),
-                user_name=account.user_name,
-                nick_name=account.nick_name,
-                seen=seen,
-                step_up=step_up,
-            )
+            try:
+                rotation = await self._store.rotate_session(
+                    str(account.user_id),
+                    rid,
+                    new_rid(),
+                    user_name=account.user_name,
+                    nick_name=account.nick_name,
+                    seen=seen,
+                    step_up=step_up,
+                )
+            except Unconfirmed as unconfirmed:
+                await self._done_unconfirmed(account, unconfirmed.answer)
+                raise
             if rotation.outcome == "late":
                 raise Unavailable("The session store is out of reach")
             if rotation.outcome != "pending":
@@ -168,6 +180,13 @@ class Refresh:
                 raise Unavailable("Another request is refreshing this token")
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _done_unconfirmed(self, account: Account, rotation: Rotation) -> None:
+        """Do what belongs to a rotation whose request is answered 503, as too few replicas have it."""
+        if rotation.lease is not None:  # the repeat may have the successor at once
+            await self._store.deliveries.release(rotation.lease)
+        if rotation.outcome == "reused":
+            await self._reused(account, rotation)
 
     async def _account(self, login_id: str) -> Account:
         """Read the user's current data; if deleted, disabled or banned, end all sessions and refuse."""
@@ -188,18 +207,30 @@ class Refresh:
         raise self._entered(AccountDisabled(), login_id, user_name)
 
     async def _pair(self, account: Account, rotation: Rotation) -> TokenPair:
-        user = (str(account.user_id), account.user_name)
         match rotation.outcome:
             case "rotated" | "again":
                 return await self._issue(account, rotation)
             case "reused":
-                _log.warning(
-                    "a spent refresh token came back: its session is ended",
-                    event_type="security",
-                    login_id=str(account.user_id),
-                    device=rotation.device,
-                )
-        raise self._entered(RefreshRejected(reason=rotation.outcome), *user, rotation.device or None)
+                raise await self._reused(account, rotation)
+        user = (str(account.user_id), account.user_name)
+        raise self._entered(RefreshRejected(reason=rotation.outcome), *user)
+
+    async def _reused(self, account: Account, rotation: Rotation) -> Refusal:
+        """Raise the alarm that a session has ended as stolen, and tell its owner; return the refusal."""
+        user_id, device = account.user_id, rotation.device
+        _log.warning(
+            "a spent refresh token came back: its session is ended",
+            event_type="security",
+            login_id=str(user_id),
+            device=device,
+        )
+        refusal = self._entered(RefreshRejected(reason="reused"), str(user_id), account.user_name, device)
+        try:
+            async with self._database.transaction() as connection:
+                await self._notices.tell(connection, user_id, "session_stolen", facts={"device": device})
+        except Unavailable:
+            _log.warning("the owner of a session that was ended as stolen could not be told")
+        return refusal
 
     async def _issue(self, account: Account, rotation: Rotation) -> TokenPair:
         try:

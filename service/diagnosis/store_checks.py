@@ -108,7 +108,17 @@ def _unfit(store: StoreFacts, url: str, needed: int) -> Finding | None:
     if store.replicas is not None and store.replicas < needed:
         message = f"{store.product}, {store.replicas} replicas: logins and logouts wait for {needed} and fail"
         return fault(message, "attach replicas, or lower redis.wait_replicas")
-    return _unfit_cluster(store, needed) if store.shards > 1 else None
+    return (_unfit_cluster(store, needed) if store.shards > 1 else None) or _unguarded(store, needed)
+
+
+def _unguarded(store: StoreFacts, needed: int) -> Finding | None:
+    if needed == 0 or store.needs_replicas is not False:
+        return None
+    return warning(
+        f"{store.product}, redis.wait_replicas is {needed}, and min-replicas-to-write is not set: while "
+        "replicas are away, logins and logouts are done, and answered 503",
+        f"set min-replicas-to-write to {needed} and min-replicas-max-lag to 2 on all servers",
+    )
 
 
 def _unfit_cluster(store: StoreFacts, needed: int) -> Finding | None:

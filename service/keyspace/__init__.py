@@ -49,6 +49,7 @@ import service.keyspace.untraced  # for what it sets: see there
 from service.kernel.synchronized import MOST_BEHIND, SynchronizedClock
 from service.keyspace.checks import Answer, KeyPair
 from service.keyspace.clock_watch import ClockWatch
+from service.keyspace.confirming import Unconfirmed
 from service.keyspace.counters import Counters
 from service.keyspace.following import Followers, Revocation, RevocationList
 from service.keyspace.keys import BANNED

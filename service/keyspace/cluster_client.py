@@ -23,13 +23,13 @@ from service.errors import Unavailable
 from service.keyspace import keys
 from service.keyspace.cluster import ClusterMap, Node
 from service.keyspace.cluster_checks import ClusterChecks
+from service.keyspace.confirming import confirmed
 from service.keyspace.connection import Address, OpenNode, cluster_of
 from service.keyspace.following import RevocationWriter
 from service.keyspace.pipeline import (
     Command,
     Pipeline,
     PipelinedClient,
-    confirmed,
     packed,
 )
 from service.keyspace.scripts import Elsewhere, Revoked, Scripts
@@ -79,14 +79,20 @@ class ClusterClient(PipelinedClient):
         in_form = self.response_callbacks.get(words[0])
         return in_form(reply, **options) if in_form else reply
 
-    async def confirmed(self, replicas: int, timeout: float, *words: Any) -> Any:  # noqa: ASYNC109 - of replicas
-        """Send a command, and return its reply once so many replicas of that shard have its writes."""
+    async def confirmed(
+        self,
+        replicas: int,
+        timeout: float,  # noqa: ASYNC109 - see ``confirming``
+        *words: Any,
+    ) -> tuple[Any, bool]:
+        """Run a script; return its reply, and whether so many replicas of that shard have its writes."""
         slot, asking = _slot_of(words), False
         until = asyncio.get_running_loop().time() + timeout
         node = await self._map.owner_now(slot)
         while True:
             try:
-                return await confirmed(node.pool, replicas, timeout, *words, asking=asking)
+                left = max(0.0, until - asyncio.get_running_loop().time())
+                return await confirmed(node.pool, replicas, left, *words, asking=asking)
             except ResponseError as error:
                 if (kind := _REDIRECTS.get(type(error))) is None:
                     raise

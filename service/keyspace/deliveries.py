@@ -19,8 +19,6 @@ from service.keyspace.values import Lease
 
 RETRY: Final = 0.5
 """Seconds between two attempts while the store does not answer."""
-KEPT: Final = 320.0
-"""Seconds after which a confirmation is not repeated: its key has expired by then."""
 MOST: Final = 10_000
 """The most confirmations that are kept to be repeated."""
 
@@ -32,7 +30,7 @@ class Deliveries:
         self._client = client
         self._names = scripts.names
         self._scripts = scripts
-        self._unconfirmed: dict[str, float] = {}  # keys to delete, and when that was sent first
+        self._unconfirmed: dict[str, None] = {}  # keys to delete, the oldest first
         self._again: asyncio.TimerHandle | None = None
         self._closed = False
 
@@ -53,7 +51,7 @@ class Deliveries:
     def seen(self, login_id: str, device: str, issued: int) -> None:
         """Tell the store that a client has the tokens with this ``iat`` (``issued``, milliseconds)."""
         key = self._key(login_id, device, issued)
-        self._unconfirmed.setdefault(key, time.monotonic())
+        self._unconfirmed.setdefault(key)
         self._client.delete_soon(key, partial(self._answered, key, None))
 
     def _key(self, login_id: str, device: str, issued: int) -> str:
@@ -94,9 +92,7 @@ class Deliveries:
             ended.set_result(None)
 
     def _repeat_later(self) -> None:
-        least = time.monotonic() - KEPT
-        kept = [(key, at) for key, at in self._unconfirmed.items() if at >= least]
-        self._unconfirmed = dict(kept[-MOST:])
+        self._unconfirmed = dict.fromkeys(list(self._unconfirmed)[-MOST:])
         if self._unconfirmed and self._again is None and not self._closed:
             self._again = asyncio.get_running_loop().call_later(RETRY, self._repeat)
 

@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 from service.errors import Unavailable
 from service.keyspace import keys
+from service.keyspace.confirming import Unconfirmed
 from service.keyspace.pipeline import PipelinedClient
 from service.keyspace.scripts import Revoked, Scripts
 
@@ -139,7 +140,10 @@ class RevocationWriter:
         self._next: dict[str, _Group] = {}
 
     async def add(self, tag: str, revoked: Sequence[Revoked]) -> None:
-        """Return once the list of a part has entries of all of ``revoked``; raises ``Unavailable``."""
+        """Return once the list of a part has entries of all of ``revoked``.
+
+        Raises ``Unconfirmed`` if it has them and too few replicas do, and ``Unavailable``.
+        """
         group = self._next.setdefault(tag, _Group())
         group.revoked += revoked
         async with self._turns[tag]:
@@ -152,6 +156,8 @@ class RevocationWriter:
                     group.failed = error
                 else:
                     group.is_written = True
+        if isinstance(group.failed, Unconfirmed):
+            raise Unconfirmed from group.failed
         if group.failed is not None:
             raise Unavailable("What is revoked could not be told") from group.failed
 

@@ -31,7 +31,8 @@ class StoreFacts:
     not in step. A cluster has several ``shards``: then the facts are the worst of their primaries,
     ``replicas`` those of the shard that has fewest, ``most_replicas`` of the one that has most. ``covered``
     is the part of the slots that have a server, from 0 to 1, and ``needs_all`` whether nothing is served
-    unless all have.
+    unless all have. ``needs_replicas`` says whether it refuses writes without replicas in touch
+    (``min-replicas-to-write``); of a cluster, whether all primaries do.
     """
 
     product: str | None
@@ -50,6 +51,7 @@ class StoreFacts:
     covered: float = 1.0
     needs_all: bool = False
     most_replicas: int = 0
+    needs_replicas: bool | None = None
 
 
 async def inspect(settings: RedisSettings) -> StoreFacts:
@@ -100,6 +102,7 @@ async def _together(facts: list[StoreFacts], servers: Servers, timeout: float) -
         replica_lags=tuple(lag for server in facts for lag in server.replica_lags),
         shards=len(facts),
         covered=servers.covered(),
+        needs_replicas=_all(server.needs_replicas for server in facts),
         needs_all=whole.get("cluster-require-full-coverage", "no") == "yes",
     )
 
@@ -142,6 +145,8 @@ def _facts(info: dict[str, Any], snapshots: bool | None, ahead: float, was_ahead
         was_ahead=was_ahead,
         replicas=info.get("connected_slaves"),
         replica_lags=tuple(_lags(info)),
+        # It counts the replicas in touch only where it needs them.
+        needs_replicas="min_slaves_good_slaves" in info if info else None,
     )
 
 

@@ -17,13 +17,14 @@ from typing import Any, Final
 
 from hiredis import Reader as ReplyReader
 from hiredis import ReplyError, pack_command
-from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.exceptions import NoScriptError
 
 from service.errors import Unavailable
 from service.kernel.metrics import Durations
 from service.kernel.origin import Span
 from service.kernel.tracing import traced
+from service.keyspace.confirming import confirmed
 
 Connect = Callable[[asyncio.Protocol], Awaitable[asyncio.StreamWriter]]
 """Opens a connection whose replies the given protocol reads; raises RedisError or OSError."""
@@ -253,42 +254,6 @@ def end_with(span: Span, future: asyncio.Future[Any]) -> None:
         span.end(None if error is None else type(error).__name__)
 
 
-_WAIT_SHARE: Final = 0.8
-"""The part of the timeout that replicas have; the rest is for the command and the way back."""
-_TOO_FEW: Final = (
-    "Too few replicas of the session store have confirmed this in time. It was done, but may be lost if the "
-    "primary fails now"
-)
-
-
-async def confirmed(
-    pool: ConnectionPool,
-    replicas: int,
-    timeout: float,  # noqa: ASYNC109 - of the replicas
-    *words: Any,
-    asking: bool = False,
-) -> Any:
-    """Send a command, and wait for the replicas over the same connection: its writes count.
-
-    WAIT in a script would return at once (https://valkey.io/commands/wait/). ``timeout`` is in seconds. With
-    ``asking`` a server of a cluster takes it for a slot that it is about to get. Raises what redis-py raises,
-    and ``Unavailable`` when too few have confirmed.
-    """
-    connection = await pool.get_connection()  # type: ignore[no-untyped-call]  # redis-py's gap
-    try:
-        if asking:
-            await connection.send_command("ASKING")
-            await connection.read_response()
-        await connection.send_command(*words)
-        answer = await connection.read_response()
-        await connection.send_command("WAIT", replicas, round(1000 * timeout * _WAIT_SHARE))
-        if await connection.read_response() < replicas:
-            raise Unavailable(_TOO_FEW)
-    finally:
-        await pool.release(connection)
-    return answer
-
-
 def traced_command(name: str) -> AbstractContextManager[Span | None]:
     """Return a block that is the span of the command ``name``, such as ``SET`` or ``SCRIPT LOAD``."""
     return traced(name, {**_SYSTEM, "db.operation.name": name}, kind="client")
@@ -336,8 +301,13 @@ class PipelinedClient(Redis):
         in_form = self.response_callbacks.get(words[0])
         return in_form(reply, **options) if in_form else reply
 
-    async def confirmed(self, replicas: int, timeout: float, *words: Any) -> Any:  # noqa: ASYNC109 - of replicas
-        """Send a command, and return its reply once so many replicas have its writes: see ``confirmed``."""
+    async def confirmed(
+        self,
+        replicas: int,
+        timeout: float,  # noqa: ASYNC109 - see ``confirmed``
+        *words: Any,
+    ) -> tuple[Any, bool]:
+        """Run a script; return its reply, and whether so many replicas have its writes: see ``confirmed``."""
         return await confirmed(self.connection_pool, replicas, timeout, *words)
 
     async def values(self, *names: str) -> list[bytes | None]:

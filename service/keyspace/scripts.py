@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from importlib.resources import files
-from typing import Any, Final, Literal, Protocol, get_args
+from typing import Any, Final, Literal, Protocol, TypeVar, get_args
 from weakref import WeakValueDictionary
 
 from msgspec import json
@@ -14,6 +14,7 @@ from redis.exceptions import NoScriptError
 
 from service.errors import Unavailable
 from service.keyspace import keys
+from service.keyspace.confirming import Unconfirmed
 from service.keyspace.connection import within
 from service.keyspace.pipeline import PipelinedClient, packed, traced_script
 
@@ -46,7 +47,9 @@ _KINDS: Final = (OfSessions, Timed, Plain, OfLogs, OfRevocations)
 _CONFIRMED: Final[frozenset[Name]] = frozenset(
     {"open", "rotate", "close", "ban", "mark", "rights_replace", "revoke"}
 )
-"""What a failover must not take back: sessions that were opened or refreshed, and all that ends them."""
+"""What a failover must not take back: sessions that were opened or refreshed, and all that ends them.
+
+Their replies say whether they have written anything: see ``confirming``."""
 _ROUNDS: Final = 10
 """How often a script may ask for further keys: what it reads may change meanwhile."""
 
@@ -66,6 +69,8 @@ def text_of(name: Name) -> str:
     common = "clock" if name in get_args(Timed) else "log_common" if name in get_args(OfLogs) else ""
     return (read(common) if common else "") + read(name)
 
+
+T = TypeVar("T")
 
 Revoked = tuple[str, str, int]
 """A revocation: ``marked`` and a user, or ``ended`` and a session; and until when it ends tokens (ms)."""
@@ -116,11 +121,14 @@ class Scripts:
     ) -> Any:
         """Run a script on ``names``, which are keys; return its answer, with texts as bytes.
 
-        Raises ``Unavailable``. The script's text is sent only to a server that doesn't have it: a new or
-        restarted one.
+        Raises ``Unavailable``, and ``Unconfirmed`` where it was run. The script's text is sent only to a
+        server that doesn't have it: a new or restarted one.
         """
         with traced_script(name):
-            return await self._confirmed(name, names, arguments)
+            reply, is_confirmed = await self._confirmed(name, names, arguments)
+        if not is_confirmed:
+            raise Unconfirmed(reply)
+        return reply
 
     async def of_sessions(
         self, name: OfSessions, names: Iterable[str], *arguments: str | bytes | int, rights: bool = True
@@ -129,38 +137,47 @@ class Scripts:
 
         It is run again while it needs other keys, or revokes what has not been told: until then it has
         written nothing. Without ``rights``, the caller sees to the end of the epoch of all rights on a
-        cluster. Raises ``Unavailable``.
+        cluster. Raises ``Unavailable``; after all that belongs to it ``Unconfirmed``, with its answer.
         """
         with traced_script(name):
             if self.elsewhere is None:
                 given = (round(1000 * time.time()), 0, *arguments)
-                reply = await self._confirmed(name, [keys.AHEAD, *names], given)
-                return reply[1] if len(reply) > 1 else None
-            return await self._declaring(name, list(dict.fromkeys(names)), arguments, rights=rights)
+                reply, is_confirmed = await self._confirmed(name, [keys.AHEAD, *names], given)
+                answer = reply[1] if len(reply) > 1 else None
+            else:
+                declared = list(dict.fromkeys(names))
+                answer, is_confirmed = await self._declaring(name, declared, arguments, rights=rights)
+        if not is_confirmed:
+            raise Unconfirmed(answer)
+        return answer
 
     async def _declaring(
         self, name: OfSessions, declared: list[str], arguments: Sequence[str | bytes | int], *, rights: bool
-    ) -> Any:
-        """Run a script on a cluster until it needs nothing further; once it does, one after another."""
+    ) -> tuple[Any, bool]:
+        """Run a script on a cluster until it needs nothing further; once it does, one after another.
+
+        Return its answer, and whether replicas have confirmed it, with what had to be told before.
+        """
         assert self.elsewhere is not None  # noqa: S101 - it is a cluster
         revoked: list[Revoked] = []
+        are_told = True
         async with AsyncExitStack() as stack:
             for number in range(_ROUNDS):
                 actual = [self.names.of(documented) for documented in declared]
                 text = json.encode(revoked) if revoked else ""
                 given = (round(1000 * time.time()), 1, text, *declared, *arguments)
-                outcome, *reply = await self._confirmed(name, actual, given)
-                if outcome == b"done":
+                (outcome, *reply), is_confirmed = await self._confirmed(name, actual, given)
+                if outcome != b"need":
                     answer, ahead, ended, changes = reply
                     await self.elsewhere.tell(actual[0], ahead, changes)
                     if ended and rights:
-                        await self.elsewhere.end_rights()
-                    return answer
+                        is_confirmed &= await _is_confirmed(self.elsewhere.end_rights())
+                    return answer, is_confirmed and are_told
                 ahead, untold, *needed = reply
                 await self.elsewhere.tell(actual[0], ahead, b"")
                 if untold:
                     rows = json.decode(untold, type=list[Revoked])
-                    await self.elsewhere.revoke(actual[0], rows)
+                    are_told &= await _is_confirmed(self.elsewhere.revoke(actual[0], rows))
                     revoked += rows
                 declared += map(bytes.decode, needed)
                 if number == 0:
@@ -174,24 +191,34 @@ class Scripts:
 
     async def _confirmed(
         self, name: Name, names: Sequence[str], arguments: Sequence[str | bytes | int]
-    ) -> Any:
+    ) -> tuple[Any, bool]:
+        """Return the reply of a script, and whether replicas have what it has written, where they must."""
         if not self._replicas or name not in _CONFIRMED:
-            return await self._run(self._client.send, name, names, arguments)
+            return await self._run(self._client.send, name, names, arguments), True
         async with within(self._timeout):
             return await self._run(self._send_confirmed, name, names, arguments)
 
     async def _run(
         self,
-        send: Callable[..., Awaitable[Any]],
+        send: Callable[..., Awaitable[T]],
         name: Name,
         names: Sequence[str],
         arguments: Sequence[str | bytes | int],
-    ) -> Any:
+    ) -> T:
         given = (len(names), *names, *arguments)
         try:
             return await send("EVALSHA", self._hashes[name], *given)
         except NoScriptError:
             return await send("EVAL", self._texts[name], *given)
 
-    async def _send_confirmed(self, *words: str | bytes | int) -> Any:
+    async def _send_confirmed(self, *words: str | bytes | int) -> tuple[Any, bool]:
         return await self._client.confirmed(self._replicas, self._timeout, *words)
+
+
+async def _is_confirmed(work: Awaitable[None]) -> bool:
+    """Return whether replicas have what ``work`` writes; raises ``Unavailable`` if it was not written."""
+    try:
+        await work
+    except Unconfirmed:
+        return False
+    return True

@@ -8,11 +8,11 @@ from typing import Final
 
 import msgspec
 
-from service.kernel.assurance import Authentication
 from service.kernel.synchronized import SynchronizedClock
 from service.keyspace import keys, values
 from service.keyspace.checks import Answer, KeyPair
 from service.keyspace.cluster_client import EPOCH_LIFE, open_servers
+from service.keyspace.confirming import Unconfirmed
 from service.keyspace.counters import Counters
 from service.keyspace.deliveries import Deliveries
 from service.keyspace.following import Followers, RevocationList
@@ -242,7 +242,7 @@ class SessionStore:
                 issued, ends, sid, *ended = rest
                 return values.Opening("opened", issued, ends, sid.decode(), tuple(map(bytes.decode, ended)))
             case b"banned":
-                return values.Opening("banned", until=_until(rest[0]))
+                return values.Opening("banned", until=values.ban_end(rest[0]))
             case _:
                 return values.Opening("stale")
 
@@ -267,7 +267,8 @@ class SessionStore:
         A ``step_up`` names the session in place of ``rid``, which is empty then, and gives it a new proof.
 
         A caller that gets tokens must confirm or release their lease with ``deliveries``. After
-        ``Unavailable`` the rotation may have happened or not; repeating the same call finds out.
+        ``Unavailable`` the rotation may have happened or not; repeating the same call finds out. After
+        ``Unconfirmed`` it has happened: its ``answer`` is the rotation, whose tokens must not be handed out.
         """
         auth = self._auth
         lives = (1000 * auth.refresh_timeout, 1000 * auth.session_max_age)
@@ -292,27 +293,11 @@ class SessionStore:
             names.append(keys.device(login_id, step_up.device))
         elif isinstance(seen, Seen) and seen.device:
             names += [keys.device(login_id, seen.device), keys.undelivered(login_id, seen.device, seen.now)]
-        outcome, *rest = await self._scripts.of_sessions("rotate", names, *arguments, rights=False)
-        match outcome:
-            case b"rotated" | b"again":
-                issued, ends, sid, device, successor, until, acr, amr, auth_time = rest
-                methods = tuple(amr.decode().split())
-                return values.Rotation(
-                    outcome.decode(),
-                    successor.decode(),
-                    device.decode(),
-                    issued=issued,
-                    ends=ends,
-                    sid=sid.decode(),
-                    authentication=Authentication(acr.decode(), methods, auth_time / 1000),
-                    lease=values.Lease(login_id, device.decode(), issued, until, by),
-                )
-            case b"banned":
-                return values.Rotation("banned", until=_until(rest[0]))
-            case b"reused":
-                return values.Rotation("reused", device=rest[0].decode())
-            case _:
-                return values.Rotation(outcome.decode())
+        try:
+            answer = await self._scripts.of_sessions("rotate", names, *arguments, rights=False)
+        except Unconfirmed as error:
+            raise Unconfirmed(values.rotation_of(login_id, error.answer, by)) from None
+        return values.rotation_of(login_id, answer, by)
 
     async def close_session(
         self, login_id: str, device: str, *, opened_by: float = 0.0, sign_in: str = ""
@@ -403,7 +388,7 @@ class SessionStore:
         if not reply:
             return None
         ends, text = reply
-        return values.Ban(_until(ends), _note.decode(text) if text else values.BanNote())
+        return values.Ban(values.ban_end(ends), _note.decode(text) if text else values.BanNote())
 
     async def unban(self, login_id: str, *, all_bans: bool = False) -> bool:
         """Clear a ban copied from the database, or any with ``all_bans``; True if there was one."""
@@ -427,7 +412,3 @@ class SessionStore:
 
 def _of_ban(login_id: str) -> list[str]:
     return [keys.deny(login_id), keys.ban(login_id)]
-
-
-def _until(ends: int) -> int | None:
-    return ends if ends > 0 else None

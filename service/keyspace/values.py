@@ -1,7 +1,7 @@
 """Plain values that go into and come out of the session store; times in milliseconds unless noted."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -120,6 +120,39 @@ class Rotation:
     authentication: Authentication = NAMED
     until: int | None = None
     lease: Lease | None = field(default=None, compare=False)
+
+
+def rotation_of(login_id: str, answer: list[Any], by: float) -> Rotation:
+    """Return the rotation of which the script ``rotate`` has answered.
+
+    ``by`` is the latest end of a lease of this request, in seconds of ``time.monotonic``.
+    """
+    outcome, *rest = answer
+    match outcome:
+        case b"rotated" | b"again":
+            issued, ends, sid, device, successor, until, acr, amr, auth_time = rest
+            methods = tuple(amr.decode().split())
+            return Rotation(
+                outcome.decode(),
+                successor.decode(),
+                device.decode(),
+                issued=issued,
+                ends=ends,
+                sid=sid.decode(),
+                authentication=Authentication(acr.decode(), methods, auth_time / 1000),
+                lease=Lease(login_id, device.decode(), issued, until, by),
+            )
+        case b"banned":
+            return Rotation("banned", until=ban_end(rest[0]))
+        case b"reused":
+            return Rotation("reused", device=rest[0].decode())
+        case _:
+            return Rotation(outcome.decode())
+
+
+def ban_end(ends: int) -> int | None:
+    """Return the end of a ban as scripts answer it; None for a ban without end."""
+    return ends if ends > 0 else None
 
 
 class BanNote(Struct, frozen=True):

@@ -74,6 +74,11 @@ WORDS: Final[Mapping[str, Words]] = {
         "Wrong second factors",
         f"Somebody who knows the password of {_ACCOUNT} has tried too many wrong second factors.",
     ),
+    "session_stolen": _notice(
+        "A session was ended",
+        f"A refresh token of {_ACCOUNT} was used twice, as happens when somebody has copied it. "
+        "The session on the device {device} was ended.",
+    ),
     "password_changed": _notice("Your password was set", f"A new password was set for {_ACCOUNT}."),
     "factor_added": _notice(
         "A second factor was added", f"A second factor was added to {_ACCOUNT}: {{factor}}, named {{name}}."

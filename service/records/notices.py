@@ -19,6 +19,7 @@ from service.records.schema.rights import user
 NoticeKind: TypeAlias = Literal[
     "new_device",
     "second_factor_blocked",
+    "session_stolen",
     "password_changed",
     "reset_asked",
     "factor_added",

@@ -42,8 +42,9 @@ class Auth:
         unit="s",
         check=between(2, 300),
         help="A used refresh token that comes back within this time is refused as `superseded` and nothing "
-        "else happens (two tabs racing). Later it counts as theft: the device session ends. It must be more "
-        "than `redis.timeout` and one second: a refresh whose worker was killed can't be repeated earlier.",
+        "else happens (two tabs racing). Later it counts as theft: the device session ends. Neither holds "
+        "while nobody was handed its successor: then a repeat gets that, at any age. It must be more "
+        "than `redis.timeout` and one second, which handing it out may take.",
     )
     refresh_grace: int = setting(
         0,

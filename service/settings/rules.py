@@ -227,8 +227,8 @@ def _race_window(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault
     if settings.auth.refresh_race_window <= lease:
         yield Fault(
             "auth.refresh_race_window",
-            f"must be more than {lease:g} s, which is redis.timeout and one second: else the repeat of a "
-            "refresh whose worker was killed counts as theft and ends the session",
+            f"must be more than {lease:g} s, which is redis.timeout and one second: else a second tab that "
+            "waits for the refresh of the first one counts as a thief and ends the session",
         )
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
+import structlog
 from redis.asyncio import Redis as Client
 
+from service.authn.login_log import LoginLog
 from service.authn.refresh import Refresh
 from service.authn.token_issuer import TokenIssuer, TokenPair
 from service.errors import (
@@ -21,9 +23,12 @@ from service.errors import (
     Unavailable,
 )
 from service.kernel.codes import PermissionMap
-from service.keyspace import SessionStore
+from service.keyspace import SessionStore, Unconfirmed
+from service.mail.notices import Notices
 from service.records.database.transactions import Database
-from service.settings import Redis
+from service.records.logs.events import LoginEvent
+from service.records.notices import page
+from service.settings import Auth, Redis
 from tests.authn.conftest import SECRET, Container
 from tests.authn.keys import hs256
 from tests.authn.people import execute, log_in
@@ -263,3 +268,48 @@ async def test_while_nobody_knows_a_repeat_is_told_to_come_again_and_not_that_it
 
     with pytest.raises(Unavailable):
         await parts.refresh.refresh(pair.refresh_token)
+
+
+@pytest.fixture
+async def unreplicated(redis_url: str, auth: Auth) -> AsyncIterator[SessionStore]:
+    """The store, waiting for a replica that it does not have: all that it does is unconfirmed."""
+    store = SessionStore(Redis(url=redis_url, wait_replicas=1, timeout=0.5), auth)
+    yield store
+    await store.close()
+
+
+async def test_an_unconfirmed_refresh_leaves_its_tokens_to_the_next_repeat_at_once(
+    parts: Container, unreplicated: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.authn.refresh.PATIENCE", 0.0)
+    pair = await log_in(parts)
+    waiting = Refresh(parts.database, unreplicated, parts.tokens, parts.pairs)
+    for _ in range(2):
+        with pytest.raises(Unconfirmed):
+            await waiting.refresh(pair.refresh_token)
+
+    assert await works(parts, await refresh(parts, pair))
+
+
+@pytest.mark.usefixtures("own_database")
+@pytest.mark.parametrize("confirmed", [True, False])
+async def test_a_session_that_ends_as_stolen_leaves_its_alarm_and_a_notice_to_its_owner(
+    parts: Container, unreplicated: SessionStore, auth: Auth, *, confirmed: bool
+) -> None:
+    pair = await log_in(parts)
+    await refresh(parts, pair)
+    store = parts.store if confirmed else unreplicated
+    store._auth = replace(auth, refresh_race_window=0)
+    entries: list[LoginEvent] = []
+    log = LoginLog(entries.append)
+    judge = Refresh(parts.database, store, parts.tokens, parts.pairs, log=log, notices=Notices())
+    with structlog.testing.capture_logs() as lines, pytest.raises((RefreshRejected, Unconfirmed)):
+        await judge.refresh(pair.refresh_token)
+
+    assert [(entry.event, entry.reason, entry.user_id, entry.device) for entry in entries] == [
+        ("reuse", "reused", 1, pair.device)
+    ]
+    assert [line["event_type"] for line in lines] == ["security"]
+    async with parts.database.snapshot() as connection:
+        [notice] = (await page(connection, 1, page=1, size=10)).items
+    assert (notice.kind, notice.facts) == ("session_stolen", {"device": pair.device})

@@ -12,7 +12,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, Route
 
 from service.authn.factors import totp
 from service.embedded import EmbeddedStores
@@ -198,6 +198,33 @@ def test_tabs_share_a_session_of_which_one_refreshes_and_one_ends_all(
     first.evaluate("() => session.signOut()")
     second.wait_for_function("() => window.ended === 1")
     assert second.evaluate("() => code(session.call('GET', '/api/user/info'))") == "unauthenticated"
+
+
+def test_a_refresh_without_an_answer_is_repeated_with_the_same_token(
+    elsewhere: tuple[House, str], browser: BrowserContext
+) -> None:
+    house = elsewhere[0]
+    number = house.member("patient", "system:role:list")
+    page = tab(browser)
+    log_in(page, "patient")
+    sent: list[str | None] = []
+
+    def answer(route: Route) -> None:
+        sent.append(route.request.post_data)
+        if len(sent) == 1:
+            route.abort("connectionrefused")
+        elif len(sent) == 2:
+            headers = {"Access-Control-Allow-Origin": "*"}
+            route.fulfill(status=503, headers=headers, json={"code": "unavailable"})
+        else:
+            route.continue_()
+
+    page.route("**/api/auth/refresh", answer)
+    assert house.api.patch(f"/api/user/{number}", json={"roleIds": []}).status_code == 200
+    info = page.evaluate("async () => (await session.call('GET', '/api/user/info')).data")
+    assert info["userName"] == "patient"
+    assert len(sent) == 3
+    assert len({*sent}) == 1
 
 
 def test_signing_out_of_a_session_that_is_over_asks_for_no_login(

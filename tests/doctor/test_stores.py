@@ -229,6 +229,9 @@ def test_a_session_store_that_can_not_work_is_a_fault(store: StoreFacts) -> None
         ({"needs_all": True}, 0, "warning", "when one shard fails, all are refused"),
         ({"most_replicas": 2}, 1, "warning", "2 replicas of a shard, of which 1 must confirm"),
         ({"replicas": 0}, 1, "fault", "0 replicas"),
+        ({"needs_replicas": False}, 1, "warning", "min-replicas-to-write is not set"),
+        ({"needs_replicas": False}, 0, "ok", "3 shards"),
+        ({"needs_replicas": True}, 1, "ok", "3 shards"),
     ],
 )
 def test_a_cluster_that_can_not_lose_a_shard_or_a_replica_is_told(

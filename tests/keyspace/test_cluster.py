@@ -10,7 +10,9 @@ from itertools import islice
 from typing import Any
 
 import pytest
+from redis.asyncio import Redis as Client
 
+from service.embedded import EmbeddedStores
 from service.errors import Unavailable
 from service.keyspace import SessionFacts, SessionStore, revision_in
 from service.keyspace.connection import StoreUrlError, tls_addresses
@@ -220,6 +222,15 @@ async def test_the_doctor_has_the_facts_of_all_shards(valkey_cluster: ValkeyClus
     facts = await inspect(Redis(url=valkey_cluster.url))
     assert (facts.mode, facts.shards, facts.covered, facts.needs_all) == ("cluster", 3, 1.0, False)
     assert (facts.replicas, facts.most_replicas) == (1, 1)
+    assert facts.needs_replicas is False
+
+
+async def test_whether_a_server_refuses_writes_without_replicas_is_told(own_stores: EmbeddedStores) -> None:
+    settings = Redis(url=own_stores.redis_url)
+    async with Client.from_url(own_stores.redis_url) as raw:
+        assert (await inspect(settings)).needs_replicas is False
+        await raw.config_set("min-replicas-to-write", 1)
+        assert (await inspect(settings)).needs_replicas is True
 
 
 async def test_a_shard_without_a_primary_keeps_out_its_own_users_and_changes_of_rights_only(

@@ -15,7 +15,9 @@ from tests.support.waiting import eventually
 
 GROUP = "portcullis"
 DOWN_AFTER = 500
-"""Milliseconds of silence after which the Sentinels give a primary up."""
+"""Milliseconds of silence after which the Sentinels give a primary up, where primaries are killed."""
+PATIENT = 15_000
+"""The same where none is: a server without a processor for a moment is no dead one."""
 
 
 class SentinelGroup(ValkeyServers):
@@ -25,8 +27,17 @@ class SentinelGroup(ValkeyServers):
     Sentinels, if there is one.
     """
 
-    def __init__(self, place: Path, *, replicas: int = 1, sentinels: int = 1, password: str = "") -> None:
+    def __init__(
+        self,
+        place: Path,
+        *,
+        replicas: int = 1,
+        sentinels: int = 1,
+        password: str = "",
+        down_after: int = DOWN_AFTER,
+    ) -> None:
         super().__init__(place, password)
+        self._down_after = down_after
         self.servers = [free_port() for _ in range(1 + replicas)]
         self.sentinels = [free_port() for _ in range(sentinels)]
 
@@ -107,7 +118,7 @@ class SentinelGroup(ValkeyServers):
             f"port {port}",
             "bind 127.0.0.1",
             f"sentinel monitor {GROUP} 127.0.0.1 {primary} {quorum}",
-            f"sentinel down-after-milliseconds {GROUP} {DOWN_AFTER}",
+            f"sentinel down-after-milliseconds {GROUP} {self._down_after}",
             f"sentinel failover-timeout {GROUP} 5000",
         ]
         if self._password:

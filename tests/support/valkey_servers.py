@@ -44,6 +44,13 @@ class ValkeyServers:
             primary.acl_setuser(_FOLLOWER, enabled=False)
             primary.client_kill_filter(_type="replica")
 
+    def let_replicas_back_to(self, port: int) -> None:
+        """Let the replicas of a primary copy again."""
+        with self.client(port) as primary:
+            primary.acl_setuser(
+                _FOLLOWER, enabled=True, nopass=True, commands=["+psync", "+replconf", "+ping"]
+            )
+
     def __enter__(self) -> Self:
         try:
             self._begin()

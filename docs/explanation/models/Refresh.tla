@@ -7,17 +7,15 @@ EXTENDS Integers
 CONSTANTS Broken,            \* the rule that is left out, or "none"
           Timeout,           \* how long a request waits for the session store
           Lease,             \* how long it may take to hand out tokens, counted from before it asked the store
-          Prompt,            \* how soon after the end of a lease the owner repeats the token
           Race,              \* refresh_race_window
           LastId, LastTime   \* bounds of what is checked
 
-ASSUME Timeout < Lease /\ Lease + Prompt <= Race
+ASSUME Timeout < Lease /\ Lease < Race
 
 Kept(rule) == Broken # rule
 Ids == 1..LastId
 Ended == 0                   \* in place of the live refresh id
 Nobody == -1                 \* no key auth:undelivered: nobody is handed the successor any more
-Window == IF Kept("window longer than the lease") THEN Race ELSE Lease
 OfOwner == {"first", "second"}   \* the requests: two of the owner, of whom a repeat may overtake, and one of the thief
 Requests == OfOwner \cup {"thief"}
 Free == [state |-> "free", id |-> 0, at |-> 0, until |-> 0]
@@ -33,16 +31,16 @@ VARIABLES
   owner, thief, \* the newest id that each of them has; 0: none
   stolen,       \* the id that the thief has copied; 0: none
   given,        \* when the successor of each id was handed out; 0: it was not
-  twice, lost, slow, shutOut, replayed   \* what has happened: see the properties below
+  twice, lost, shutOut, replayed   \* what has happened: see the properties below
 store == <<live, spent, undelivered>>
-happened == <<twice, lost, slow, shutOut, replayed>>
+happened == <<twice, lost, shutOut, replayed>>
 vars == <<now, store, confirming, request, waits, owner, thief, stolen, given, happened>>
 
 Init ==
   /\ now = 1 /\ live = 1 /\ spent = [id \in Ids |-> 0] /\ undelivered = [id \in Ids |-> Nobody]
   /\ confirming = {} /\ request = [r \in Requests |-> Free] /\ waits = "none"
   /\ owner = 1 /\ thief = 0 /\ stolen = 0 /\ given = [id \in Ids |-> 0]
-  /\ twice = FALSE /\ lost = FALSE /\ slow = FALSE /\ shutOut = FALSE /\ replayed = FALSE
+  /\ twice = FALSE /\ lost = FALSE /\ shutOut = FALSE /\ replayed = FALSE
 
 Put(r, changed) == request' = [request EXCEPT ![r] = changed]
 NoLongerAwaited(r) == waits' = IF waits = r THEN "none" ELSE waits
@@ -82,18 +80,18 @@ Rotate(r, id, at) ==         \* asked at the time at with the token id
       leased == IF unused THEN undelivered[id] ELSE Nobody
       late == Kept("late means nothing") /\ now > at + Timeout
       known == live # id /\ live # Ended /\ ~late
+      old == now - spent[id] >= Race
   IN
-  /\ slow' = (slow \/ (known /\ r \in OfOwner /\ given[id] = 0 /\ now >= spent[id] + Lease + Prompt))
   /\ replayed' = (replayed \/ (known /\ given[id] # 0 /\ now >= given[id] + Race))
   /\ CASE late -> Unavailable(r) /\ UNCHANGED store
        [] ~late /\ live = Ended -> Refused(r) /\ UNCHANGED store
        [] ~late /\ live = id -> live' = id + 1 /\ LeasedOut(r, id, at)
        [] OTHER ->           \* the function spent() of the script
-            CASE now - spent[id] >= Window ->                                                         \* reused
+            CASE old /\ (leased = Nobody \/ ~Kept("no theft before it is handed out")) ->               \* reused
                    /\ live' = IF Kept("a replay ends the session") THEN Ended ELSE live
                    /\ Refused(r) /\ UNCHANGED <<spent, undelivered>>
-              [] now - spent[id] < Window /\ leased = Nobody -> Refused(r) /\ UNCHANGED store      \* superseded
-              [] now - spent[id] < Window /\ leased # Nobody /\ now < leased /\ Kept("one lease at a time") ->
+              [] ~old /\ leased = Nobody -> Refused(r) /\ UNCHANGED store                            \* superseded
+              [] leased # Nobody /\ now < leased /\ Kept("one lease at a time") ->
                    Unavailable(r) /\ UNCHANGED store                                                    \* pending
               [] OTHER -> LeasedOut(r, id, at) /\ UNCHANGED live                                      \* again
   /\ UNCHANGED <<now, confirming, owner, thief, stolen, given, twice, lost>>
@@ -124,12 +122,12 @@ HandOut(r) ==                \* Deliveries.confirm, and the answer right after i
   /\ now < request[r].at + Lease \/ ~Kept("the request looks whether its lease is over")
   /\ confirming' = IF Kept("confirmation") THEN confirming \cup {request[r].id} ELSE confirming
   /\ Answer(r) /\ Put(r, Free)
-  /\ UNCHANGED <<now, store, stolen, slow, shutOut, replayed>>
+  /\ UNCHANGED <<now, store, stolen, shutOut, replayed>>
 
 AnswerFirst(r) ==            \* only where the rule is left out: the process may be killed before it confirms
   /\ request[r].state = "leased" /\ ~Kept("confirm, then answer") /\ now < request[r].at + Lease
   /\ Answer(r) /\ Put(r, [request[r] EXCEPT !.state = "answered"])
-  /\ UNCHANGED <<now, store, confirming, stolen, slow, shutOut, replayed>>
+  /\ UNCHANGED <<now, store, confirming, stolen, shutOut, replayed>>
 
 ConfirmAfterwards(r) ==
   /\ request[r].state = "answered"
@@ -173,7 +171,7 @@ OnlyOneGoesOn == ~twice
 (* A spent token that was answered, and comes back after the window, ends the session. *)
 ReplayEndsSession == replayed => live = Ended
 
-(* Without a thief, an owner who repeats promptly is never refused, unless an answer was lost that was handed to the *)
-(* network.                                                                                                          *)
-OwnerKeepsSession == shutOut => stolen # 0 \/ lost \/ slow
+(* Without a thief, an owner who repeats is never refused, however late, unless an answer was lost that was handed   *)
+(* to the network.                                                                                                   *)
+OwnerKeepsSession == shutOut => stolen # 0 \/ lost
 =============================================================================

@@ -189,6 +189,8 @@ export function grants(held, code) {
 
 const ASKED = 120; // ms that another tab gets to answer
 const SUPERSEDED = 3000; // ms until the tab that was faster must have shared its tokens
+const REPEATED = 9000; // ms in which a refresh without an answer is repeated: less than refresh_race_window
+const PAUSE = 500; // ms between two of these
 const EARLY = 5000; // ms before its end an access token is renewed
 
 /** The refusals with 401 that say nothing against the tokens: a refresh would change nothing. */
@@ -493,6 +495,8 @@ export class Session {
   /**
    * Replace `used`, by what another tab got meanwhile or by a refresh. Returns the refusal when the session is over,
    * and throws other problems: the same token can be spent once the service answers again.
+   *
+   * A refresh that was answered 503 or not at all may have been done: it is repeated with the same token.
    * @param {Proof | null} used
    * @param {string | null} csrf
    * @returns {Promise<any>}
@@ -502,9 +506,7 @@ export class Session {
     if (await this.#newer(used, csrf, ASKED)) return null;
     const before = this.#csrf();
     try {
-      const { data } = await this.#send(
-        "POST",
-        "/api/auth/refresh",
+      const { data } = await this.#repeated(
         used.access === ""
           ? { headers: { "X-CSRF-Token": before ?? "" } }
           : { body: { refreshToken: used.refresh } },
@@ -518,6 +520,24 @@ export class Session {
         return null;
       if (this.#proof === used) this.#proof = null;
       return problem;
+    }
+  }
+
+  /**
+   * Send a refresh, and send it again while it gets no answer or 503, for at most `REPEATED` ms.
+   * @param {Options} options
+   * @returns {Promise<Answer>}
+   */
+  async #repeated(options) {
+    const until = performance.now() + REPEATED;
+    for (;;) {
+      try {
+        return await this.#send("POST", "/api/auth/refresh", options);
+      } catch (problem) {
+        const lost = problem instanceof Problem && [0, 503].includes(problem.status);
+        if (!lost || performance.now() + PAUSE > until) throw problem;
+        await new Promise((wake) => setTimeout(wake, PAUSE));
+      }
     }
   }
 

@@ -32,6 +32,7 @@ export const NOTICES = {
   kinds: /** @type {Record<string, (facts: Facts) => string>} */ ({
     new_device: () => "A login from a new device or place",
     second_factor_blocked: () => "Too many wrong second factors after the right password",
+    session_stolen: ({ device }) => `The session on ${device} was ended: its refresh token was used twice`,
     password_changed: () => "Your password was set",
     reset_asked: () => "A link for a new password was asked for",
     factor_added: ({ name }) => `The second factor ${name} was added`,

@@ -6,8 +6,8 @@
 -- A cluster moves keys while scripts run, and ends one half-way that touches a key which is not in KEYS. So nothing
 -- is written before all has been read, and a script that needs other keys writes nothing, but answers which:
 -- it is called again with them. One server has all keys, and needs none of that.
--- -> 'done', answer, and on a cluster what its other keys have to be given: the instant that was ahead (0: none),
---    1 if the epoch of all rights ends, changes of the indexes (JSON) | 'need', the instant that was ahead,
+-- -> 'done' ('read' if nothing was written), answer, and on a cluster what its other keys have to be given: the instant
+--    that was ahead (0: none), 1 if the epoch of all rights ends, changes of the indexes (JSON) | 'need', the instant that was ahead,
 --    revocations to be told first (JSON, '' for none), names...
 local asked_at, apart = tonumber(ARGV[1]), ARGV[2] == '1'
 local key_of, words, told = {}, {}, {}

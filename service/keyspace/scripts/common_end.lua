@@ -17,6 +17,7 @@ if latest_ahead > 0 and not apart then
 end
 run(fixes)
 run(writes)
-if not apart then return { 'done', answer } end
+local outcome = #fixes + #writes > 0 and 'done' or 'read'
+if not apart then return { outcome, answer } end
 local changes = #of_indexes > 0 and cjson.encode(of_indexes) or ''
-return { 'done', answer or false, latest_ahead, all_ended and 1 or 0, changes }
+return { outcome, answer or false, latest_ahead, all_ended and 1 or 0, changes }

@@ -1,0 +1,61 @@
+"""Waits until replicas have what a script has written."""
+
+import asyncio
+from typing import Any, Final
+
+from redis.asyncio import ConnectionPool
+
+from service.errors import Unavailable
+
+_WAIT_SHARE: Final = 0.8
+"""The part of the remaining time that replicas have; the rest is for the way back."""
+_TOO_FEW: Final = (
+    "Too few replicas of the session store have confirmed this in time. It was done, but may be lost if the "
+    "primary fails now"
+)
+
+
+class Unconfirmed(Unavailable):
+    """Something was written, and too few replicas have it; ``answer`` is what success would have returned."""
+
+    def __init__(self, answer: Any = None) -> None:
+        super().__init__(_TOO_FEW)
+        self.answer = answer
+
+
+async def confirmed(
+    pool: ConnectionPool,
+    replicas: int,
+    timeout: float,  # noqa: ASYNC109 - of the command and the replicas
+    *words: Any,
+    asking: bool = False,
+) -> tuple[Any, bool]:
+    """Run a script; return its reply, and whether so many replicas have what it has written.
+
+    What has written nothing waits for none: a missing replica does not fail it. The replicas are waited for
+    over the same connection, whose writes count: WAIT in a script would return at once
+    (https://valkey.io/commands/wait/). ``timeout`` is in seconds. With ``asking`` a server of a cluster takes
+    the command for a slot that it is about to get. Raises what redis-py raises.
+    """
+    until = asyncio.get_running_loop().time() + timeout
+    connection = await pool.get_connection()  # type: ignore[no-untyped-call]  # redis-py's gap
+    try:
+        if asking:
+            await connection.send_command("ASKING")
+            await connection.read_response()
+        await connection.send_command(*words)
+        answer = await connection.read_response()
+        if not _has_written(answer):
+            return answer, True
+        left = until - asyncio.get_running_loop().time()
+        await connection.send_command(
+            "WAIT", replicas, max(1, round(1000 * left * _WAIT_SHARE))
+        )  # 0: for ever
+        return answer, await connection.read_response() >= replicas
+    finally:
+        await pool.release(connection)
+
+
+def _has_written(reply: Any) -> bool:
+    """Return whether a script has written something: ``done`` of those of sessions, 1 of others."""
+    return reply[0] == b"done" if isinstance(reply, list) else bool(reply)
