@@ -11,6 +11,7 @@ from service.administration.assignment_ends import settle_ends
 from service.administration.forgotten_passwords import answer_requests
 from service.audit.chain.checkpoints import stored_checkpoints
 from service.audit.chain.form import Chain
+from service.audit.chain.history import anchor_name, chains_of, seal_history
 from service.audit.chain.maintenance import Upkeep, retention
 from service.audit.chain.verification import verify_again
 from service.authn.factors.resealing import seal_anew
@@ -49,18 +50,42 @@ _DAY: Final = 24 * _HOUR
 
 
 async def _verify_logs(database: Database, settings: Settings) -> str:
-    """Verify the logs, also against the heads that the session store keeps; raises as ``verify_again``."""
+    """Verify the logs, also against what the session store keeps; raises as ``verify_again``."""
     store = SessionStore(settings.redis, settings.auth)
     try:
         async with database.snapshot() as connection:
             names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
-        reported, revisions = (
+        reported, revisions, history = (
             stored_checkpoints(await store.log.heads()),
             await store.revision_key.checkpoints(names),
+            await store.revision_key.checkpoints(map(anchor_name, names[-1:])),
         )
     finally:
         await store.close()
-    return await verify_again(database, settings.oplog, reported=reported, anchored_revisions=revisions)
+    return await verify_again(
+        database,
+        settings.oplog,
+        reported=reported,
+        anchored_revisions=revisions,
+        anchored_history=history,
+    )
+
+
+async def _seal_history(database: Database, settings: Settings) -> str:
+    """Seal what is over, and tell the session store; raises as ``seal_history``."""
+    async with database.snapshot() as connection:
+        restore_epoch = await restore_epochs.current(connection)
+    name = anchor_name(restore_epoch or "")
+    store = SessionStore(settings.redis, settings.auth)
+    try:
+        anchored = await store.revision_key.checkpoints([name])
+        newest = await seal_history(database, chains_of(settings.oplog), anchored)
+        if newest is None:
+            return "left to nodes with the key of the newest seal"
+        await store.revision_key.anchor(name, newest)
+    finally:
+        await store.close()
+    return f"seal {newest.revision} is the newest"
 
 
 def all_jobs(settings: Settings) -> tuple[Job, ...]:
@@ -130,6 +155,12 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             _DAY,
             within=_HOUR,
             retry=_DAY,
+        ),
+        Job(
+            "history-seals",
+            "Seal what is over of assignments, codes of roles, use, and ended rows of the policy",
+            partial(_seal_history, settings=settings),
+            300.0,
         ),
         Job(
             "file-sweep",

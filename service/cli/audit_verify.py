@@ -1,4 +1,4 @@
-"""``portcullis audit verify``: checks that logs, policy revisions and evidence are as they were written."""
+"""``portcullis audit verify``: checks that logs, policy revisions, past and evidence are as they were."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace
@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint, checkpoints_in, stored_checkpoints
 from service.audit.chain.form import Chain
+from service.audit.chain.history import HistoryAudit, anchor_name, audit_history
 from service.audit.chain.seals import RevisionSeals
 from service.audit.chain.verification import RevisionAudit, anchored_revisions, audit_revisions
 from service.audit.chain.verify import Audit, Day
@@ -54,8 +56,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Verify policy revisions, and the logs from day ``--from`` to ``--to``; print the results.
+    """Verify policy revisions, the past of rights, and the logs from day ``--from`` to ``--to``.
 
+    Prints the results.
     What the session store keeps of heads counts, and what ``--heads`` has, a file with lines of the service's
     log that report heads; what a restore accounts for is said and no fault. ``--old-keys`` names a file with
     earlier keys of the chain, one per line. Of revisions before ``--from`` and after ``--to``, the lines that
@@ -82,7 +85,9 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         seals, hashes = RevisionSeals(*keys), anchored_revisions(head_lines)
         fault_count = asyncio.run(_verify(settings, audit, seals, hashes))
     if fault_count:
-        raise TamperingError(f"days, restores and revisions that are not as they were written: {fault_count}")
+        raise TamperingError(
+            f"days, restores, revisions, past rights that are not as they were written: {fault_count}"
+        )
 
 
 def _verify_evidence(options: Namespace, settings: Settings) -> None:
@@ -104,16 +109,26 @@ def _verify_evidence(options: Namespace, settings: Settings) -> None:
     say(f"{options.evidence} is as it was made")
 
 
-async def _kept(settings: Settings, audit: Audit) -> tuple[list[AnchoredCheckpoint], dict[int, str]]:
-    """Return the heads that the session store keeps, and the newest revisions; without it, say so."""
+class _Kept(NamedTuple):
+    """What the session store keeps: heads of logs, and hashes of revisions and of seals of the history."""
+
+    heads: list[AnchoredCheckpoint]
+    revisions: dict[int, str]
+    history: dict[int, str]
+
+
+async def _kept(settings: Settings, audit: Audit) -> _Kept:
+    """Return what the session store keeps; without it, say so."""
     async with audit.database.snapshot() as connection:
         names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
     store = SessionStore(settings.redis, settings.auth)
     try:
-        return stored_checkpoints(await store.log.heads()), await store.revision_key.checkpoints(names)
+        key = store.revision_key
+        history = await key.checkpoints(map(anchor_name, names[-1:]))
+        return _Kept(stored_checkpoints(await store.log.heads()), await key.checkpoints(names), history)
     except Unavailable:
         say("the session store is out of reach: entries that were removed with their heads are not noticed")
-        return [], {}
+        return _Kept([], {}, {})
     finally:
         await store.close()
 
@@ -121,13 +136,16 @@ async def _kept(settings: Settings, audit: Audit) -> tuple[list[AnchoredCheckpoi
 async def _verify(settings: Settings, given: Audit, seals: RevisionSeals, hashes: Mapping[int, str]) -> int:
     fault_count = 0
     try:
-        heads, checkpoints = await _kept(settings, given)
-        audit, hashes = replace(given, checkpoints=[*given.checkpoints, *heads]), {**hashes, **checkpoints}
+        kept = await _kept(settings, given)
+        audit = replace(given, checkpoints=[*given.checkpoints, *kept.heads])
+        hashes = {**hashes, **kept.revisions}
         revisions = await audit_revisions(
             audit.database, seals, hashes, lambda _, time: audit.begin <= time.date() <= audit.end
         )
         _report_revisions(revisions)
-        fault_count += revisions.fault_count
+        history = await audit_history(audit.database, audit.keys, kept.history)
+        _report_history(history)
+        fault_count += revisions.fault_count + history.fault_count
         lineage, outlines = await audit.survey()
         for line in (*lineage.notes, *lineage.faults):
             say(line)
@@ -148,6 +166,15 @@ def _report_revisions(audit: RevisionAudit) -> None:
     state = "NOT as published" if audit.faults else "as published"
     unsealed = f", {audit.unsealed} without a seal" if audit.unsealed else ""
     say(f"policy revisions: {audit.count}, {state}{unsealed}")
+    for line in (*audit.notes, *(f"  {fault}" for fault in audit.faults)):
+        say(line)
+    if more := audit.fault_count - len(audit.faults):
+        say(f"  and {more} more")
+
+
+def _report_history(audit: HistoryAudit) -> None:
+    state = "NOT as sealed" if audit.faults else "as sealed" if audit.count else "not sealed yet"
+    say(f"past of rights: {state}{f', up to {audit.until}' if audit.until else ''}")
     for line in (*audit.notes, *(f"  {fault}" for fault in audit.faults)):
         say(line)
     if more := audit.fault_count - len(audit.faults):

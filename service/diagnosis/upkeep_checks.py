@@ -4,7 +4,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from service.administration.jobs import all_jobs
-from service.diagnosis.findings import NAMED, Finding, Installation, Unanswered, fault, few, ok, warning
+from service.audit.chain.history import anchor_name, audit_history, chains_of
+from service.diagnosis.findings import (
+    NAMED,
+    WITHIN,
+    Finding,
+    Installation,
+    Unanswered,
+    fault,
+    few,
+    ok,
+    warning,
+)
 from service.diagnosis.settings_checks import is_local
 from service.errors import Unavailable
 from service.jobs.housekeeping import REMIND
@@ -13,7 +24,7 @@ from service.jobs.scheduler import LOOK_EVERY
 from service.kernel.clock import rfc3339
 from service.kernel.text import counted, printable
 from service.keyspace import LogCounts, SessionStore
-from service.records import api_keys, backups, jobs
+from service.records import api_keys, backups, jobs, restore_epochs
 from service.records.jobs import StoredJob
 from service.records.logs import chain, months
 from service.records.logs.inserts import Log
@@ -70,6 +81,39 @@ async def log_verification(installation: Installation) -> Finding:
     if now - oldest > _VERIFIED:
         return warning(message, "portcullis jobs list says why log-verification does not run")
     return ok(message)
+
+
+async def history(installation: Installation) -> Finding:
+    """Answers about the past are made of rows that whoever writes to the database can change."""
+    settings = installation.settings
+    if installation.database is None:
+        raise Unanswered("the database does not answer")
+    async with installation.records() as connection:
+        names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
+    anchored: dict[int, str] = {}
+    store = SessionStore(settings.redis, settings.auth)
+    try:
+        anchored = await store.revision_key.checkpoints(map(anchor_name, names[-1:]))
+    except Unavailable:
+        pass  # the check of the session store says so
+    finally:
+        await store.close()
+    try:
+        audit = await audit_history(installation.database, chains_of(settings.oplog), anchored, within=WITHIN)
+    except Unavailable:
+        raise Unanswered("the database does not answer in time") from None
+    if audit.faults:
+        return fault(
+            f"not as it was sealed: {few(audit.faults)}",
+            "portcullis audit verify names all; look who writes SQL",
+        )
+    if not audit.count:
+        return ok("nothing was sealed yet: the job history-seals does it every five minutes")
+    if audit.notes:
+        return ok(
+            f"as it was sealed, up to {audit.until}; anybody could seal it anew: oplog.chain_key is not set"
+        )
+    return ok(f"as it was sealed, up to {audit.until}")
 
 
 def metrics(installation: Installation) -> Finding:

@@ -318,6 +318,7 @@ async def test_the_command_tells_which_day_is_not_as_it_was_written(filled: Plac
     assert broken.status == 1
     assert broken.output.splitlines() == [
         "policy revisions: 0, as published",
+        "past of rights: not sealed yet",
         "operation_log 2026-03-14: 1 entries, as written",
         "operation_log 2026-03-15: 4 entries, NOT as written",
         "  number 5 was removed",

@@ -11,6 +11,7 @@ import structlog
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint
 from service.audit.chain.form import Chain
+from service.audit.chain.history import audit_history, chains_of
 from service.audit.chain.seals import RESTORED, REVISION_EVENT, Judgement, RevisionSeals, hash_of, seals_of
 from service.audit.chain.verify import WITHIN, Audit
 from service.audit.chain.walk import MOST_FAULTS
@@ -186,12 +187,14 @@ async def verify_again(
     *,
     reported: Sequence[AnchoredCheckpoint] = (),
     anchored_revisions: Mapping[int, str] = MappingProxyType({}),
+    anchored_history: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
     """Verify the last days of the logs, and one older day: another one each day, so that each has its turn.
 
     Besides, each day that is known to be gone, or whose head is not as it was sealed; restores; and the lines
     that history keeps of policy revisions, as the days, with the seals of all of them. ``reported`` are heads
-    that were kept elsewhere, and ``anchored_revisions`` hashes by number. Chains and restores with a seal of
+    that were kept elsewhere, ``anchored_revisions`` and ``anchored_history`` hashes by number. The past of
+    rights is compared with its seals, all of it. Chains and restores with a seal of
     a key that is no longer set are left out if they are older than the keys that are set. Records when each
     log was verified, and with what result; faulty restores count as days of the operation log. Returns what
     was verified, in words. Raises TamperedError and Unavailable.
@@ -217,6 +220,7 @@ async def verify_again(
     async with database.transaction() as connection:
         await log_chain.save_verification(connection, {log: (verified[log], faulty[log]) for log in TABLES})
     revisions = await _verify_revisions(database, settings, anchored_revisions, today)
+    history = await audit_history(database, chains_of(settings), anchored_history)
     if days := [day for log in TABLES for day in tampered[log]]:
         _log.error("a log is not as it was written", event_type="security", days=days)
         named = ", ".join(days[:_MOST_NAMED])
@@ -229,6 +233,8 @@ async def verify_again(
         raise TamperedError(f"restores are not as they were recorded: {lineage.faults[0]}")
     if revisions.faults:
         raise TamperedError(f"policy revisions are not as they were published: {revisions.faults[0]}")
+    if history.faults:
+        raise TamperedError(f"the past of rights is not as it was sealed: {history.faults[0]}")
     count, left_out = sum(verified.values()), sum(len(outline.left_out) for outline in outlines)
     rest = f"; {left_out} days of the logs are left out: a key of theirs is not set" if left_out else ""
     return f"{count} days of the logs and {revisions.count} policy revisions are as they were written{rest}"

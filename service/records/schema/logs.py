@@ -179,6 +179,27 @@ log_verification = sa.Table(
     sa.Column("faulty_count", sa.Integer, nullable=False),
 )
 
+# What the past of rights says, sealed as far as it is over: see ``service.audit.chain.history``.
+history_seal = sa.Table(
+    "history_seal",
+    metadata,
+    sa.Column(
+        "number",
+        sa.BigInteger,
+        sa.CheckConstraint("number > 0", name="number"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    # It covers the facts from the end of the seal before up to this instant.
+    sa.Column("until_time", sa.DateTime(timezone=True), nullable=False),
+    # The digest of the facts of each part, by source and part.
+    sa.Column("parts", JSONB, nullable=False),
+    # Covers all of the above, and the hash before.
+    sa.Column("hash", sa.LargeBinary, nullable=False),
+    # MACs over the hash, by the ids of their keys.
+    sa.Column("seals", JSONB, nullable=False),
+)
+
 log_set_aside = sa.Table(
     "log_set_aside",
     metadata,

@@ -1,0 +1,256 @@
+"""What the past of rights says, as facts that never change, and their seals in ``sys.history_seal``.
+
+A fact belongs to an instant: when an assignment began or ended, when a role began or ceased to give a code.
+All facts of a part, such as those of a user, have one digest for each seal, which covers the time since the
+seal before.
+"""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.database.row_mapper import RowMapper
+from service.records.permission_uses import KEPT_MONTHS
+from service.records.schema.logs import history_seal
+
+SETTLED: Final = timedelta(minutes=5)
+"""How long ago the instants of facts must be that are sealed: the clock of a change may be another one."""
+_AT_ONCE: Final = 1000  # rows fetched at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A kind of facts: a statement with the columns ``part``, ``moment`` and ``content``.
+
+    A part is about the thing that ``noun`` names. If the facts are ``owned``, it begins with the id of the
+    user with whom they are deleted. A source that ``moves`` has one row for each part, which a later fact
+    replaces. The content of facts never changes: a new column is null in old rows, or a source of its own.
+    """
+
+    name: str
+    facts: str
+    noun: str = ""
+    owned: bool = False
+    moves: bool = False
+
+
+_WINDOW: Final = "id, user_id, role_id, valid_from, valid_until, reason, source, create_time, created_by"
+
+
+def _row(alias: str) -> str:
+    return f"jsonb_strip_nulls(to_jsonb({alias}))::text"
+
+
+def _ended_rows(history: str) -> Source:
+    """Return the rows of a history by revisions that have ended; the others may still change."""
+    return Source(
+        f"ended rows of {history}",
+        f"""
+        SELECT '' AS part, revision.create_time AS moment, {_row("kept")} AS content
+        FROM sys.{history} AS kept LEFT JOIN sys.policy_revision AS revision ON revision.revision = kept.until
+        WHERE kept.until IS NOT NULL
+        """,  # noqa: S608 - of constants
+    )
+
+
+SOURCES: Final = (
+    Source(
+        "beginnings of assignments",
+        f"""
+        SELECT user_id::text AS part,
+            greatest(valid_from, coalesce(create_time, '-infinity')) AS moment,
+            jsonb_build_array(id, role_id, valid_from, create_time, created_by, source)::text AS content
+        FROM (
+            SELECT {_WINDOW} FROM sys.user_role UNION ALL SELECT {_WINDOW} FROM sys.ended_assignment
+        ) AS given
+        """,  # noqa: S608 - of constants
+        "user",
+        owned=True,
+    ),
+    Source(
+        "ends of assignments",
+        f"""
+        SELECT user_id::text AS part, end_time AS moment, {_row("over")} AS content
+        FROM (
+            SELECT {_WINDOW}, role_code, end_time, ended_by, how FROM sys.ended_assignment
+            UNION ALL
+            SELECT {", ".join(f"given.{name}" for name in _WINDOW.split(", "))}, role.role_code,
+                given.valid_until, NULL, 'expired'
+            FROM sys.user_role AS given JOIN sys.role ON role.id = given.role_id
+            WHERE given.valid_until <= now()
+        ) AS over
+        """,  # noqa: S608 - of constants
+        "user",
+        owned=True,
+    ),
+    Source(
+        "beginnings of codes of roles",
+        f"""
+        SELECT role_id::text AS part, begin_time AS moment, {_row("life")} AS content
+        FROM (SELECT id, role_id, role_code, menu_id, code, begin_time FROM sys.role_code_life) AS life
+        """,  # noqa: S608 - of constants
+        "role",
+    ),
+    Source(
+        "ends of codes of roles",
+        """
+        SELECT role_id::text AS part, end_time AS moment,
+            jsonb_build_array(id, end_time)::text AS content
+        FROM sys.role_code_life WHERE end_time IS NOT NULL
+        """,
+        "role",
+    ),
+    # Workers that had lost the database bring the uses of a day for one more day.
+    Source(
+        "uses of permissions",
+        f"""
+        SELECT user_id || ' in ' || to_char(month, 'YYYY-MM') AS part,
+            (month + (SELECT max(day::int) FROM jsonb_each_text(days) AS used (code, day)) + 1)::timestamp
+                AT TIME ZONE 'UTC' AS moment, days::text AS content
+        FROM sys.permission_use
+        WHERE month >= date_trunc('month', now()) - interval '{KEPT_MONTHS - 2} months'
+        """,  # noqa: S608 - of constants
+        "user",
+        owned=True,
+        moves=True,
+    ),
+    Source(
+        "beginning of the recording of uses",
+        """
+        SELECT '' AS part, since_time AS moment, to_json(since_time)::text AS content
+        FROM sys.use_recording
+        """,
+        moves=True,
+    ),
+    _ended_rows("resource_history"),
+    _ended_rows("button_history"),
+    _ended_rows("binding_history"),
+    _ended_rows("service_history"),
+    _ended_rows("opening_history"),
+    _ended_rows("request_rule_history"),
+)
+"""All kinds; a further table is one more line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistorySeal:
+    """A seal over the facts from the end of the one before up to ``until_time``.
+
+    ``parts`` has the digest of each part, by source. ``hash`` covers all of it and the hash before, and
+    ``seals`` has MACs over the hash by the ids of their keys; the empty id is of one without a key.
+    """
+
+    number: int
+    until_time: datetime
+    parts: Mapping[str, Mapping[str, str]]
+    hash: bytes
+    seals: Mapping[str, str]
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether it was made with a key."""
+        return bool(self.seals.keys() - {""})
+
+
+@dataclass(frozen=True, slots=True)
+class PartDigest:
+    """The digest of the facts of a part before the first limit, between two, or after the last one.
+
+    ``before`` is the number of limits that are not after these facts.
+    """
+
+    before: int
+    part: str
+    digest: str
+
+
+_SEAL: Final = RowMapper(HistorySeal, history_seal)
+
+
+async def digests(
+    connection: AsyncConnection,
+    source: Source,
+    limits: Sequence[datetime],
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> AsyncIterator[PartDigest]:
+    """Yield the digest of each part of a source, apart for the times between the ``limits``.
+
+    Only of facts from ``since`` on and before ``until``, if they are given.
+    """
+    await connection.execute(sa.text("SET LOCAL TimeZone = 'UTC'"))
+    values = {"limits": list(limits), "since": since, "until": until}
+    rows = await connection.stream(_digests_of(source), values, execution_options={"yield_per": _AT_ONCE})
+    async for row in rows:
+        yield PartDigest(*row)
+
+
+def _digests_of(source: Source) -> sa.TextClause:
+    content = "convert_to(string_agg(content, E'\\n' ORDER BY content COLLATE \"C\"), 'UTF8')"
+    return sa.text(f"""
+        SELECT width_bucket(moment, CAST(:limits AS timestamptz[])) AS before, part,
+            left(encode(sha256({content}), 'hex'), 32) AS digest
+        FROM (
+            SELECT part, coalesce(moment, '-infinity') AS moment, content FROM ({source.facts}) AS stored
+        ) AS facts
+        WHERE moment >= coalesce(CAST(:since AS timestamptz), '-infinity')
+            AND moment < coalesce(CAST(:until AS timestamptz), 'infinity')
+        GROUP BY 1, 2
+        """)  # noqa: S608 - of constants
+
+
+async def horizon(connection: AsyncConnection) -> datetime:
+    """Return the instant before which all facts are committed: no transaction that writes began earlier."""
+    statement = sa.text("""
+        SELECT least(now() - CAST(:settled AS interval), min(xact_start)) FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_xid IS NOT NULL
+        """)
+    moment: datetime = (await connection.execute(statement, {"settled": SETTLED})).scalar_one()
+    return moment
+
+
+async def seals(connection: AsyncConnection) -> AsyncIterator[HistorySeal]:
+    """Yield all seals, the first one first."""
+    ordered = sa.select(*_SEAL.columns).order_by(history_seal.c.number)
+    rows = await connection.stream(ordered, execution_options={"yield_per": _AT_ONCE})
+    async for row in rows:
+        yield _SEAL.of(row)
+
+
+async def newest(connection: AsyncConnection, count: int) -> list[HistorySeal]:
+    """Return the newest seals, the newest one first."""
+    ordered = sa.select(*_SEAL.columns).order_by(history_seal.c.number.desc())
+    return await _SEAL.all(connection, ordered.limit(count))
+
+
+async def hashes(connection: AsyncConnection, numbers: Collection[int]) -> dict[int, str]:
+    """Return the hashes of the seals with these numbers, in hexadecimal, by number."""
+    chosen = sa.select(history_seal.c.number, history_seal.c.hash).where(history_seal.c.number.in_(numbers))
+    return {row.number: row.hash.hex() for row in await connection.execute(chosen)}
+
+
+async def any_keyed(connection: AsyncConnection) -> bool:
+    """Return whether a seal was ever made with a key."""
+    keyed = sa.text("SELECT EXISTS (SELECT FROM sys.history_seal WHERE seals - '' <> '{}')")
+    return bool((await connection.execute(keyed)).scalar_one())
+
+
+async def add(connection: AsyncConnection, seal: HistorySeal) -> None:
+    """Write a seal."""
+    await connection.execute(sa.insert(history_seal).values(asdict(seal)))
+
+
+async def users_among(connection: AsyncConnection, user_ids: Sequence[int]) -> frozenset[int]:
+    """Return those of the users that there still are."""
+    statement = sa.text('SELECT id FROM sys."user" WHERE id = ANY (CAST(:ids AS bigint[]))')
+    return frozenset((await connection.execute(statement, {"ids": list(user_ids)})).scalars())
+
+
+def owner_of(part: str) -> int:
+    """Return the user to whom a part belongs whose source has owners."""
+    return int(part.partition(" ")[0])
