@@ -2,7 +2,14 @@
 
 from service.administration.restore_steps import create_service, delete_service, update_service
 from service.administration.steps import Step
-from service.authz.engine.rules import ALLOW_PREFLIGHT, IGNORE_CASE, IGNORE_TRAILING_SLASH, NOBODY, SERVICE
+from service.authz.engine.rules import (
+    ALLOW_PREFLIGHT,
+    IGNORE_CASE,
+    IGNORE_TRAILING_SLASH,
+    NOBODY,
+    REGISTERED,
+    SERVICE,
+)
 from service.kernel.text import seen
 from service.records import policy_row_history, services
 from service.records.database.transactions import Connection
@@ -19,7 +26,7 @@ async def plan_services(connection: Connection, rows: int, difference: Differenc
     for name in sorted(came.keys() | went.keys()):
         added, removed = came.get(name, set()), went.get(name, set())
         stored = await services.named(connection, name)
-        if NOBODY in removed:
+        if {NOBODY, REGISTERED} & removed and not {NOBODY, REGISTERED} & added:
             if stored is not None:
                 steps.append(delete_service(stored))
         elif stored is None:

@@ -126,6 +126,8 @@ def _request(proved: ProvedRequest) -> Iterator[str]:
         yield "  With a login: passes, whatever codes are held."
     else:
         yield from _codes(proved)
+    if proved.chosen is not None:
+        yield f"  The code chooses before it asks: {proved.chosen}; see docs/explanation/policy.md."
 
 
 def _codes(proved: ProvedRequest) -> Iterator[str]:

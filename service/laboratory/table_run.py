@@ -12,7 +12,7 @@ from casbin.persist.adapters import StringAdapter
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
-from service.authz.engine.rules import NOBODY, Rule, as_csv
+from service.authz.engine.rules import OPENING_NOTHING, Rule, as_csv
 from service.authz.review.explain import reason_of
 from service.kernel.codes import HeldCodes
 from service.laboratory.tables import Asked, Case, Question, Table
@@ -151,7 +151,7 @@ def _outcome(decide: Decide, rules: Lines, asked: Asked) -> tuple[Case, Question
 
 def required_of(rules: Lines, question: Question) -> list[str]:
     """Return the codes any one of which would allow: those of the lines of the object, in order."""
-    return [code for code in rules.codes(question.layer, question.object) if code != NOBODY]
+    return [code for code in rules.codes(question.layer, question.object) if code not in OPENING_NOTHING]
 
 
 def _shown(value: object) -> str:

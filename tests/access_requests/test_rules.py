@@ -24,9 +24,9 @@ RULE: dict[str, Any] = {
 LINES = [
     "p, request, role heron, @login",
     "p, approve, role heron stage 1 for others, system:user:list",
-    "p, approve, role heron stage 1 takes 2, @nobody",
+    "p, approve, role heron stage 1 takes 2, @counted",
     "p, approve, role heron stage 2 for others, system:role:list",
-    "p, approve, role heron stage 2 takes 1, @nobody",
+    "p, approve, role heron stage 2 takes 1, @counted",
     "p, assurance, request role heron, @anyone",
 ]
 

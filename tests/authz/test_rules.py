@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.authz.engine.policy import Policy
 from service.authz.engine.rules import METHODS, PolicyError, Rule, as_csv, checked, read_rules
-from tests.policies.stock import stock_enforcer
+from service.authz.proof.comparison import differing_requests
+from service.kernel.codes import HeldCodes
+from tests.policies.stock import MODEL, stock_enforcer
 
 GOOD = "p, endpoint, GET /api/role/list, system:role:list"
 
@@ -36,6 +39,31 @@ def test_a_line_is_written_as_it_is_read(tmp_path: Path) -> None:
     assert str(rules[0]) == GOOD
 
 
+def test_words_that_open_nothing_are_parted_and_the_old_ones_are_read(tmp_path: Path) -> None:
+    takes = "p, approve, role auditor stage 1 takes 2"
+    lines = [
+        f"{start}, {word}"
+        for start, words in {
+            takes: ("@counted", "@nobody"),
+            "p, service, orders": ("@registered", "@nobody"),
+            "p, resource, GET /x": ("@nobody",),
+        }.items()
+        for word in words
+    ]
+    path = tmp_path / "lines.csv"
+    path.write_text("\n".join(lines))
+    rules = read_rules(path)
+    policy = Policy(MODEL.read_text("utf-8"), rules)
+
+    assert [*map(str, rules)] == lines
+    assert policy.service("orders") is not None
+    for rule in rules:
+        for held in (None, HeldCodes(["*", "a:b"])):
+            decision = policy.judge(rule.layer, rule.object, held)
+            assert (decision.allowed, decision.required) == (False, ())
+    assert differing_requests(policy, Policy(policy.model_text)) != []
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
@@ -50,7 +78,7 @@ def test_a_line_is_written_as_it_is_read(tmp_path: Path) -> None:
         ("p, approve, role auditor stage 1 for self, system:role:update", "nobody approves a request of"),
         ("p, approve, role auditor stage 1 for self, @nobody", "nobody approves a request of"),
         ("p, approve, role auditor stage 1 for others, @login", "the code is a permission code"),
-        ("p, approve, role auditor stage 1 takes 2, system:role:update", "the code is @nobody"),
+        ("p, approve, role auditor stage 1 takes 2, system:role:update", "the code is @counted"),
         ("p, approve, role auditor without-grant, system:role:update", "the code is @login"),
         ("p, approve, role auditor stage 0 for others, system:role:update", "the object is such as"),
         ("p, assurance, approve role auditor, @login", "the object is a layer"),

@@ -7,6 +7,8 @@ import tomllib
 
 from sqlalchemy import DateTime
 
+from service.authz.engine.rules import LAYERS as LAYER_NAMES
+from service.authz.engine.rules import object_fault
 from service.records import schema
 from tests.benchmarks.fault_matrix import stores
 from tests.benchmarks.faults import STORES
@@ -113,3 +115,29 @@ def test_every_test_and_every_cell_that_is_named_exists() -> None:
     cells = {name for name in column(6) if re.fullmatch(r"[a-z]+:[a-z-]+", name)}
     assert cells
     assert cells <= {f"{store}:{fault}" for store in STORES for fault in stores.FAULTS}
+
+
+POLICY = (ROOT / "docs" / "explanation" / "policy.md").read_text(encoding="utf-8")
+
+
+def test_each_choice_before_the_enforcer_is_asked_has_its_function_and_its_test() -> None:
+    choices = rows(between(POLICY, "chosen"))
+
+    assert len(choices) > 12
+    for what, function, test in choices:
+        for cell in (function, test):
+            (path,) = re.findall(r"[\w/]+/\w+\.py", cell)
+            text = (ROOT / path).read_text(encoding="utf-8")
+            for name in re.findall(r"\w+", cell.replace(path, "").replace(" in ", " ")):
+                assert re.search(rf"\bdef {name}\(", text), (what, name)
+
+
+def test_the_model_shows_every_layer_with_its_objects_and_who_asks() -> None:
+    model = (ROOT / "model.conf").read_text(encoding="utf-8")
+    table = model.partition("#   layer       objects")[2].partition("\n#\n")[0]
+
+    assert re.findall(r"^#   ([a-z]+)  ", table, flags=re.MULTILINE) == list(LAYER_NAMES)
+    for layer in LAYER_NAMES:
+        (first,) = re.findall(rf"^#   {layer} +(.*?)   ", table, flags=re.MULTILINE)
+        for name in first.split(", "):
+            assert object_fault(layer, name) is None

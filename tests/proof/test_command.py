@@ -233,7 +233,7 @@ RULE = (
     "p, request, role auditor, @login",
     "p, assurance, request role auditor, @two-factors",
     "p, approve, role auditor stage 1 for others, system:audit:read",
-    "p, approve, role auditor stage 1 takes 2, @nobody",
+    "p, approve, role auditor stage 1 takes 2, @counted",
 )
 
 
@@ -247,6 +247,8 @@ def test_nobody_approves_the_own_request_whatever_codes_are_held(prove: Prove, t
     assert done.status == 0
     assert "With a login: never passes, whatever codes are held." in done.out
     assert "Without a login: never passes." in done.out
+    assert "The code chooses before it asks: whether a request counts as one of others" in done.out
+    assert "whose approvals count" in proved["chosen"]
     assert (proved["smallest"], proved["visitors"]) == ([], False)
 
 
@@ -290,7 +292,7 @@ def test_what_is_no_object_of_the_layer_is_refused(prove: Prove) -> None:
 
 def test_policies_that_differ_in_how_many_approve_are_not_equivalent(prove: Prove, tmp_path: Path) -> None:
     before, after = (
-        str(exported(tmp_path / str(number), f"p, approve, role auditor stage 1 takes {number}, @nobody"))
+        str(exported(tmp_path / str(number), f"p, approve, role auditor stage 1 takes {number}, @counted"))
         for number in (1, 2)
     )
 

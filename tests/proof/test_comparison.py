@@ -181,7 +181,7 @@ def test_words_about_routers_open_nothing() -> None:
 
 def test_how_many_must_approve_is_a_difference_though_nobody_passes_it() -> None:
     before, after = (
-        Policy(TEXT, [Rule("approve", f"role auditor stage 1 takes {number}", "@nobody")])
+        Policy(TEXT, [Rule("approve", f"role auditor stage 1 takes {number}", "@counted")])
         for number in (1, 2)
     )
 

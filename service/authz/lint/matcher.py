@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from casbin.util import SimpleEval, escape_assertion
 
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES, Anonymous
-from service.authz.engine.rules import ANYONE, ASSURANCE, ENDPOINT, LOGIN, NOBODY, RESOURCE
+from service.authz.engine.rules import ANYONE, ASSURANCE, ENDPOINT, LOGIN, OPENING_NOTHING, RESOURCE
 from service.kernel.assurance import TWO_FACTORS, Authentication, Satisfied, words_at
 from service.kernel.codes import HeldCodes
 
@@ -65,13 +65,17 @@ PROBES: Final = (
     _row("holdsPattern", "a:b:c", HeldCodes(["a:*:c"])),
     _row("satisfies", LOGIN, _PASSWORD),
     _row("satisfies", TWO_FACTORS, _FACTORS),
-    *_never(
-        f"it opens {NOBODY}, which must match nothing",
-        NOBODY,
-        ANONYMOUS,
-        _NONE,
-        HeldCodes(["*", "*:*", "a:*", "*:a", NOBODY, "a:b"]),
-        _FACTORS,
+    *(
+        probe
+        for word in sorted(OPENING_NOTHING)
+        for probe in _never(
+            f"it opens {word}, which must match nothing",
+            word,
+            ANONYMOUS,
+            _NONE,
+            HeldCodes(["*", "*:*", "a:*", "*:a", word, "a:b"]),
+            _FACTORS,
+        )
     ),
     *_never(f"it opens {LOGIN} to callers without a session", LOGIN, ANONYMOUS),
     *_never("it opens permission codes to callers without a session", "a:b", ANONYMOUS),

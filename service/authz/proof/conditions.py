@@ -17,7 +17,7 @@ from service.authz.engine.rules import (
     ENDPOINT,
     LOGIN,
     NO_SESSION,
-    NOBODY,
+    OPENING_NOTHING,
     RESOURCE,
     PolicyError,
     Rule,
@@ -30,6 +30,7 @@ KINDS: Final = tuple(1 << place for place in range(len(HOLDING)))
 
 _BY_KIND: Final = tuple(zip(KINDS, HOLDING.values(), strict=True))
 _CODE: Final = "a:b:c"
+_WORDS: Final = (ANYONE, LOGIN, *sorted(OPENING_NOTHING))
 # For each predicate a held code of which it is true, and no other one is.
 _FIRING: Final = {
     "holdsExactly": _CODE,
@@ -61,7 +62,7 @@ class LineAnswers:
     def __init__(self, model_text: str) -> None:
         """Ask an enforcer of ``model_text``; PolicyError for a model outside the closed grammar."""
         require_grammar(model_text)
-        objects = {code: f"GET /{place}" for place, code in enumerate((ANYONE, LOGIN, NOBODY, _CODE))}
+        objects = {code: f"GET /{place}" for place, code in enumerate((*_WORDS, _CODE))}
         asked = Policy(model_text, [Rule(RESOURCE, name, code) for code, name in objects.items()])
         self._answers: dict[tuple[str, int | None], bool] = {}
         for code, name in objects.items():

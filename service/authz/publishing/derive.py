@@ -17,6 +17,7 @@ from service.authz.engine.rules import (
     ANYONE,
     APPROVE,
     ASSURANCE,
+    COUNTED,
     GRANT,
     IGNORE_CASE,
     IGNORE_TRAILING_SLASH,
@@ -144,7 +145,7 @@ def _of_requests(requestable: Iterable[PublishedRule]) -> tuple[_ByObject, _ByOb
         asked |= {assured(REQUEST, name): rule.demand for name in names}
         for number, stage in enumerate(rule.stages, 1):
             approving[stage_for(rule.role_code, number, "others")] = (stage.code,)
-            approving[stage_takes(rule.role_code, number, stage.approvals)] = (NOBODY,)
+            approving[stage_takes(rule.role_code, number, stage.approvals)] = (COUNTED,)
         if not rule.grant_needed:
             approving[without_grant(rule.role_code)] = (LOGIN,)
     return asking, approving, asked

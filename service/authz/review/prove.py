@@ -9,7 +9,18 @@ from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ASSURANCE, ENDPOINT, LAYERS, REQUEST, RESOURCE, assured, object_fault
+from service.authz.engine.rules import (
+    ACCOUNT,
+    APPROVE,
+    ASSURANCE,
+    ENDPOINT,
+    LAYERS,
+    REQUEST,
+    RESOURCE,
+    REVIEW,
+    assured,
+    object_fault,
+)
 from service.authz.proof.batch_decider import all_requests
 from service.authz.proof.conditions import Condition, condition_of, line_answers, wildcards_of
 from service.authz.proof.demands import demands_on, least_words
@@ -42,7 +53,8 @@ class ProvedRequest(msgspec.Struct, frozen=True, rename="camel"):
     ``smallest`` are the smallest sets of held codes, wildcards included: a caller passes exactly if one of
     them is part of what the caller holds. An empty set is every caller who is logged in; without any set
     nobody passes. ``assurance`` are the weakest words about authentication, any one of which is needed
-    beside that; without any, nobody passes.
+    beside that; without any, nobody passes. ``chosen`` is what the code chooses before it asks about such an
+    object: the proof says nothing about that.
     """
 
     request: str
@@ -50,6 +62,7 @@ class ProvedRequest(msgspec.Struct, frozen=True, rename="camel"):
     layers: tuple[ProvedLayer, ...]
     smallest: tuple[tuple[str, ...], ...]
     assurance: tuple[str, ...]
+    chosen: str | None = None
 
 
 class Proof(msgspec.Struct, frozen=True, rename="camel"):
@@ -129,7 +142,16 @@ def _proved_object(policy: Policy, layer: str, name: str) -> ProvedRequest:
         layers=(proved,),
         smallest=tuple(tuple(sorted(held)) for held in condition.smallest(_held(condition.codes))),
         assurance=least_words(policy, demand),
+        chosen=_CHOSEN.get(layer),
     )
+
+
+# docs/explanation/policy.md names the functions and their tests.
+_CHOSEN: Final = {
+    ACCOUNT: "whose account it is, or how the caller has come",
+    APPROVE: "whether a request counts as one of others, and whose approvals count",
+    REVIEW: "whose assignment or review it is",
+}
 
 
 def _layer(policy: Policy, whole: Condition, layer: str, name: str) -> ProvedLayer:
