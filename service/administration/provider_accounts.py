@@ -21,7 +21,7 @@ from service.errors import Conflict, NotFound, SignInFailed, ValidationFailed
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import OPERATOR_ID, Caller
 from service.kernel.origin import field_changes
-from service.kernel.text import shown_name
+from service.kernel.text import shown_name, unseen_fault
 from service.kernel.write import Write
 from service.keyspace import DeviceSession, SessionStore
 from service.mail.notices import Notices
@@ -228,11 +228,13 @@ class Handover:
         """Link the account of a person to a subject of the provider ``name``; the person is told.
 
         The caller must be able to do with the account what setting its password needs: who rules the provider
-        can act as the person. Raises ``NotFound``, ``PermissionDenied``, and ``Conflict`` for a subject that
-        has an account, and for a service account.
+        can act as the person. Raises ``NotFound``, ``PermissionDenied``, ``ValidationFailed`` for a subject
+        that can't be seen, and ``Conflict`` for one that has an account, and for a service account.
         """
         if (issuer := self._issuers.get(name)) is None:
             raise NotFound("There is no such provider")
+        if fault := unseen_fault(subject):
+            raise ValidationFailed(("subject", fault))
         async with self._units.of_rights(write) as unit:
             user_id = await _person(unit.connection, user_name)
             target = await unit.check.target(unit.connection, user_id, "set-password")

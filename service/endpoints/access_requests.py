@@ -19,7 +19,7 @@ from service.errors import Conflict, NotFound
 from service.kernel.account_acts import READ_REQUESTS
 from service.kernel.identity import codes_asked
 from service.kernel.request_objects import is_for_others, role_of
-from service.kernel.value_rules import REASON, bounds_of
+from service.kernel.value_rules import MAX_DURATION, REASON, bounds_of
 from service.records import access_requests
 from service.records.access_requests import AccessDecision, RequestFilter, State, Verdict, Visible
 from service.records.database.transactions import Connection, Database
@@ -43,7 +43,9 @@ class AccessRequestBody(Schema, kw_only=True):
 
     role_id: Id | None = None
     role_code: Annotated[str, Meta(max_length=64, examples=["auditor"])] | None = None
-    duration: Annotated[int, Meta(ge=1, examples=[3600], description="Seconds.")] | None = None
+    duration: (
+        Annotated[int, bounds_of(MAX_DURATION), Meta(examples=[3600], description="Seconds.")] | None
+    ) = None
     valid_until: _Until | None = msgspec.field(default=None, name="until")
     valid_from: _From | None = msgspec.field(default=None, name="from")
     reason: _Reason | None = None

@@ -9,7 +9,7 @@ from service.administration.addresses import Addresses
 from service.administration.forgotten_passwords import ForgottenPasswords
 from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.second_factor import Code, Credential, Expiry, PublicKey, answer_in
-from service.endpoints.users import Name, NewPassword
+from service.endpoints.users import NewPassword, UserName
 from service.errors import (
     Conflict,
     LinkInvalid,
@@ -54,7 +54,7 @@ class FirstPassword(Schema):
 class ResetRequest(Schema):
     """Whose password is forgotten."""
 
-    user_name: Name
+    user_name: UserName
 
 
 class LinkOrder(Schema):

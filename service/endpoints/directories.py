@@ -9,6 +9,7 @@ from service.administration.directory import MAX_GROUP, MOST_GROUPS, Directories
 from service.administration.managed_accounts import is_name
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH
+from service.kernel.text import unseen_fault
 from service.records import accounts, directories
 from service.records.database.transactions import Database
 from service.records.directories import Directory, DirectoryValues, Kind
@@ -158,6 +159,8 @@ class OneDirectory(DirectoryEndpoint):
         if not is_name(source):
             faults.append(("source", "must be a name: [a-z][a-z0-9-]{0,31}"))
         groups = [each.group for each in body.mapping]
+        unseen = ((place, unseen_fault(group)) for place, group in enumerate(groups))
+        faults += [(f"mapping[{place}].group", fault) for place, fault in unseen if fault is not None]
         if len(set(groups)) != len(groups):
             faults.append(("mapping", "has a group twice"))
         client = None

@@ -7,7 +7,7 @@ from msgspec import Meta
 from service.administration.provider_accounts import Handover, Purpose
 from service.endpoints.provider_sign_in import Challenge, InBrowser, NextPlace, ProviderName
 from service.endpoints.record_endpoints import Endpoint
-from service.endpoints.users import Name
+from service.endpoints.users import UserName
 from service.errors import Conflict, NotFound, RateLimited
 from service.kernel.assurance import Acr
 from service.web.messages import operation_metadata as operation
@@ -38,7 +38,7 @@ class SignInPlace(Schema):
 class HandoverOrder(Schema):
     """Whose account is handed over, and the `sub` of the person at the provider."""
 
-    user_name: Name
+    user_name: UserName
     subject: Annotated[str, Meta(min_length=1, max_length=255, examples=["00u1a2b3c4"])]
 
 

@@ -8,7 +8,7 @@ from service.administration.role_import import RoleImport
 from service.administration.user_edits import MAX_ROLES
 from service.administration.user_import import UserImport
 from service.endpoints.record_endpoints import Endpoint
-from service.endpoints.users import Name
+from service.endpoints.users import UserName
 from service.errors import Conflict, RowsRefused
 from service.kernel.identity import Kind
 from service.records import roles, user_list
@@ -31,7 +31,7 @@ RoleOfUser = Annotated[str, Meta(max_length=64, examples=["auditor"])]
 class ImportedUser(Schema, kw_only=True):
     """A user, identified by `userName`. Omitted fields are unchanged; `roles` are the codes of all roles."""
 
-    user_name: Name
+    user_name: UserName
     kind: Annotated[Kind, Meta(description="For new users only.")] | UnsetType = UNSET
     roles: Annotated[list[RoleOfUser], Meta(max_length=MAX_ROLES)] | UnsetType = UNSET
     password: (

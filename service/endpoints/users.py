@@ -91,6 +91,7 @@ class User(Schema):
 
 
 Name = Annotated[str, user_list.NAME]
+UserName = Annotated[str, user_list.USER_NAME]
 RoleIds = Annotated[list[Id], Meta(max_length=MAX_ROLES, examples=[[3]])]
 NewPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
 
@@ -103,7 +104,7 @@ class UserBody(Schema):
     (`kind` is `service`) has none; it may be bound to a `service`.
     """
 
-    user_name: Name
+    user_name: UserName
     nick_name: Name
     kind: Kind | UnsetType = UNSET
     password: NewPassword | UnsetType = UNSET

@@ -184,3 +184,13 @@ async def test_a_slow_exchange_ends_with_the_limit_and_holds_up_nobody(
         provider.delay = 0.0
         assert answer.code == "unavailable"
         assert not provider.woken  # nobody waits for that
+
+
+@pytest.mark.parametrize(
+    "group", ["a\x00b", "\ud800", "Read\u202eers", "a\nb"], ids=["nul", "half", "turned", "line"]
+)
+async def test_a_group_that_nobody_can_see_ends_the_sign_in(
+    browser: Browser, provider: HostileProvider, group: str
+) -> None:
+    provider.changes = {"groups": ["Readers", group]}
+    assert await browser.error() != ""

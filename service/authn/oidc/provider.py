@@ -24,6 +24,7 @@ from service.authn.oidc.signatures import (
 )
 from service.errors import Unavailable
 from service.kernel.assurance import Acr
+from service.kernel.text import unseen_fault
 from service.settings import Provider as Settings
 from service.settings.providers import is_secure_place
 
@@ -372,7 +373,8 @@ def _number(value: object) -> float | None:
 
 
 def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and 0 < len(value) <= MAX_SUBJECT and value.isprintable() else None
+    fits = isinstance(value, str) and 0 < len(value) <= MAX_SUBJECT and unseen_fault(value) is None
+    return cast("str", value) if fits else None
 
 
 def _subject(claims: Mapping[str, object]) -> str:
@@ -394,4 +396,7 @@ def _groups(value: object) -> tuple[str, ...] | None:
         value = [value]
     if not isinstance(value, list):
         return None
-    return tuple(dict.fromkeys(each for each in value[:_MOST_GROUPS] if isinstance(each, str)))
+    groups = tuple(dict.fromkeys(each for each in value[:_MOST_GROUPS] if isinstance(each, str)))
+    if any(unseen_fault(group) is not None for group in groups):
+        raise Untrusted("a group with a character that can't be seen")
+    return groups

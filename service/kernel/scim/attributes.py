@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
+from service.kernel.text import seen, unseen_fault
 from service.kernel.value_rules import MAX_ID
 
 ScimType = Literal[
@@ -39,7 +40,10 @@ class ScimFault(ValueError):  # noqa: N818 - the word of RFC 7644 is error, whic
 
 
 class Attribute(Struct, frozen=True):
-    """An attribute (RFC 7643 §2.2): ``many`` values or one; ``exact``: case counts; ``parts`` if complex."""
+    """An attribute (RFC 7643 §2.2): ``many`` values or one; ``exact``: case counts; ``parts`` if complex.
+
+    ``shown``: a text to be shown alone, kept with spaces for characters that can't be seen.
+    """
 
     name: str
     text: str
@@ -52,6 +56,7 @@ class Attribute(Struct, frozen=True):
     values: tuple[str, ...] = ()
     refers: tuple[str, ...] = ()
     parts: tuple["Attribute", ...] = ()
+    shown: bool = False
 
     def part(self, name: str) -> "Attribute | None":
         """Return the sub-attribute of that name, in any case, or None."""
@@ -143,9 +148,11 @@ USER: Final = Schema(
             "name",
             "The name of the person.",
             kind="complex",
-            parts=(Attribute("formatted", "The whole name, shown where there is no displayName."),),
+            parts=(
+                Attribute("formatted", "The whole name, shown where there is no displayName.", shown=True),
+            ),
         ),
-        Attribute("displayName", "The name that is shown."),
+        Attribute("displayName", "The name that is shown.", shown=True),
         Attribute("active", "Whether the account is enabled.", kind="boolean"),
         Attribute(
             "emails",
@@ -255,10 +262,22 @@ def item_of(attribute: Attribute, value: Any, deviations: Deviations) -> Any:
     if attribute.kind == "boolean" and isinstance(value, str) and value.lower() in ("true", "false"):
         deviations.note("boolean as text")
         return value.lower() == "true"
-    if isinstance(value, bool if attribute.kind == "boolean" else str):
+    if attribute.kind != "boolean" and isinstance(value, str):
+        return _seen(attribute, value, deviations)
+    if isinstance(value, bool) and attribute.kind == "boolean":
         return value
     kind = "a boolean" if attribute.kind == "boolean" else "a text"
     raise ScimFault("invalidValue", f"{attribute.name} must be {kind}")
+
+
+def _seen(attribute: Attribute, text: str, deviations: Deviations) -> str:
+    """Return ``text`` as people can see it; raises ScimFault for a name or an id that nobody can."""
+    if (fault := unseen_fault(text)) is None:
+        return text
+    if not attribute.shown:
+        raise ScimFault("invalidValue", f"{attribute.name} {fault}")
+    deviations.note("characters that can't be seen")
+    return seen(text)
 
 
 def _complex(attribute: Attribute, value: Any, deviations: Deviations) -> dict[str, Any]:

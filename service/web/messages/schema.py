@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 
 from service.audit.redaction import is_sensitive
 from service.kernel.clock import rfc3339
-from service.kernel.value_rules import ID
+from service.kernel.value_rules import ID, MAX_ID
 
 
 class Members(NamedTuple):
@@ -91,7 +91,7 @@ WHOLE_LIST: Final = sys.maxsize
 Id = Annotated[int, ID]
 """An id: an integer from 1 to ``MAX_ID``."""
 
-Revision = Annotated[int, Meta(ge=1, examples=[12])]
+Revision = Annotated[int, Meta(ge=1, le=MAX_ID, examples=[12])]
 """A policy revision."""
 
 UpdatedBy = Annotated[

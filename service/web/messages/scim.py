@@ -18,6 +18,7 @@ from service.kernel.scim import attributes
 from service.kernel.scim.attributes import GROUP, MESSAGES, USER, Deviations, ScimFault
 from service.kernel.scim.attributes import Schema as AttributeSchema
 from service.kernel.scim.patches import MAX_OPERATIONS
+from service.kernel.value_rules import MAX_ID
 from service.web.messages.bodies import well_formed
 from service.web.messages.faults import check_text, fault_of
 from service.web.messages.request import Request
@@ -38,6 +39,8 @@ _log = structlog.get_logger(__name__)
 
 Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
 ScimNames = Annotated[list[Text], Meta(max_length=100)]
+Number = Annotated[int, Meta(ge=-MAX_ID, le=MAX_ID)]
+"""A number of a query: what is too small counts as the least one (RFC 7644 §3.4.2.4)."""
 ScimId = Annotated[str, Meta(examples=["7"], description="The id, as a text.")]
 
 
@@ -295,8 +298,8 @@ class ScimListQuery(ScimGetQuery):
     ) = None
     sort_by: Annotated[str, Meta(description="An attribute.", examples=["userName"])] | None = None
     sort_order: Literal["ascending", "descending"] = "ascending"
-    start_index: Annotated[int, Meta(description="The place of the first, from 1.")] = 1
-    count: Annotated[int, Meta(description=f"How many at most; never more than {MAX_PAGE}.")] = 100
+    start_index: Annotated[Number, Meta(description="The place of the first, from 1.")] = 1
+    count: Annotated[Number, Meta(description=f"How many at most; never more than {MAX_PAGE}.")] = 100
 
     @property
     def place(self) -> tuple[int, int]:
@@ -312,8 +315,8 @@ class ScimSearch(ScimBodySchema):
     filter: str | None = None
     sort_by: Text | None = None
     sort_order: Literal["ascending", "descending"] = "ascending"
-    start_index: int = 1
-    count: int = 100
+    start_index: Number = 1
+    count: Number = 100
 
     @classmethod
     def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:

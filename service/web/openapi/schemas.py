@@ -131,7 +131,7 @@ _AT_LEAST: Final = {
     "description": "The oldest policy revision that may decide the request, such as the `policyRevision` "
     "of a change. 409 `revision_unknown` if no node has published it, 503 if it is not in force here "
     "within 2 s.",
-    "schema": {"type": "integer", "minimum": 0},
+    "schema": {"type": "integer", "minimum": 0, "maximum": MAX_ID},
 }
 _IF_MATCH: Final = {
     "name": "If-Match",

@@ -17,6 +17,7 @@ from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.review.requestable import Refused
 from service.kernel.about import NAME
 from service.kernel.identity import words_asked
+from service.kernel.value_rules import MAX_ID
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Operation
 from service.web.messages.original import PROXY_KEY, SAFE, Original
@@ -25,7 +26,7 @@ from service.web.requests.credentials import HeaderToken, basic_client
 MIN_REVISION: Final = "X-Policy-Min-Revision"
 """The header with the oldest policy revision that may decide the request."""
 _MIN_REVISION: Final = MIN_REVISION.lower().encode("ascii")
-_REVISION: Final = re.compile(rb"[0-9]{1,18}")
+_REVISION: Final = re.compile(rb"[0-9]{1,19}")
 _PROXY: Final = HeaderToken(PROXY_KEY, "")
 _BASIC: Final = f'Basic realm="{NAME}"'
 _NOT_AUTHENTICATED: Final = (
@@ -173,9 +174,9 @@ def _least_revision(context: RequestContext, operation: Operation) -> int:
     least = context.request.raw_header(_MIN_REVISION)
     if least is None or operation.metadata.subrequest:  # of a subrequest, it is a header of the client
         return 0
-    if _REVISION.fullmatch(least) is None:
+    if _REVISION.fullmatch(least) is None or (revision := int(least)) > MAX_ID:
         raise errors.BadRequest(f"{MIN_REVISION} is not the number of a revision")
-    return int(least)
+    return revision
 
 
 def _require(context: RequestContext, decision: Decision) -> None:
