@@ -52,14 +52,9 @@ BARE: Final = "tests.benchmarks.apps:bare"
 EXTENSION: Final = "tests.benchmarks.idle_extension"
 CONNECTIONS: Final = (1, 8, 64)
 MOST: Final = max(CONNECTIONS)
-SHARE: Final = 0.45
-"""Of bare Falcon's requests a second, and of its processor time the other way round: a read, at ``MOST``.
-
-It was 0.62, and that of a logged call 0.36: see decision 0116, also for the goals of other benchmarks.
-"""
-LOGGED_SHARE: Final = 0.26
-"""The same for a logged call."""
-LATER: Final = 2.0
+SHARES: Final = {("read", 1): 0.45, ("read", 8): 0.65, ("read", MOST): 0.80, ("logged call", MOST): 0.42}
+"""Of bare Falcon's requests a second, and of its processor time the other way round, by connections."""
+LATER: Final = 1.6
 """Times bare Falcon's p99, at most, for a read at ``MOST``."""
 APART: Final = 0.9
 """Of the requests a second without the check, those with it at least, at ``MOST``."""
@@ -169,7 +164,7 @@ def _uses(algorithm: str, read: Result) -> Result:
 
 
 def _share(name: str, connections: int) -> float:
-    return {"read": SHARE, "logged call": LOGGED_SHARE}.get(name, 0.0) if connections == MOST else 0.0
+    return SHARES.get((name, connections), 0.0)
 
 
 def _latencies(

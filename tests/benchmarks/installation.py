@@ -65,9 +65,9 @@ def access_token(environ: Mapping[str, str]) -> str:
         return log_in(server)
 
 
-def log_in(server: Server) -> str:
-    """Log the administrator in at ``server``, and return the access token."""
-    credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+def log_in(server: Server, user_name: str = ADMINISTRATOR, password: str = ADMINISTRATOR_PASSWORD) -> str:
+    """Log somebody in at ``server``, the administrator unless named, and return the access token."""
+    credentials = {"userName": user_name, "password": password}
     url = f"http://127.0.0.1:{server.port}/api/auth/login"
     answer = httpx.post(url, json=credentials, trust_env=False, timeout=30).raise_for_status()
     token: str = answer.json()["data"]["accessToken"]

@@ -70,12 +70,12 @@ class Connection:
         """Connect."""
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
-    async def ask(self, request: bytes) -> bytes:
-        """Send ``request`` and return the body of the answer; RuntimeError unless it is a 200."""
+    async def ask(self, request: bytes, status: int = 200) -> bytes:
+        """Send ``request`` and return the body of the answer; RuntimeError for another ``status``."""
         self._writer.write(request)
         head = await self._reader.readuntil(b"\r\n\r\n")
         body = await self._reader.readexactly(_content_length(head))
-        if not head.startswith(b"HTTP/1.1 200 "):
+        if not head.startswith(b"HTTP/1.1 %d " % status):
             raise RuntimeError(f"the answer was {head + body!r}")
         return body
 

@@ -1,0 +1,30 @@
+"""A request makes no more calls than its budget: a count, which no noise of a machine moves."""
+
+from __future__ import annotations
+
+import platform
+
+import msgspec
+import pytest
+
+from tests.benchmarks import calls
+
+
+def test_no_request_makes_more_calls_than_its_budget() -> None:
+    file = calls.budget_file()
+    if not file.exists():
+        pytest.skip(f"`python3 dev.py bench calls` makes the budget of Python {platform.python_version()}")
+    budget = msgspec.json.decode(file.read_bytes(), type=dict[str, calls.Calls])
+    counted = calls.measure()
+
+    over = {
+        name: f"{kind}: {made} of {allowed}\n{calls.table(counted[name])}"
+        for name, most in budget.items()
+        for kind, made, allowed in (
+            ("Python", counted[name].calls.python, most.python),
+            ("C", counted[name].calls.c, most.c),
+        )
+        if made > allowed * calls.MARGIN
+    }
+    assert not over, "\n".join(over.values())
+    assert counted.keys() == budget.keys()
