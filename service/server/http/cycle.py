@@ -1,44 +1,153 @@
-"""One request and its answer: uvicorn's cycle, with an answer in one write and a body that can break off."""
+"""One request and its answer, on the side of the server."""
 
-from typing import Any, Final
+from __future__ import annotations
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from service.errors import Refusal
 
+if TYPE_CHECKING:
+    from service.server.http.protocol import HttpProtocol
+
 _CLOSE: Final = b"connection: close\r\n"
 _CHUNKED: Final = b"transfer-encoding: chunked\r\n"
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+_BODILESS: Final = frozenset({204, 304})  # RFC 9110 §6.4.1
+_FAILED: Final = (
+    {
+        "type": "http.response.start",
+        "status": 500,
+        "headers": [
+            (b"content-type", b"text/plain; charset=utf-8"),
+            (b"content-length", b"21"),
+            (b"connection", b"close"),
+        ],
+    },
+    {"type": "http.response.body", "body": b"Internal Server Error"},
+)
 
 
-class Cycle(RequestResponseCycle):
-    """uvicorn's cycle, but the head of an answer waits for the first piece of its body: they are one write.
+class Cycle:
+    """A request and its answer, for an ASGI application: ``receive``, and the cycle itself as ``send``.
 
-    ``fault`` is set when the body of the request can't be read to its end.
+    An application that has a whole answer can ``answer`` in one call. The head of an answer waits for the
+    first piece of its body: they are one write. ``fault`` is set when the body of the request can't be read
+    to its end.
     """
 
+    # Class attributes are the defaults: most requests have no body, and nothing waits for anything.
     fault: Refusal | None = None
+    disconnected = False
+    more_body = True
+    response_started = False
+    response_complete = False
+    _body: bytearray | None = None
     _head: bytes = b""
+    _chunked = False
+    _unsent = 0
+    """Bytes of the announced body that are still to be sent."""
+    _has_news = False
+    """True if there is something that ``receive`` has not returned yet."""
+    _news: asyncio.Event | None = None
+    """What ``receive`` waits for; made when it waits."""
+
+    def __init__(self, protocol: HttpProtocol, *, keep_alive: bool) -> None:
+        self._protocol: HttpProtocol | None = protocol
+        self.scope: dict[str, Any] = protocol.scope  # type: ignore[assignment]
+        self.transport = protocol.transport
+        self.keep_alive = keep_alive
+        self._flow = protocol.flow
+        self._lines = protocol.server_state
+        self._expects_continue = protocol.expect_100_continue
+
+    async def run_asgi(self, app: Any) -> None:
+        """Have ``app`` answer; an answer without an end closes the connection."""
+        try:
+            await app(self.scope, self.receive, self)
+        except BaseException:
+            if self._protocol is not None:
+                self._protocol.logger.exception("Exception in ASGI application\n")
+            if self.response_started:
+                self.transport.close()
+            else:
+                for message in _FAILED:
+                    await self(message)
+        else:
+            if not (self.response_complete or self.disconnected):
+                self.transport.close()
+        finally:
+            self._protocol = None  # which has this cycle: only the garbage collector could free them
 
     async def receive(self) -> Any:
         """Return the next ASGI event; raises ``fault`` if the body was broken off."""
         if self.fault is None:
-            event = await super().receive()
+            await self._wait()
             if self.fault is None:
-                return event
+                if self.disconnected or self.response_complete:
+                    return {"type": "http.disconnect"}
+                body, self._body = b"" if self._body is None else bytes(self._body), None
+                return {"type": "http.request", "body": body, "more_body": self.more_body}
         if self.response_started:
             return {"type": "http.disconnect"}
         raise self.fault
+
+    async def _wait(self) -> None:
+        if self._expects_continue and not (self.response_started or self.transport.is_closing()):
+            self.transport.write(_CONTINUE)
+            self._expects_continue = False
+        if self.disconnected or self.response_complete:
+            return
+        self._flow.resume_reading()
+        if not self._has_news:
+            if self._news is None:
+                self._news = asyncio.Event()
+            await self._news.wait()
+        self._has_news = False
+        if self._news is not None:
+            self._news.clear()
+
+    def wake(self) -> None:
+        """Let ``receive`` return: something has arrived, or nothing more will."""
+        self._has_news = True
+        if self._news is not None:
+            self._news.set()
+
+    def take(self, body: bytes) -> None:
+        """Take a piece of the body of the request; reading pauses while much of it waits for ``receive``."""
+        if self._body is None:
+            self._body = bytearray()
+        self._body += body
+        if len(self._body) > HIGH_WATER_LIMIT:
+            self._flow.pause_reading()
+        self.wake()
 
     def break_off(self, fault: Refusal) -> None:
         """Abort the body: the application gets ``fault``, and the connection closes after its answer."""
         self.fault = fault
         self.keep_alive = False
-        self.message_event.set()
+        self.wake()
 
-    async def send(self, message: Any) -> None:
+    def answer(self, head: bytes, body: bytes) -> bool:
+        """Write a whole answer; False, and nothing is written, where it can't be written at once.
+
+        ``head`` is the status line and the headers, checked to be one line each, without the empty line.
+        """
+        if self._flow.write_paused or self.disconnected or self._protocol is None:
+            return False
+        self.response_started = True
+        end = b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n"
+        self.transport.write(b"%b%b%b%b" % (head, self._lines.common_lines, end, body))
+        self._complete()
+        return True
+
+    async def __call__(self, message: Any) -> None:
         """Take an ASGI event of the answer; raises RuntimeError for one that HTTP/1.1 does not allow."""
-        if self.flow.write_paused and not self.disconnected:
-            await self.flow.drain()
+        if self._flow.write_paused and not self.disconnected:
+            await self._flow.drain()
         if self.disconnected:
             return
         if not self.response_started:
@@ -52,50 +161,61 @@ class Cycle(RequestResponseCycle):
         """Keep the head of the answer until the first piece of its body."""
         status = message["status"]
         lines = [STATUS_LINE[status]]
-        self.chunked_encoding = self.scope["method"] != "HEAD" and status not in (204, 304)
-        for name, value in (*self.default_headers, *message["headers"]):
+        self._chunked = self.scope["method"] != "HEAD" and status not in _BODILESS
+        for name, value in message["headers"]:
             if name == b"content-length":
-                self.expected_content_length = int(value)
-                self.chunked_encoding = False
+                self._unsent = int(value)
+                self._chunked = False
             elif name == b"connection" and value.lower() == b"close":
                 self.keep_alive = False
                 continue
             lines.append(b"%b: %b\r\n" % (name, value))
         if not self.keep_alive:
             lines.append(_CLOSE)
-        if self.chunked_encoding:
+        if self._chunked:
             lines.append(_CHUNKED)
-        lines.append(b"\r\n")
         head = b"".join(lines)
-        # A line break in a header would begin another header, or the body (RFC 9110 §5.5).
-        if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines) or b"\0" in head:
-            raise RuntimeError("a header of the answer is not one line")
+        require_lines(head, len(lines))
         self.response_started = True
-        self.waiting_for_100_continue = False
-        self._head = head
+        self._head = b"%b%b\r\n" % (head, self._lines.common_lines)
 
     def _go_on(self, body: bytes, *, more: bool) -> None:
         """Write a piece of the body, and the head before the first one."""
         if self.scope["method"] == "HEAD":
-            self.expected_content_length, body = 0, b""
-        elif self.chunked_encoding:
+            self._unsent, body = 0, b""
+        elif self._chunked:
             if body:
                 body = b"%x\r\n%b\r\n" % (len(body), body)
             if not more:
                 body += b"0\r\n\r\n"
         else:
-            self.expected_content_length -= len(body)
-            if self.expected_content_length < 0:
+            self._unsent -= len(body)
+            if self._unsent < 0:
                 raise RuntimeError("the answer is longer than its Content-Length")
         if data := self._head + body:
             self._head = b""
             self.transport.write(data)
         if more:
             return
-        if self.expected_content_length:
+        if self._unsent:
             raise RuntimeError("the answer is shorter than its Content-Length")
+        self._complete()
+
+    def _complete(self) -> None:
         self.response_complete = True
-        self.message_event.set()
+        self._has_news = True
+        if self._news is not None:
+            self._news.set()
         if not self.keep_alive:
             self.transport.close()
-        self.on_response()
+        if self._protocol is not None:
+            self._protocol.on_response_complete()
+
+
+def require_lines(head: bytes, number: int) -> None:
+    """Raise RuntimeError unless ``head`` has so many lines.
+
+    A line break in a header would begin another header, or the body (RFC 9110 §5.5).
+    """
+    if head.count(b"\n") != number or head.count(b"\r") != number or b"\0" in head:
+        raise RuntimeError("a header of the answer is not one line")

@@ -36,7 +36,10 @@ class Overdue(Enum):
 
 
 class Deadlines:
-    """The times of one connection, in seconds of the loop's clock. ``taken`` counts the received bytes."""
+    """The times of one connection, in seconds of the loop's clock. ``taken`` counts the received bytes.
+
+    Any phase but that of a body may also be entered by setting ``phase``, and ``since`` to the time.
+    """
 
     __slots__ = (
         "_blocked",

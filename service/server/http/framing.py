@@ -60,6 +60,15 @@ def check_head(head: Head) -> None:
         raise BadRequest("A request that asks for an upgrade must not have a body")
 
 
+def is_plain(version: str, target: bytes, hosts: int, host: bytes) -> bool:
+    """Return whether ``check_head`` passes a head of these facts that has nothing else to be checked.
+
+    For the usual head: no upgrade, no CONNECT, and no header that frames a body. ``hosts`` is the number of
+    its Host headers, ``host`` the value of the last one. False says nothing: ``check_head`` decides.
+    """
+    return hosts == 1 and version == "1.1" and b"#" not in target and _is_host(host)
+
+
 def head_size(target: bytes, headers: Headers) -> int:
     """Return the size of a head in bytes, without the method and the version."""
     return len(target) + sum([len(name) + len(value) + _PER_HEADER for name, value in headers])

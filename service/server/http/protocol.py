@@ -14,7 +14,7 @@ from uvicorn.server import ServerState
 from service.errors import BadRequest, HeadTooLarge, Refusal, RequestTimeout
 from service.server.http.cycle import Cycle
 from service.server.http.deadlines import Deadlines, Limits, Overdue, Phase
-from service.server.http.framing import MAX_HEAD, Head, check_head, head_size
+from service.server.http.framing import MAX_HEAD, Head, check_head, head_size, is_plain
 from service.web.requests.middleware import REFUSAL
 
 LINGER: Final = 2.0
@@ -72,7 +72,8 @@ class _Counted(set[Any]):
 class WorkerState(ServerState):
     """uvicorn's state, the limits, and ``stopping``: while it is set, answers close their connections.
 
-    ``tell`` hears how many connections there are whenever one has come or gone.
+    ``tell`` hears how many connections there are whenever one has come or gone. ``common_lines`` are the
+    ``default_headers`` of uvicorn as lines; it sets them once a second.
     """
 
     def __init__(self, limits: Limits, tell: Callable[[int], None]) -> None:
@@ -81,11 +82,22 @@ class WorkerState(ServerState):
         self.limits = limits
         self.stopping = False
 
+    @property
+    def default_headers(self) -> list[tuple[bytes, bytes]]:
+        """The headers of all answers that the application does not make: the date."""
+        return self._default_headers
+
+    @default_headers.setter
+    def default_headers(self, headers: list[tuple[bytes, bytes]]) -> None:
+        self._default_headers = headers
+        self.common_lines = b"".join([b"%b: %b\r\n" % header for header in headers])
+
 
 FIRST_BYTE_AT_STOP: Final = 1.0
 """Seconds in which a connection that has sent nothing yet may begin a request when the worker stops."""
 
 _HEAD, _BODY, _BUSY, _IDLE = Phase  # looking them up in an enumeration is slower
+_METHODS: Final = {method.encode(): method for method in ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH")}
 _PER_BODY_BYTE: Final = 8  # chunks of one byte have six bytes of framing each; no real client sends those
 
 
@@ -104,14 +116,38 @@ class HttpProtocol(HttpToolsProtocol):
     _lingering = False
     _dropped = 0  # bytes that came after the last request
     _unread = 0  # bytes of a body that came after its request was answered
+    _hosts = 0  # of the head that is read, as the next two
+    _host = b""
+    _has_framing = False  # a header that says whether and how there is a body
     _deadlines: Deadlines
     server_state: WorkerState
-    cycle: Cycle
+    cycle: Cycle  # type: ignore[assignment]  # our own has what uvicorn's has for this class
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request."""
         self._deadlines = Deadlines(self.server_state.limits, self.loop.time())
         super().connection_made(transport)
+        self._facts = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": "1.1",
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "root_path": self.root_path,
+            "state": self.app_state,
+        }
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let the application know that its client has gone."""
+        self.connections.discard(self)
+        if self.cycle is not None:
+            self.cycle.disconnected = not self.cycle.response_complete
+            self.cycle.wake()
+        self.flow.resume_writing()
+        if exc is None:
+            self.transport.close()
+        self.parser = None  # type: ignore[assignment]  # which has this connection
 
     def data_received(self, data: bytes) -> None:
         """Parse what has arrived."""
@@ -123,7 +159,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._around += size
         deadlines.taken += size
         if deadlines.phase is _IDLE:
-            deadlines.begin(_HEAD, self.loop.time())
+            deadlines.phase, deadlines.since = _HEAD, self.loop.time()
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -139,56 +175,86 @@ class HttpProtocol(HttpToolsProtocol):
         self._around = 0
         self._first = self._piece
         self._in_head = True
-        super().on_message_begin()
+        self._begin_head()
+
+    def _begin_head(self) -> None:
+        self._hosts = 0
+        self._has_framing = False
+        self.url = b""
+        self.expect_100_continue = False
+        self.headers = []
+        self.scope = {**self._facts, "headers": self.headers}  # type: ignore[typeddict-item]
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header; trailers are dropped, since nobody may take them for headers (RFC 9110 §6.5.1)."""
-        if self._in_head:
-            name = name.lower()
-            if name == b"expect" and value.lower() == b"100-continue":
-                self.expect_100_continue = True
-            self.headers.append((name, value))
+        if not self._in_head:
+            return
+        name = name.lower()
+        self.headers.append((name, value))
+        if name == b"host":
+            self._hosts += 1
+            self._host = value
+        elif name == b"content-length" or name == b"transfer-encoding":  # noqa: PLR1714 - twice as fast as a set
+            self._has_framing = True
+        elif name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
 
     def on_headers_complete(self) -> None:
         """Hand the request to the application, or refuse it."""
-        parser, headers = self.parser, self.headers
+        parser, target = self.parser, self.url
+        scope: dict[str, Any] = self.scope  # type: ignore[assignment]
+        method, version = parser.get_method(), parser.get_http_version()
+        scope["method"] = _METHODS.get(method) or method.decode("ascii")
         upgrade = parser.should_upgrade()
-        names = [name for name, _ in headers]
-        head = Head(parser.get_method(), parser.get_http_version(), self.url, headers, names, upgrade)
-        self.scope["method"] = head.method.decode("ascii")
+        # Only pieces that are large together can hold a head that is too large.
+        large = self._first + self._around > MAX_HEAD
+        has_body = False
+        if upgrade or large or self._has_framing or not is_plain(version, target, self._hosts, self._host):
+            names = [name for name, _ in self.headers]
+            has_body = self._examine(Head(method, version, target, self.headers, names, upgrade), large=large)
+        self._describe(scope, target)
+        self._in_head = False
+        persistent = version != "1.0" and parser.should_keep_alive()
+        cycle = Cycle(self, keep_alive=persistent and not (upgrade or self.server_state.stopping))
+        if has_body:
+            self._in_body = True
+            self._unread = 0
+        if upgrade or has_body:
+            self._close_gently(cycle)
+        self._start(cycle)
+        deadlines = self._deadlines
+        if has_body:
+            deadlines.begin(_BODY, self.loop.time())
+        else:
+            deadlines.phase, deadlines.since = _BUSY, self.loop.time()
+
+    def _examine(self, head: Head, *, large: bool) -> bool:
+        """Check a head with something unusual; return whether a body follows, or raise its refusal."""
         try:
-            # Only pieces that are large together can hold a head that is too large.
-            if self._first + self._around > MAX_HEAD and head_size(self.url, headers) > MAX_HEAD:
+            if large and head_size(head.target, head.headers) > MAX_HEAD:
                 raise HeadTooLarge
             check_head(head)
         except Refusal as refusal:
             self.refuse(refusal)
             raise  # the parser stops here
-        self._describe(head)
-        self._in_head = False
-        persistent = head.version != "1.0" and parser.should_keep_alive()
-        cycle = self._cycle(keep_alive=persistent and not (upgrade or self.server_state.stopping))
-        if head.has_body:
-            self._in_body = True
-            self._unread = 0
-        if upgrade or self._in_body:
-            self._close_gently(cycle)
-        self._start(cycle)
-        self._deadlines.begin(_BODY if self._in_body else _BUSY, self.loop.time())
+        cast(dict[str, Any], self.scope)["http_version"] = head.version
+        return head.has_body
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body; its reader has a limit for it."""
         self._around -= _PER_BODY_BYTE * len(body)
-        if self.cycle.response_complete:
-            self._unread += len(body)
-            if self._unread > LINGER_BYTES:
-                self.transport.close()
-                return
-        super().on_body(body)
+        if not self.cycle.response_complete:
+            self.cycle.take(body)
+            return
+        self._unread += len(body)
+        if self._unread > LINGER_BYTES:
+            self.transport.close()
 
     def on_message_complete(self) -> None:
         """End the body of the request."""
-        super().on_message_complete()
+        if not self.cycle.response_complete:
+            self.cycle.more_body = False
+            self.cycle.wake()
         if self._in_body:
             self._in_body = False
             self._deadlines.begin(_IDLE if self.cycle.response_complete else _BUSY, self.loop.time())
@@ -198,14 +264,15 @@ class HttpProtocol(HttpToolsProtocol):
         self.server_state.total_requests += 1
         if self._lingering or self.transport.is_closing():
             return
-        self.flow.resume_reading()
+        if self.flow.read_paused:
+            self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
         if self._in_body:
             return
-        answered = self.cycle.response_complete
-        phase = _BUSY if not answered else _HEAD if self._in_head else _IDLE
-        self._deadlines.begin(phase, self.loop.time())
+        deadlines, answered = self._deadlines, self.cycle.response_complete
+        deadlines.phase = _BUSY if not answered else _HEAD if self._in_head else _IDLE
+        deadlines.since = self.loop.time()
 
     def enforce_deadlines(self, now: float) -> None:
         """Close the connection, or refuse its request, if the client is too slow. ``now`` is the loop's."""
@@ -254,47 +321,32 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _answer(self, refusal: Refusal) -> None:
         if not self._in_head:
-            super().on_message_begin()
+            self._begin_head()
         scope = cast(dict[str, Any], self.scope)
         scope |= {"method": scope.get("method", ""), "path": "", "raw_path": b"", "query_string": b""}
         scope[REFUSAL] = refusal
         self.expect_100_continue = False
-        cycle = self._cycle(keep_alive=False)
+        cycle = Cycle(self, keep_alive=False)
         cycle.more_body = False
         self._close_gently(cycle)
         self._start(cycle)
 
-    def _describe(self, head: Head) -> None:
-        """Complete the ASGI scope of the request."""
-        scope, url = cast(dict[str, Any], self.scope), httptools.parse_url(self.url)
-        scope["http_version"] = head.version
+    def _describe(self, scope: dict[str, Any], target: bytes) -> None:
+        """Complete the ASGI scope of the request by its target."""
+        url = httptools.parse_url(target)
         scope["raw_path"] = url.path
-        scope["path"] = unquote(url.path.decode("ascii"))
+        path = url.path.decode("ascii")
+        scope["path"] = unquote(path) if "%" in path else path
         scope["query_string"] = url.query or b""
-
-    def _cycle(self, *, keep_alive: bool) -> Cycle:
-        return Cycle(
-            scope=self.scope,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=False,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
-            keep_alive=keep_alive,
-            on_response=self.on_response_complete,
-        )
 
     def _start(self, cycle: Cycle) -> None:
         """Have the application answer once all earlier requests are answered."""
         earlier, self.cycle = self.cycle, cycle
         if earlier is None or earlier.response_complete:
-            self._start_asgi_task(cycle, self.app)
+            self._start_asgi_task(cycle, self.app)  # type: ignore[arg-type]  # as with ``cycle``
         else:
             self.flow.pause_reading()
-            self.pipeline.appendleft((cycle, self.app))
+            self.pipeline.appendleft((cycle, self.app))  # type: ignore[arg-type]
 
     def _drop(self, data: bytes) -> None:
         self._dropped += len(data)
