@@ -1,7 +1,7 @@
 """The composition root: builds the container from settings and the routes from the container."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -55,20 +55,13 @@ def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -
     )
 
 
-def _finished(container: Container) -> Callable[[RequestContext], None]:
-    """Return what is called with each finished request."""
-    count = container.node.traffic.count
-    events = None if container.trail.decisions is None else DecisionEvents(container.trail.decisions)
-    note, note_use = container.node.environment_checks.forwarding.note, container.use_notes.note
-
-    def finished(context: RequestContext) -> None:
-        count(context)
-        note(context)
-        note_use(context)
-        if events is not None:
-            events.note(context)
-
-    return finished
+def _finished(container: Container) -> Sequence[Callable[[RequestContext], None]]:
+    """Return what is called with each finished request, in this order."""
+    forwarding = container.node.environment_checks.forwarding
+    notes = [container.node.traffic.count, forwarding.note, container.use_notes.note]
+    if container.trail.decisions is not None:
+        notes.append(DecisionEvents(container.trail.decisions).note)
+    return notes
 
 
 def describe_routes() -> None:

@@ -1,8 +1,6 @@
 """From the token or API key of a request to the caller: one round trip to the session store, or none."""
 
-from collections.abc import Coroutine
 from dataclasses import replace
-from typing import Any
 
 from msgspec import UNSET, MsgspecError, Struct
 from msgspec.json import Decoder
@@ -16,7 +14,8 @@ from service.authn.verified import Authenticated, VerifiedToken, VerifiedTokens
 from service.errors import RefreshRequired, TokenInvalid
 from service.kernel.assurance import Authentication
 from service.kernel.codes import PermissionMap
-from service.keyspace import BANNED, SessionStore, revision_in
+from service.kernel.tracing import current_span
+from service.keyspace import BANNED, Answer, SessionStore, revision_in
 from service.settings import Auth
 
 _MARK = b"refresh:"
@@ -39,6 +38,10 @@ class Authenticator:
         self._verified = VerifiedTokens(tokens, first_seen=self._first_seen, prefix=settings.token_prefix)
         self._store = store
         self._asks_store = settings.per_request_deny_check
+        self.remembered = self._verified.remembered
+        """Finds the token of a header that was sent before; see ``VerifiedTokens.remembered``."""
+        self.ask = store.check_keys
+        """Asks the session store about the keys of such a token; see ``Checks.ask``."""
 
     async def authenticate(
         self, token: str, permission_map: PermissionMap, *, counted: bool = True
@@ -70,16 +73,9 @@ class Authenticator:
         """
         return await self._authenticated(token, permission_map, asks_store=True, counted=False)
 
-    def remembered(
-        self, sent: bytes, permission_map: PermissionMap
-    ) -> Coroutine[Any, Any, Authenticated] | None:
-        """Return what ``authenticate`` does for the token of a header whose value is ``sent``.
-
-        None if that token is not cached. Raises ``TokenInvalid``, ``TokenExpired`` and ``RefreshRequired`` at
-        once, the rest when it is awaited.
-        """
-        verified = self._verified.remembered(sent, permission_map)
-        return None if verified is None else self._accepted(verified, asks_store=self._asks_store)
+    async def accepted(self, verified: VerifiedToken) -> Authenticated:
+        """Return what ``authenticate`` does for a token that ``remembered`` has found."""
+        return await self._accepted(verified, asks_store=self._asks_store)
 
     async def _authenticated(
         self, token: str, permission_map: PermissionMap, *, asks_store: bool, counted: bool
@@ -105,9 +101,17 @@ class Authenticator:
             return Authenticated(caller, 0, claims.exp)
         if (keys := verified.keys) is None:
             keys = verified.keys = self._store.session_keys(caller.login_id, caller.device)
-        answer = await self._store.check_keys(keys)
+        return await self.judged(verified, await self._store.check_keys(keys, current_span()))
+
+    async def judged(self, verified: VerifiedToken, answer: Answer) -> Authenticated:
+        """Return the caller of a verified access token by what the session store has answered about its keys.
+
+        The same answer as when it was last accepted gives the same again.
+        """
         if verified.accepted is not None and answer == verified.answer:
             return verified.accepted
+        claims, caller = verified.claims, verified.caller
+        assert caller is not None and isinstance(claims, AccessClaims)  # noqa: S101, PT018 - of a session
         marker, session, revision, all_rights = answer
         if marker == BANNED:
             ban = await self._store.ban_of(caller.login_id)

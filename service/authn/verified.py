@@ -106,7 +106,7 @@ class VerifiedTokens:
         if len(token) > MAX_LENGTH or not token.isascii():
             raise TokenInvalid
         sent = self._prefix + token.encode("ascii")
-        if (known := self.remembered(sent, permission_map)) is not None:
+        if (known := self.remembered(sent, permission_map, self._tokens.now())) is not None:
             return known
         verified = self._tokens.verified_bearer(token)
         entry = VerifiedToken(verified, self._caller_of(verified.claims, permission_map), permission_map)
@@ -115,10 +115,11 @@ class VerifiedTokens:
             self._first_seen(verified.claims)
         return entry
 
-    def remembered(self, sent: bytes, permission_map: PermissionMap) -> VerifiedToken | None:
-        """Return the token of a header whose value is ``sent``, as ``found`` does; None if it is not cached.
+    def remembered(self, sent: bytes, permission_map: PermissionMap, now: float) -> VerifiedToken | None:
+        """Return the token of a header whose value is ``sent``, as of ``now``; None if it is not cached.
 
-        Only the prefix with a token that was verified is cached: any other value is not found.
+        Only the prefix with a token that was verified is cached: any other value is not found. Raises
+        ``TokenInvalid``, ``TokenExpired`` and ``RefreshRequired``.
         """
         if len(sent) > MAX_LENGTH + len(self._prefix):
             return None
@@ -126,7 +127,7 @@ class VerifiedTokens:
         entry = self._entries.get(digest)
         if entry is None:
             return None
-        if not entry.begins <= (now := self._tokens.now()) < entry.ends:
+        if not entry.begins <= now < entry.ends:
             del self._entries[digest]
             if now < entry.begins:  # the clock of the session store was ahead when it was issued
                 return None

@@ -16,11 +16,6 @@ Clock = Callable[[], float]
 """Returns the current time in seconds."""
 
 
-def _since_boot() -> float:
-    # This clock can't be set, and runs on while the machine is suspended.
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
-
-
 class SynchronizedClock:
     """The store's time, by which all nodes judge tokens: Cristian's algorithm over the clock since boot.
 
@@ -30,10 +25,12 @@ class SynchronizedClock:
     Before the store's first answer it is this machine's clock.
     """
 
-    def __init__(self, *, wall: Clock | None = None, steady: Clock = _since_boot) -> None:
-        """``wall`` is this machine's clock (``time.time``), ``steady`` one that can't be set."""
-        self._wall = wall or (lambda: time.time())  # noqa: PLW0108 - looked up at each call
-        self._steady = steady
+    def __init__(self, *, wall: Clock | None = None, steady: Clock | None = None) -> None:
+        """``wall`` is this machine's clock (``time.time``), ``steady`` one that can't be set.
+
+        By default that is the time since boot, which runs on while the machine is suspended.
+        """
+        self._own_wall, self._own_steady = wall, steady
         self._offset: float | None = None  # the store's time less the steady clock's
         self._latest = 0.0
 
@@ -57,9 +54,13 @@ class SynchronizedClock:
 
     def now(self) -> float:
         """Return the time by which tokens are judged, in seconds since the epoch."""
-        moment = self._wall()
+        # Read here, not by ``_wall`` and ``_steady``: each request asks for this.
+        moment = time.time() if self._own_wall is None else self._own_wall()
         if self._offset is not None:
-            moment = max(self._steady() + self._offset, moment - MOST_BEHIND)
+            steady = (
+                time.clock_gettime(time.CLOCK_BOOTTIME) if self._own_steady is None else self._own_steady()
+            )
+            moment = max(steady + self._offset, moment - MOST_BEHIND)
         if not moment < self._latest <= moment + MOST_AHEAD:
             self._latest = moment
         return self._latest
@@ -82,3 +83,9 @@ class SynchronizedClock:
     def lead(self) -> float:
         """Seconds that the time by which tokens are judged is ahead of the store's; normally 0."""
         return 0.0 if self._offset is None else self.now() - self._steady() - self._offset
+
+    def _wall(self) -> float:
+        return time.time() if self._own_wall is None else self._own_wall()
+
+    def _steady(self) -> float:
+        return time.clock_gettime(time.CLOCK_BOOTTIME) if self._own_steady is None else self._own_steady()

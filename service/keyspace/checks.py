@@ -7,12 +7,13 @@ sees everything that was set before it was requested.
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 from hiredis import ReplyError
 
-from service.kernel.tracing import current_span
+from service.kernel.origin import Span
 from service.keyspace import keys
 from service.keyspace.pipeline import Command, Pipeline, begin_command, end_with, refuse
 
@@ -52,8 +53,27 @@ _FOR_ALL: Final = key_pair(keys.POLICY_REVISION, keys.ALL_RIGHTS)
 _Batch = list["asyncio.Future[Answer]"]
 
 
-class Checks:
-    """Reads pairs of keys, the policy revision and the epoch of all rights, over its own connection."""
+class Checks(ABC):
+    """Reads pairs of keys, the policy revision and the epoch of all rights. ``ask`` is the only entrance."""
+
+    @abstractmethod
+    def pair(self, first: str, second: str) -> KeyPair:
+        """Return the keys with two documented names of a user, for ``ask``; they can be kept."""
+
+    @abstractmethod
+    def ask(self, pair: KeyPair, span: Span | None = None) -> asyncio.Future[Answer]:
+        """Return a future of the values of the two keys, for the request with ``span``.
+
+        It raises ``Unavailable`` if the answer does not come within the timeout of the connection.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Disconnect for good; checks that are still waiting fail with ``Unavailable``."""
+
+
+class ServerChecks(Checks):
+    """The checks of one server, over a connection of their own."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
@@ -61,26 +81,23 @@ class Checks:
         self._waiting: _Batch = []
 
     def pair(self, first: str, second: str) -> KeyPair:
-        """Return the keys with two documented names of a user, for ``ask``; they can be kept."""
+        """Return the keys, as a command holds them."""
         return key_pair(first, second)
 
-    def ask(self, pair: KeyPair) -> asyncio.Future[Answer]:
-        """Return a future of the values of the two keys.
-
-        It raises ``Unavailable`` if the answer does not come within the timeout of the connection.
-        """
+    def ask(self, pair: KeyPair, span: Span | None = None) -> asyncio.Future[Answer]:
+        """Return a future of the values, which are asked for at the end of this turn of the loop."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
         if not self._waiting:
             loop.call_soon(self._send_waiting)
         self._pairs.append(pair)
         self._waiting.append(future)
-        if (span := current_span()) is not None:
+        if span is not None:
             future.add_done_callback(partial(end_with, begin_command(span, "MGET")))
         return future
 
     async def close(self) -> None:
-        """Disconnect for good; checks that are still waiting fail with ``Unavailable``."""
+        """Ask for what is still waiting, and disconnect."""
         self._send_waiting()
         await self._pipeline.close()
 
@@ -101,9 +118,10 @@ def _settle(batch: _Batch, values: Any) -> None:
         raise ValueError("the reply has another number of values than the command has keys")
     revision, all_rights = values[-2:]
     remaining = iter(values)
+    made = tuple.__new__  # the class itself goes a longer way
     for future, marker, value in zip(batch, remaining, remaining, strict=False):
         if not future.done():  # its request may have been cancelled
-            future.set_result(Answer(marker, value, revision, all_rights))
+            future.set_result(made(Answer, (marker, value, revision, all_rights)))
 
 
 def _fail(batch: _Batch, cause: BaseException) -> None:

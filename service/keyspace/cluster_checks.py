@@ -7,7 +7,7 @@ from typing import Any
 from hiredis import ReplyError
 
 from service.errors import Unavailable
-from service.kernel.tracing import current_span
+from service.kernel.origin import Span
 from service.keyspace import keys
 from service.keyspace.checks import Answer, Checks, KeyPair
 from service.keyspace.cluster import ClusterMap, Node
@@ -42,7 +42,7 @@ class ClusterChecks(Checks):
         pair.names, pair.slot = names, keys.slot_of(names[0])
         return pair
 
-    def ask(self, pair: KeyPair) -> asyncio.Future[Answer]:
+    def ask(self, pair: KeyPair, span: Span | None = None) -> asyncio.Future[Answer]:
         """Return a future of the values of the two keys, as for one server."""
         assert isinstance(pair, _ClusterPair)  # noqa: S101 - of this object
         loop = asyncio.get_running_loop()
@@ -50,7 +50,7 @@ class ClusterChecks(Checks):
         if not self._asked:
             loop.call_soon(self._send_waiting)
         self._asked.append((pair, future))
-        if (span := current_span()) is not None:
+        if span is not None:
             future.add_done_callback(partial(end_with, begin_command(span, "MGET")))
         return future
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from redis.asyncio import BlockingConnectionPool
 
-from service.keyspace.checks import Checks
+from service.keyspace.checks import Checks, ServerChecks
 from service.keyspace.connection import connect, open_pool, primary_of
 from service.keyspace.keys import Names
 from service.keyspace.pipeline import Pipeline, PipelinedClient
@@ -75,7 +75,7 @@ class SingleServer:
         demoted = None if self._primary is None else self._primary.drop
         self.names = Names()
         self.client = PipelinedClient(pool, self._command, demoted)
-        self.checks = Checks(self._check)
+        self.checks = ServerChecks(self._check)
 
     def uses(self, scripts: Scripts) -> None:
         """Do nothing: they need no other server."""

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from service.kernel.synchronized import SynchronizedClock
+from service.kernel.tracing import current_span
 from service.keyspace import keys, values
 from service.keyspace.checks import Answer, KeyPair
 from service.keyspace.cluster_client import EPOCH_LIFE, open_servers
@@ -89,6 +90,8 @@ class SessionStore:
     def __init__(self, settings: RedisSettings, auth: Auth) -> None:
         self._servers = servers = open_servers(settings)
         self._client, self._checks = servers.client, servers.checks
+        self.check_keys = self._checks.ask
+        """Returns what ``check`` does, for ``session_keys`` and the span of a request; see ``Checks.ask``."""
         self._names = servers.names
         self._timeout = settings.timeout
         self._auth = auth
@@ -121,18 +124,14 @@ class SessionStore:
 
         All requests of the moment share one round trip.
         """
-        return self._checks.ask(self.session_keys(login_id, device))
-
-    def check_keys(self, pair: KeyPair) -> asyncio.Future[Answer]:
-        """Return what ``check`` does; ``pair`` are the ``session_keys`` of the user and the device."""
-        return self._checks.ask(pair)
+        return self._checks.ask(self.session_keys(login_id, device), current_span())
 
     def check_rights(self, login_id: str) -> asyncio.Future[Answer]:
         """Return a future of the deny marker, the epoch of the user's rights, and what all checks return.
 
         In the same round trip as ``check``.
         """
-        return self._checks.ask(self._checks.pair(keys.deny(login_id), keys.rights(login_id)))
+        return self._checks.ask(self._checks.pair(keys.deny(login_id), keys.rights(login_id)), current_span())
 
     def session_keys(self, login_id: str, device: str) -> KeyPair:
         """Return the keys that ``check`` reads; they stay the same."""

@@ -44,7 +44,7 @@ from service.web.messages.authzen import (
     question_in,
 )
 from service.web.messages.bodies import ProtocolBody
-from service.web.messages.request import Request
+from service.web.messages.request import REQUEST_OPTIONS, Request
 from service.web.messages.request_ids import RequestIds, request_ids
 from service.web.observability.families import MEDIA_TYPE as METRICS
 from service.web.observability.families import OF_FOLLOWERS, exposition
@@ -112,7 +112,7 @@ class PdpApp:
         if scope["type"] != "http":
             return
         begun = perf_counter()
-        ids = request_ids(scope["headers"], echoes=scope["path"].startswith("/access/"))
+        ids = request_ids(scope["headers"], scope["path"])
         try:
             reply = await self._reply(scope, receive, partial(self._note, request_id=ids.logged))
         except errors.Refusal as refusal:
@@ -159,7 +159,7 @@ class PdpApp:
         if scope["method"] != "POST":
             raise errors.MethodNotAllowed(["POST"])
         await self._wait_for(scope)
-        request = Request(dict(scope), receive)
+        request = Request(dict(scope), receive, None, REQUEST_OPTIONS)
         if path == "/access/v1/evaluation":
             evaluation = await self._evaluation.read(request)
             return self._once_more(lambda: self._one(evaluation, note))

@@ -123,10 +123,10 @@ def test_a_token_without_bits_needs_no_map(verified: VerifiedTokens) -> None:
 def test_a_header_is_known_by_its_whole_value_alone(auth: Auth) -> None:
     cache, text, no_map = VerifiedTokens(Tokens(auth), prefix="Bearer "), token(), PermissionMap({})
     sent = f"Bearer {text}".encode()
-    assert cache.remembered(sent, no_map) is None
+    assert cache.remembered(sent, no_map, time.time()) is None
     entry = cache.lookup(text, no_map)
 
-    assert cache.remembered(sent, no_map) is entry
+    assert cache.remembered(sent, no_map, time.time()) is entry
     signature = text.rpartition(".")[2]
     other = "A" if signature[0] != "A" else "B"
     for wrong in (
@@ -141,7 +141,7 @@ def test_a_header_is_known_by_its_whole_value_alone(auth: Auth) -> None:
         b"Bearer " + hs256(HEADER, access_claims(), SECRET[::-1]).encode(),
         b"Bearer " + 70_000 * b"a",
     ):
-        assert cache.remembered(wrong, no_map) is None, wrong
+        assert cache.remembered(wrong, no_map, time.time()) is None, wrong
 
 
 @pytest.mark.parametrize("most", [0, 1])
@@ -151,7 +151,7 @@ def test_without_a_cache_no_header_is_known_and_with_one_entry_the_last(auth: Au
     for text in texts:
         caller(cache, text, no_map)
 
-    known = [cache.remembered(f"Bearer {text}".encode(), no_map) is not None for text in texts]
+    known = [cache.remembered(f"Bearer {text}".encode(), no_map, time.time()) is not None for text in texts]
     assert known == [False, most == 1]
 
 
@@ -162,7 +162,7 @@ def test_a_header_that_is_known_expires_and_is_read_by_the_map_in_force(auth: Au
     old, new = PermissionMap({"a": 0}), PermissionMap({"renamed": 0})
     before = cache.lookup(text, old)
 
-    after = cache.remembered(text.encode(), new)
+    after = cache.remembered(text.encode(), new, clock[0])
     assert after is not None
     assert after.caller is not None
     assert after.caller.held.codes == {"renamed"}
@@ -170,5 +170,5 @@ def test_a_header_that_is_known_expires_and_is_read_by_the_map_in_force(auth: Au
     assert before.caller.held.codes == {"a"}  # of a request that still waits
     clock[0] += 61
     with pytest.raises(TokenExpired):
-        cache.remembered(text.encode(), new)
-    assert cache.remembered(text.encode(), new) is None
+        cache.remembered(text.encode(), new, clock[0])
+    assert cache.remembered(text.encode(), new, clock[0]) is None

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from dataclasses import FrozenInstanceError
 
 import pytest
 
 from service.authz.engine import policy as policy_module
 from service.authz.engine.enforcer import IndexedEnforcer
-from service.authz.engine.policy import Policy
+from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import PolicyError, Rule
+from service.kernel.assurance import EVERY_CALLER, WORDS
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from tests.policies.stock import MODEL
@@ -184,3 +186,42 @@ def test_two_resources_that_fit_the_same_requests_make_no_policy() -> None:
 
 def test_the_lines_of_an_object_can_be_asked_for(policy: Policy) -> None:
     assert policy.rules.of("endpoint", "GET /api/role/list") == RULES[4:]
+
+
+def test_a_remembered_admission_is_what_the_three_questions_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(52)
+    words = ("@anyone", "@login", "@nobody", "a", "b")
+    objects = [f"GET /{number}" for number in range(6)]
+    rules = {
+        *(Rule(layer, name, chance.choice(words)) for layer in ("resource", "endpoint") for name in objects),
+        *(
+            Rule("assurance", f"{layer} {name}", chance.choice(("@anyone", "@login", *WORDS)))
+            for layer in ("resource", "endpoint")
+            for name in objects
+        ),
+    }
+    policy = Policy(TEXT, rules)
+    asked = [
+        (chance.choice(objects), chance.choice(objects), chance.choice(held), chance.choice(satisfied))
+        for held in [(None, HeldCodes(), HeldCodes(["a"]), HeldCodes(["*"]))]
+        for satisfied in [(None, *EVERY_CALLER)]
+        for _ in range(2_000)
+    ]
+
+    def facts(decision: Decision | None) -> object:
+        return None if decision is None else (decision.layer, decision.object, decision.line, decision.id)
+
+    seen = set()
+    for resource, endpoint, codes, met in asked:
+        admission = policy.judge_admission(resource, endpoint, codes, met)
+        opened = policy.judge("resource", resource, codes)
+        decision = policy.judge("endpoint", endpoint, codes) if opened.allowed else None
+        demand = None
+        if decision is not None and decision.allowed:
+            demand = policy.judge_assurance(resource, endpoint, met)
+        assert [facts(each) for each in admission] == [facts(each) for each in (opened, decision, demand)]
+        seen.add((opened.allowed, decision and decision.allowed, demand and demand.allowed))
+    assert len(seen) == 4  # a denial by each of the three, and an admission
+    monkeypatch.setattr(IndexedEnforcer, "enforce_ex", None)  # nobody is asked again
+    if policy_module.MAX_REMEMBERED >= 10_000:
+        assert policy.judge_admission(*asked[0]) is policy.judge_admission(*asked[0])

@@ -122,7 +122,7 @@ class Known(Authenticator):
     def __init__(self, callers: Mapping[str, Caller]) -> None:
         self._callers = callers
 
-    def remembered(self, sent: bytes, permission_map: PermissionMap) -> None:
+    def remembered(self, sent: bytes, permission_map: PermissionMap, now: float) -> None:
         """Remember nothing."""
 
     async def authenticate(self, token: str, permission_map: PermissionMap, **_more: bool) -> Authenticated:
@@ -190,4 +190,6 @@ def world(callers: Mapping[str, Caller], lines: Iterable[Rule] = LINES, *, allow
     routes.add("/api/thing/{id}", Things())
     routes.add("/api/device/{device}", Devices())
     routes.add("/api/public/{token}", Public())
-    return World(RequestMiddleware(app, count=DecisionEvents(DecisionLog(kept, allows)).note), policy, kept)
+    return World(
+        RequestMiddleware(app, counts=[DecisionEvents(DecisionLog(kept, allows)).note]), policy, kept
+    )

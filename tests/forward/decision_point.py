@@ -92,7 +92,7 @@ class Credentials(Authenticator):
     announced: int = 1
     is_down: bool = False
 
-    def remembered(self, sent: bytes, permission_map: PermissionMap) -> None:
+    def remembered(self, sent: bytes, permission_map: PermissionMap, now: float) -> None:
         """Remember nothing."""
 
     async def authenticate(self, token: str, permission_map: PermissionMap, **_more: bool) -> Authenticated:

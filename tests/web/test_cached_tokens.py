@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
 from service.kernel.assurance import Authentication
 from service.kernel.codes import PermissionMap
+from service.kernel.origin import Span
 from service.keyspace import Answer as Checked
 from service.keyspace import SessionStore
 from service.keyspace.checks import KeyPair
@@ -46,11 +48,13 @@ class Store(SessionStore):
         self.session: bytes | None = b'{"login_time":%f}' % START
         self.revision = 1
         self.asked = 0
+        self.check_keys = self._checked
+        self.deliveries = SimpleNamespace(seen=lambda *_token: None)  # type: ignore[assignment]  # nothing is stored
 
     def session_keys(self, login_id: str, device: str) -> KeyPair:
         return KeyPair(f"{login_id}:{device}".encode())
 
-    def check_keys(self, _pair: KeyPair) -> asyncio.Future[Checked]:
+    def _checked(self, pair: KeyPair, span: Span | None = None) -> asyncio.Future[Checked]:  # noqa: ARG002 - as the store's
         self.asked += 1
         future: asyncio.Future[Checked] = asyncio.get_running_loop().create_future()
         future.set_result(Checked(self.marker, self.session, b"%d:x" % self.revision, b"all"))
@@ -88,7 +92,9 @@ class World:
         cookies = Cookies(self.auth, lambda: self.now)
         reader = CookieToken(name, prefix, cookies) if cookies.on else HeaderToken(name, prefix)
         authenticator = Authenticator(self.auth, self.tokens, self.store, None)  # type: ignore[arg-type]  # no keys here
-        guard = AuthorizationGuard(reader, authenticator, self.live, PublishedRevisions(self.live, newest))
+        guard = AuthorizationGuard(
+            reader, authenticator, self.live, PublishedRevisions(self.live, newest), lambda: self.now
+        )
         self.app = example(guard)[0]
 
     def publish(self, bits: dict[str, int]) -> None:

@@ -51,7 +51,7 @@ class Watched:
         }
         for _ in range(times):
             context = RequestContext(scope)
-            context.request = Request(scope, None)
+            context.request = Request(scope, None)  # type: ignore[arg-type]  # nothing is received
             if known:
                 context.caller = SimpleNamespace()  # type: ignore[assignment]  # any will do
             self.watch.note(context)

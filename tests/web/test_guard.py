@@ -62,7 +62,7 @@ class Table(Authenticator):
         """``announced`` is the policy revision that the session store tells."""
         self.announced = announced
 
-    def remembered(self, sent: bytes, permission_map: PermissionMap) -> None:
+    def remembered(self, sent: bytes, permission_map: PermissionMap, now: float) -> None:
         """Remember nothing."""
 
     async def authenticate(self, token: str, permission_map: PermissionMap, **_more: bool) -> Authenticated:
@@ -400,7 +400,7 @@ async def test_a_denied_grant_is_answered_counted_and_logged_with_its_layer_and_
     app, traffic = Application(), Traffic()
     Routes(app, OpenGate()).add("/api/role", Role())
     with capture_logs() as lines:
-        answer = await ask(RequestMiddleware(app, count=traffic.count), "GET", "/api/role")
+        answer = await ask(RequestMiddleware(app, counts=[traffic.count]), "GET", "/api/role")
 
     assert (answer.status, answer.json["layer"], answer.json["needed"]) == (403, "grant", "all")
     assert (answer.json["required"], answer.json["decisionId"]) == (["a:b", "a:d"], DENIAL.id)

@@ -92,7 +92,7 @@ class Door(Authenticator):
     def __init__(self) -> None:
         self.caller: Caller | None = None
 
-    def remembered(self, sent: bytes, permission_map: PermissionMap) -> None:
+    def remembered(self, sent: bytes, permission_map: PermissionMap, now: float) -> None:
         """Remember nothing."""
 
     async def authenticate(self, token: str, permission_map: PermissionMap, **_more: bool) -> Authenticated:

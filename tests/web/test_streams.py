@@ -66,7 +66,7 @@ def app_of(endpoint: object, calls: list[RequestContext] | None = None) -> tuple
     app = Application()
     routes = Routes(app, OpenGate())
     routes.add("/api/download", endpoint)
-    return RequestMiddleware(app, count=None if calls is None else calls.append), routes
+    return RequestMiddleware(app, counts=() if calls is None else [calls.append]), routes
 
 
 async def test_a_stream_arrives_whole_with_its_headers() -> None:

@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from service.authz.engine.ends import endings, in_force
 from service.authz.engine.enforcer import IndexedEnforcer
@@ -80,6 +80,17 @@ class Decision:
         return f"r{revision}-{self.own_digest[:8]}-{question}"
 
 
+class Admission(NamedTuple):
+    """The decisions about one request: on the resource, the endpoint, and the demands on the caller.
+
+    None for what was not asked, since the one before denies.
+    """
+
+    resource: Decision
+    endpoint: Decision | None = None
+    demand: Decision | None = None
+
+
 def decided_by(decision_id: str) -> tuple[int, int]:
     """Return the revision that has decided, by the id of a decision, and how many of its ends had passed."""
     revision, _, passed = decision_id.removeprefix("r").partition("-")[0].partition(".")
@@ -143,9 +154,12 @@ class Policy:
         self.permission_map = PermissionMap(bits)
         self._enforcer = IndexedEnforcer(model_text, self.rules)
         self._resources = self._index(like)
+        self.resource_at = self._resources.find
+        """Returns the most specific resource for a method and a canonical path; None if none fits."""
         self._external: ExternalRoutes = ExternalRoutes(self.rules, like._external if like else None)  # noqa: SLF001
         self._remembered: dict[tuple[str, str, frozenset[str] | None], Decision] = {}
         self._assured: dict[tuple[str, str | None, Satisfied | None], Decision] = {}
+        self._admissions: dict[tuple[str, str, frozenset[str] | None, Satisfied | None], Admission] = {}
 
     def at(self, instant: float) -> Policy:
         """Return this policy as it decides at ``instant``, in seconds since the epoch.
@@ -164,7 +178,7 @@ class Policy:
         made.passed = passed
         made.rules = in_force(self._written, self.ending, self.ends[:passed])
         made._enforcer = IndexedEnforcer(self.model_text, made.rules)  # noqa: SLF001 - of this class
-        made._remembered, made._assured = {}, {}  # noqa: SLF001 - as above
+        made._remembered, made._assured, made._admissions = {}, {}, {}  # noqa: SLF001 - as above
         return made
 
     def until(self, line: Rule | None) -> datetime | None:
@@ -198,10 +212,6 @@ class Policy:
         if codes_asked(caller) is None:
             return NO_SESSION
         return self.resource_at(method, path) or UNREGISTERED
-
-    def resource_at(self, method: str, path: str) -> str | None:
-        """Return the most specific matching resource; None if there is none."""
-        return self._resources.find(method, path)
 
     @property
     def written(self) -> Lines:
@@ -303,6 +313,31 @@ class Policy:
         """Decide if ``caller`` may access ``object_`` in ``layer``; None is a caller without a session."""
         return self.judge(layer, object_, codes_asked(caller))
 
+    def judge_admission(
+        self, resource: str, endpoint: str, held: HeldCodes | None, satisfied: Satisfied | None, /
+    ) -> Admission:
+        """Decide on a request to this service: both layers, and then the demands on its caller."""
+        key = (resource, endpoint, None if held is None else held.codes, satisfied)
+        admission = self._admissions.get(key)
+        if admission is None:
+            admission = self._admission(resource, endpoint, held, satisfied)
+            if len(self._admissions) >= MAX_REMEMBERED:
+                self._admissions.clear()
+            if MAX_REMEMBERED:
+                self._admissions[key] = admission
+        return admission
+
+    def _admission(
+        self, resource: str, endpoint: str, held: HeldCodes | None, satisfied: Satisfied | None
+    ) -> Admission:
+        opened = self.judge(RESOURCE, resource, held)
+        if not opened.allowed:
+            return Admission(opened)
+        decision = self.judge(ENDPOINT, endpoint, held)
+        if not decision.allowed:
+            return Admission(opened, decision)
+        return Admission(opened, decision, self.judge_assurance(resource, endpoint, satisfied))
+
     def judge_assurance(
         self, resource: str, endpoint: str | None, satisfied: Satisfied | None, /
     ) -> Decision:
@@ -365,10 +400,25 @@ DECISION_ID = "portcullis.decision.id"
 """The attribute with the id of a decision, as the decision log and ``policy explain`` tell it."""
 
 
-def decide_traced(span: Span, policy: Policy, layer: str, object_: str, caller: Caller | None, /) -> Decision:
-    """Decide as ``Policy.decide`` does, within a span below ``span``."""
+Question = tuple[str, str, HeldCodes | None, Satisfied | None]
+"""What ``Policy.judge_admission`` takes: resource, endpoint, the held codes and the satisfied words."""
+
+
+def judge_traced(span: Span, policy: Policy, question: Question) -> Admission:
+    """Decide as ``Policy.judge_admission`` does, with a span below ``span`` for each of the two layers."""
+    resource, endpoint, held, satisfied = question
+    opened = _traced(span, policy, RESOURCE, resource, held)
+    if not opened.allowed:
+        return Admission(opened)
+    decision = _traced(span, policy, ENDPOINT, endpoint, held)
+    if not decision.allowed:
+        return Admission(opened, decision)
+    return Admission(opened, decision, policy.judge_assurance(resource, endpoint, satisfied))
+
+
+def _traced(span: Span, policy: Policy, layer: str, object_: str, held: HeldCodes | None) -> Decision:
     within = span.child(f"decide {layer}")
-    decision = policy.decide(layer, object_, caller)
+    decision = policy.judge(layer, object_, held)
     tell_span(within, decision)
     within.end()
     return decision

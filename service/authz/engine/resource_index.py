@@ -77,7 +77,11 @@ class ResourceIndex:
     def find(self, method: str, path: str) -> str | None:
         """Return the most specific object for ``method`` and the canonical ``path``, or None."""
         # A segment sent as {} is an ordinary value, never the parameter of a shape.
-        key = f"{method} {comparable(self.service, path)}".replace(_PARAMETER, _NO_LITERAL)
+        if self.service is not OWN:
+            path = comparable(self.service, path)
+        key = f"{method} {path}"
+        if "{" in key:
+            key = key.replace(_PARAMETER, _NO_LITERAL)
         if (exact := self._by_shape.get(key)) is not None:
             return exact
         segments = key.split("/")

@@ -5,7 +5,7 @@ from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
-from service.web.messages.context import AddressOf, Scope, peer_address
+from service.web.messages.context import AddressOf, Scope
 
 Network = IPv4Network | IPv6Network
 
@@ -53,7 +53,12 @@ def trust_in(networks: Iterable[Network]) -> Callable[[str], bool]:
 
 def peer_of(scope: Scope) -> str:
     """Return the peer address of the connection in canonical form; "" for a unix socket."""
-    return canonical_address(peer_address(scope)) or ""
+    return _peer(scope.get("client"))
+
+
+@lru_cache(_REMEMBERED)
+def _peer(client: tuple[str, int] | None) -> str:
+    return "" if client is None else canonical_address(client[0]) or ""
 
 
 def _forwarded(scope: Scope) -> list[str]:

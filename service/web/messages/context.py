@@ -17,7 +17,7 @@ from service.kernel.identity import Caller
 from service.kernel.origin import ChangeRecord, Delegated, ObjectQuestion, Span
 from service.kernel.write import DryRun, IdempotentWrite, Write
 from service.records.logs.events import OperationEvent
-from service.web.messages.operation_metadata import ACCESS, Operation
+from service.web.messages.operation_metadata import Operation
 from service.web.messages.request import Request
 from service.web.messages.request_ids import request_ids
 
@@ -56,7 +56,8 @@ class EventOf(Protocol):
 class RequestContext:
     """One request; created by the middleware, filled on the way, read when its log line is written.
 
-    ``started`` is in seconds of ``perf_counter``. ``request_id`` names the request in logs; ``echoed_id`` is
+    ``started`` is in seconds of ``perf_counter``, and ``took`` how many seconds it took, once it is finished.
+    ``request_id`` names the request in logs; ``echoed_id`` is
     what the answer says: below ``/access/`` exactly the id that was sent. The guard sets ``policy``,
     ``caller`` and ``decision``, its latest one;
     ``opened`` is that of the resource layer. ``shown`` are codes without which rows would be left out.
@@ -89,6 +90,7 @@ class RequestContext:
     answer: bytes | None = None
     refusal: Refusal | None = None
     status = 0
+    took = 0.0
     cut_off = False
     replayed = False
     dry_run: DryRun | None = None
@@ -106,9 +108,7 @@ class RequestContext:
     def __init__(self, scope: Scope, address_of: AddressOf = peer_address) -> None:
         self.scope = scope
         self.started = perf_counter()
-        self.request_id, self.echoed_id = request_ids(
-            scope["headers"], echoes=scope["path"].startswith(ACCESS)
-        )
+        self.request_id, self.echoed_id = request_ids(scope["headers"], scope["path"])
         self.headers: list[tuple[bytes, bytes]] = []
         self._address_of = address_of
 

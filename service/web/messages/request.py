@@ -10,7 +10,8 @@ from falcon import RequestOptions
 from service.errors import BadRequest, TooLarge
 
 _CLOSE: Final = {"Connection": "close"}
-_OPTIONS: Final = RequestOptions()
+REQUEST_OPTIONS: Final = RequestOptions()
+"""Falcon's options of every request."""
 
 
 class Request(falcon.asgi.Request):
@@ -21,15 +22,15 @@ class Request(falcon.asgi.Request):
     """
 
     body = b""
+    # The slot itself: a property would be a call at each use.
+    sent_headers: Mapping[bytes, bytes] = falcon.asgi.Request.__dict__["_asgi_headers"]
+    """The headers as sent, by their names in lower case; repeated headers are joined by commas."""
     arrived: Mapping[str, Any] | None = None
     """The first piece of the body, if it was taken from the server before it was wanted."""
 
-    def __init__(self, scope: dict[str, Any], receive: Any) -> None:
-        super().__init__(scope, receive, options=_OPTIONS)
-
     def raw_header(self, name: bytes) -> bytes | None:
         """Return the header ``name`` (lower case) as sent; repeated headers are joined by commas."""
-        return self._asgi_headers.get(name)
+        return self.sent_headers.get(name)
 
     async def body_within(self, limit: int) -> bytes:
         """Return the body; raises TooLarge as soon as it is longer than ``limit`` bytes.

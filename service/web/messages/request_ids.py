@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from random import getrandbits
 from typing import Final, NamedTuple
 
+from service.web.messages.operation_metadata import ACCESS
+
 _LONGEST_ECHO: Final = 1024  # bytes
 
 # Can't match a JSON Web Token or an API key: the id is written to logs.
@@ -18,17 +20,24 @@ class RequestIds(NamedTuple):
     echoed: bytes
 
 
-def request_ids(headers: Iterable[tuple[bytes, bytes]], *, echoes: bool) -> RequestIds:
+def request_ids(headers: Iterable[tuple[bytes, bytes]], path: str) -> RequestIds:
     """Return the ids of a request with these headers.
 
-    With ``echoes``, the answer says exactly the id that was sent, whatever its characters, unless it is too
+    Below ``ACCESS`` the answer has exactly the id that was sent, whatever its characters, unless it is too
     long or there are several (AuthZEN Authorization API 1.0, "Request Identification").
     """
-    sent = [value for name, value in headers if name == b"x-request-id"]
-    logged = next((value.decode("ascii") for value in sent if _REQUEST_ID.fullmatch(value)), None)
-    logged = logged or new_request_id()
-    exactly = echoes and len(sent) == 1 and 0 < len(sent[0]) <= _LONGEST_ECHO
-    return RequestIds(logged, sent[0] if exactly else logged.encode("ascii"))
+    sent = logged = None
+    number = 0
+    for name, value in headers:
+        if name == b"x-request-id":
+            number, sent = number + 1, value
+            if logged is None and _REQUEST_ID.fullmatch(value):
+                logged = value.decode("ascii")
+    if logged is None:
+        logged = f"{getrandbits(64):016x}"
+    if sent and number == 1 and len(sent) <= _LONGEST_ECHO and path.startswith(ACCESS):
+        return RequestIds(logged, sent)
+    return RequestIds(logged, logged.encode("ascii"))
 
 
 def new_request_id() -> str:

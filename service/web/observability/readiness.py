@@ -185,13 +185,13 @@ class ForwardingWatch:
         """
         if context.caller is None or not context.scope["path"].startswith(_WATCHED):
             return
-        seen = self._current()
+        seen = self._now if self._clock() - self._now.since < _WINDOW else self._current()
         seen.all += 1
         peer = peer_of(context.scope)
         if not peer:
             return  # a socket in the file system
         trusted = self._is_trusted(peer)
-        if trusted == (context.request.raw_header(b"x-forwarded-for") is not None):
+        if trusted is (b"x-forwarded-for" in context.request.sent_headers):
             return
         if trusted and _is_call_of_the_node(context, peer):
             return

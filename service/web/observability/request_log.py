@@ -7,7 +7,6 @@ half the cost of structlog's layers; otherwise structlog writes it.
 import asyncio
 import json
 import logging
-from time import perf_counter
 from typing import Any, Final
 
 import msgspec
@@ -60,9 +59,9 @@ class RequestLog:
         if not self._all and not _is_fault(context):
             return
         if self._output is not None:
-            self._pending.append(self._usual_line(context) or json_line(_line(context)))
-            if len(self._pending) == 1:
+            if not self._pending:
                 asyncio.get_running_loop().call_soon(self._write_pending)
+            self._pending.append(self._usual_line(context) or json_line(_line(context)))
             return
         line = _line(context)
         fields: dict[str, Any] = msgspec.to_builtins(line)
@@ -87,32 +86,32 @@ class RequestLog:
             or context.scope["method"] != operation.method
         ):
             return None
-        parts = self._parts.get(operation)
-        if parts is None:
-            parts = self._parts[operation] = _parts(operation)
-        before, after = parts
-        level = "error" if _is_fault(context) else "info"
-        ms = round((perf_counter() - context.started) * 1000, 2)
+        before, after = self._parts.get(operation) or self._described(operation)
+        status = context.status
+        level = "error" if status >= _SERVER_FAULTS and _is_fault(context) else "info"
+        ms = round(context.took * 1000, 2)
         trace = f',"trace_id":"{context.trace_id}"' if context.trace_id else ""
         return (
             f'{{"event":"request","level":"{level}","time":"{clock.text()}","request_id":"{context.request_id}"'
-            f'{before}"status":{context.status},"ms":{ms},"user_id":{caller.user_id}{after}{trace}}}'
+            f'{before}"status":{status},"ms":{ms},"user_id":{caller.user_id}{after}{trace}}}'
         ).encode("ascii")
+
+    def _described(self, operation: Operation) -> tuple[str, str]:
+        """Return, and keep, what lines of an operation have before the status, and after the user."""
+        logged = operation.metadata.logged
+        last = (
+            {} if logged is None else {"module": logged.module, "action": logged.action, "kind": logged.kind}
+        )
+        method, template = json.dumps(operation.method), json.dumps(operation.template)
+        after = "".join(f",{json.dumps(name)}:{json.dumps(text)}" for name, text in last.items())
+        parts = self._parts[operation] = f',"method":{method},"path":{template},', after
+        return parts
 
     def _write_pending(self) -> None:
         """Write the lines of all requests of this iteration of the loop, in one system call."""
         lines, self._pending = self._pending, []
         if self._output is not None:
             self._output(b"\n".join(lines))
-
-
-def _parts(operation: Operation) -> tuple[str, str]:
-    """Return what lines of an operation have before the status, and after the user."""
-    logged = operation.metadata.logged
-    last = {} if logged is None else {"module": logged.module, "action": logged.action, "kind": logged.kind}
-    method, template = json.dumps(operation.method), json.dumps(operation.template)
-    after = "".join(f",{json.dumps(name)}:{json.dumps(text)}" for name, text in last.items())
-    return f',"method":{method},"path":{template},', after
 
 
 def _is_fault(context: RequestContext) -> bool:
@@ -136,7 +135,7 @@ def _line(context: RequestContext) -> _Line:
         # The template: a path may contain a secret, such as the token of a public link.
         operation.template if operation else None,
         status or None,  # None: the client disconnected before an answer
-        round((perf_counter() - context.started) * 1000, 2),
+        round(context.took * 1000, 2),
     )
     if context.caller is not None:
         line.user_id, line.key_id = context.caller.user_id, context.caller.key_id

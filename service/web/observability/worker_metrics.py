@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from time import perf_counter
 from typing import Final
 
 import msgspec
@@ -43,7 +42,7 @@ class Traffic:
     """Counts requests by status, by route and status, their durations by route, and denials by layer."""
 
     def __init__(self) -> None:
-        self._requests: Counter[tuple[str, int]] = Counter()
+        self._requests: dict[tuple[str, int], int] = {}
         self._durations: dict[str, Durations] = {}
         self._denials: Counter[str] = Counter(dict.fromkeys(DENYING, 0))
         self._in_flight = 0
@@ -56,11 +55,12 @@ class Traffic:
         """Count a finished request; status 0 means that the client disconnected before an answer."""
         self._in_flight -= 1
         route = OTHER if context.operation is None else context.operation.object
-        self._requests[route, context.status] += 1
+        key = (route, context.status)
+        self._requests[key] = self._requests.get(key, 0) + 1
         durations = self._durations.get(route)
         if durations is None:
             durations = self._durations[route] = Durations()
-        durations.observe(perf_counter() - context.started)
+        durations.observe(context.took)
         if (decision := context.decision) is not None and not decision.allowed:
             self._denials[decision.layer] += 1
 

@@ -1,11 +1,11 @@
 """Falcon's application: its routes, its hooks, and what a responder returns and how it is sent."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, cast
 
 from falcon.asgi import App, Response
 from falcon.routing import CompiledRouter
+from msgspec import Struct
 
 from service.errors import NotFound
 from service.web.content.streams import Sending
@@ -18,11 +18,11 @@ Send = Callable[[Message], Awaitable[None]]
 
 JSON: Final = b"application/json"
 
-_BODILESS: Final = frozenset({204, 304})  # RFC 9110 §6.4.1
+BODILESS: Final = frozenset({204, 304})
+"""The statuses of answers without a body (RFC 9110 §6.4.1)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Answer:
+class Answer(Struct, frozen=True, eq=False):
     """An answer: its status, its media type, and its body, either ``data`` or the chunks of ``stream``.
 
     ``length`` is the size of all chunks in bytes, None if unknown. ``media_type`` is None without a body.
@@ -31,14 +31,13 @@ class Answer:
     status: int
     data: bytes = b""
     media_type: bytes | None = JSON
-    _: KW_ONLY
     stream: Sending | None = None
     length: int | None = None
 
     def headers(self) -> list[tuple[bytes, bytes]]:
         """Return the headers that describe the body."""
         headers = []
-        if self.stream is None and self.status not in _BODILESS:
+        if self.stream is None and self.status not in BODILESS:
             headers.append((b"content-length", b"%d" % len(self.data)))
         elif self.length is not None:
             headers.append((b"content-length", b"%d" % self.length))
@@ -51,7 +50,7 @@ class Answer:
 
         Closes the stream, whatever happens.
         """
-        has_body = not head_only and self.status not in _BODILESS
+        has_body = not head_only and self.status not in BODILESS
         if self.stream is None:
             await send({"type": "http.response.body", "body": self.data if has_body else b""})
             return
@@ -86,10 +85,20 @@ class Application(App[Request, Response]):
 
     def __init__(self) -> None:
         self._routes = _Router()
+        self._literal: dict[str, MethodMap] = {}
         super().__init__(request_type=Request, router=self._routes)
+
+    def add_route(self, uri_template: str, resource: object, **options: Any) -> None:
+        """Add a route as Falcon does, and keep it apart if its template has no parameter."""
+        super().add_route(uri_template, resource, **options)
+        if "{" not in uri_template and isinstance(resource, MethodMap):
+            self._literal[uri_template] = resource
 
     def route(self, request: Request) -> tuple[Responder, dict[str, Any]]:
         """Return who serves ``request``, and its path parameters as text; raises NotFound."""
+        # The router tries literal segments first, too.
+        if (literal := self._literal.get(request.path)) is not None:
+            return literal[request.method], {}
         match = self._routes.find(request.path, req=request)
         if match is None:
             raise NotFound

@@ -50,6 +50,7 @@ class CrossOrigin:
     def __init__(self, origins: Collection[str] = (), token_name: str = "Authorization") -> None:  # noqa: S107 - the name of a header
         """``origins`` are in the form in which browsers send them; ``token_name`` is the token's header."""
         self._origins = frozenset(origin.encode("ascii") for origin in origins)
+        self.is_on = bool(self._origins)
         self._exposed = (b"access-control-expose-headers", ", ".join(EXPOSED).encode("ascii"))
         self._sent = ", ".join((token_name, *SENT))
 
@@ -58,7 +59,7 @@ class CrossOrigin:
 
         ``Vary`` comes with all answers: a cache may not give one origin the answer for another.
         """
-        if not self._origins:
+        if not self.is_on:
             return []
         origin = self._listed(scope)
         if origin is None:

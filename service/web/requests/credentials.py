@@ -36,7 +36,7 @@ class HeaderToken:
 
     def sent(self, request: Request) -> bytes | None:
         """Return the header as it was sent, to look up its token; None if the token may be elsewhere."""
-        return request.raw_header(self._name)
+        return request.sent_headers.get(self._name)
 
     def of(self, request: Request) -> str:
         """Return the token of ``request``.
@@ -83,7 +83,8 @@ class CookieToken(HeaderToken):
 
     def sent(self, request: Request) -> bytes | None:
         """Return the header as it was sent; None for a request with cookies, where ``of`` has to look."""
-        return None if request.raw_header(b"cookie") is not None else super().sent(request)
+        headers = request.sent_headers
+        return None if b"cookie" in headers else headers.get(self._name)
 
     def of(self, request: Request) -> str:
         """Return the token of ``request``; raises BadRequest if both cookie and header have one."""

@@ -4,19 +4,18 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from service import errors
 from service.authn.authenticate import Authenticator
-from service.authn.verified import Authenticated
-from service.authz.engine.policy import Decision, Policy, decide_traced
-from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, SERVICE
+from service.authn.verified import Authenticated, VerifiedToken
+from service.authz.engine.policy import Policy, judge_traced
+from service.authz.engine.rules import ENDPOINT, GRANT, NO_SESSION, RESOURCE, SERVICE, UNREGISTERED
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.review.requestable import Refused
 from service.kernel.about import NAME
-from service.kernel.identity import words_asked
+from service.kernel.assurance import words_at
 from service.kernel.value_rules import MAX_ID
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Operation
@@ -66,27 +65,21 @@ class AuthorizationGuard:
         policy = context.policy = self.live.current
         if not policy.revision:
             raise errors.Unavailable("No policy has been loaded yet")
+        now = self.now()  # token and demands are judged at one instant
         if not operation.public:
-            announced = await self._authenticate(context, operation, policy)
-            least = _least_revision(context, operation)
+            known = self._known(context, operation, policy, now)
+            if known is None or known.accepted is None or known.keys is None:
+                identified = await self._identified(context, operation, policy, known)
+            else:
+                answer = await self.authenticator.ask(known.keys, context.span)
+                identified = await self.authenticator.judged(known, answer)
+            announced = self._take(context, operation, identified)
+            least = 0
+            if _MIN_REVISION in context.request.sent_headers:
+                least = _least_revision(context, operation)
             if announced is None or announced > policy.revision or least > policy.revision:
-                newer = await self._newest(policy, announced, least)
-                if newer is not policy:
-                    policy = context.policy = newer
-                    await self._authenticate(context, operation, policy)
-        caller = context.caller
-        path = context.request.path
-        span = context.span
-        decide = policy.decide if span is None else partial(decide_traced, span, policy)
-        resource = policy.resource_for(operation.method, path, caller)
-        opened = context.opened = decide(RESOURCE, resource, caller)
-        _require(context, opened)
-        _require(context, decide(ENDPOINT, operation.object, caller))
-        # Last, so that nobody steps up for what stays closed.
-        satisfied = context.satisfied = words_asked(caller, self.now())
-        demanded = policy.judge_assurance(resource, operation.object, satisfied)
-        if not demanded.allowed:
-            raise errors.too_weak(demanded)
+                policy = await self._by_newer(context, operation, policy, announced, least)
+        self._decide(context, operation, policy, now)
 
     async def identify(
         self, context: RequestContext, policy: Policy, original: Original
@@ -112,13 +105,33 @@ class AuthorizationGuard:
             self.token.check_meant(context.request, identified.caller, original.host)
         return identified, policy
 
-    async def _authenticate(
-        self, context: RequestContext, operation: Operation, policy: Policy
-    ) -> int | None:
-        if operation.metadata.subrequest:
-            identified = await self._proxy(context, policy)
+    def _decide(self, context: RequestContext, operation: Operation, policy: Policy, now: float) -> None:
+        """Ask the three questions about the request, or raise the refusal of the first that is denied."""
+        caller = context.caller
+        held = satisfied = None
+        if caller is not None:
+            held = None if caller.limited_to_nothing else caller.held
+            satisfied = words_at(caller.authentication, now, by_key=caller.kind == "service")
+        resource = NO_SESSION
+        if held is not None:
+            resource = policy.resource_at(operation.method, context.request.path) or UNREGISTERED
+        question = resource, operation.object, held, satisfied
+        if context.span is None:
+            opened, decision, demanded = policy.judge_admission(*question)
         else:
-            identified = await self._sender(context, operation, policy)
+            opened, decision, demanded = judge_traced(context.span, policy, question)
+        context.opened = context.decision = opened
+        if decision is None:
+            raise errors.PermissionDenied(_REASON[RESOURCE], opened)
+        context.decision = decision
+        if demanded is None:
+            raise errors.PermissionDenied(_REASON[ENDPOINT], decision)
+        context.satisfied = satisfied
+        if not demanded.allowed:
+            raise errors.too_weak(demanded)
+
+    def _take(self, context: RequestContext, operation: Operation, identified: Authenticated) -> int | None:
+        """Set the caller; return the newest policy revision that was announced."""
         context.caller = identified.caller
         if context.has_body:
             context.all_rights = identified.all_rights
@@ -126,12 +139,35 @@ class AuthorizationGuard:
             self.token.check_meant(context.request, identified.caller)
         return identified.announced
 
-    def _sender(
-        self, context: RequestContext, operation: Operation, policy: Policy
-    ) -> Awaitable[Authenticated]:
+    def _known(
+        self, context: RequestContext, operation: Operation, policy: Policy, now: float
+    ) -> VerifiedToken | None:
+        """Return the token of the request if it was verified before."""
+        if operation.metadata.subrequest:
+            return None
         sent = self.token.sent(context.request)
-        known = None if sent is None else self.authenticator.remembered(sent, policy.permission_map)
-        return self._unknown_sender(context, operation, policy) if known is None else known
+        return None if sent is None else self.authenticator.remembered(sent, policy.permission_map, now)
+
+    def _identified(
+        self, context: RequestContext, operation: Operation, policy: Policy, known: VerifiedToken | None
+    ) -> Awaitable[Authenticated]:
+        """Return who sends the request, where that takes more than one look at the session store."""
+        if operation.metadata.subrequest:
+            return self._proxy(context, policy)
+        if known is not None:
+            return self.authenticator.accepted(known)
+        return self._unknown_sender(context, operation, policy)
+
+    async def _by_newer(
+        self, context: RequestContext, operation: Operation, policy: Policy, announced: int | None, least: int
+    ) -> Policy:
+        """Return the policy that was announced or is asked for, with the caller authenticated by it."""
+        newer = await self._newest(policy, announced, least)
+        if newer is not policy:
+            context.policy = newer
+            known = self._known(context, operation, newer, self.now())
+            self._take(context, operation, await self._identified(context, operation, newer, known))
+        return newer
 
     async def _unknown_sender(
         self, context: RequestContext, operation: Operation, policy: Policy
@@ -177,12 +213,6 @@ def _least_revision(context: RequestContext, operation: Operation) -> int:
     if _REVISION.fullmatch(least) is None or (revision := int(least)) > MAX_ID:
         raise errors.BadRequest(f"{MIN_REVISION} is not the number of a revision")
     return revision
-
-
-def _require(context: RequestContext, decision: Decision) -> None:
-    context.decision = decision
-    if not decision.allowed:
-        raise errors.PermissionDenied(_REASON[decision.layer], decision)
 
 
 _REASON: Final = {

@@ -7,12 +7,14 @@ refusal in the scope, so that they are answered and logged like any other.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, cast
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
 import structlog
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from service.audit.collector import RefusedReads
 from service.authn.step_up_methods import StepUpMethods
@@ -33,10 +35,18 @@ from service.web.messages.context import (
 )
 from service.web.messages.operation_metadata import ACCESS
 from service.web.messages.original import TAIL
-from service.web.messages.request import Request
+from service.web.messages.request import REQUEST_OPTIONS, Request
 from service.web.messages.request_ids import new_request_id
 from service.web.observability.request_log import RequestLog
-from service.web.requests.application import Answer, Application, Message, Receive, Send
+from service.web.requests.application import (
+    BODILESS,
+    Answer,
+    Application,
+    Message,
+    Receive,
+    Responder,
+    Send,
+)
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.guard import refused_in
 from service.web.requests.problems import MEDIA_TYPE, document, refused
@@ -57,6 +67,8 @@ _COMMON: Final = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", 
 _CONTENT_POLICY: Final = b"content-security-policy"
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 _log = structlog.get_logger()
+_Kind = tuple[int, bytes | None, bytes, bytes]
+"""What the fixed part of an answer's head depends on: status, media type, caching and content policy."""
 _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
 """The HTTP versions that Falcon supports. The HTTP server also passes on 0.9 and 2.0."""
 
@@ -71,7 +83,7 @@ class RequestMiddleware:
         self,
         app: Application,
         address_of: AddressOf = peer_address,
-        count: Callable[[RequestContext], None] | None = None,
+        counts: Sequence[Callable[[RequestContext], None]] = (),
         record: Callable[[OperationEvent], None] | None = None,
         *,
         begin: Callable[[], None] = lambda: None,
@@ -84,7 +96,7 @@ class RequestMiddleware:
         methods: StepUpMethods | None = None,
         requestable: RequestableRoles | None = None,
     ) -> None:
-        """``begin`` is called when a request has arrived, ``count``, if given, with each finished one.
+        """``begin`` is called when a request has arrived, each of ``counts`` with each finished one.
 
         ``record`` takes the entries of logged operations; it must not block or raise. ``stop`` is called once
         when the process is about to stop. ``cross_origin`` adds its headers to every answer.
@@ -96,7 +108,7 @@ class RequestMiddleware:
         """
         self._app = app
         self._begin = begin
-        self._count = count
+        self._counts = tuple(counts)
         self._address_of = address_of
         self._record = record
         self._refused_reads = refused_reads
@@ -105,11 +117,12 @@ class RequestMiddleware:
         self._log = RequestLog()
         self._stop = stop
         self._cross_origin = cross_origin or CrossOrigin()
-        self._takes_path = _with_tail(takes_path)
+        self._takes_path = _with_tail(takes_path) if takes_path else None
         self._folders = frozenset(f"{path}/".encode("ascii") for path in folders)
         self._tracing = tracing
         self._policy: Policy | None = None
         self._common = _common_headers(None)
+        self._heads: dict[_Kind, bytes] = {}
 
     def stop(self) -> None:
         """Announce that the process is about to stop: from now on it is not ready."""
@@ -127,38 +140,59 @@ class RequestMiddleware:
         before = ORIGIN.set(context)
         try:
             try:
-                answer = await self._answer(context, receive)
+                respond, arguments = self._route(context, receive)
+                answer = await respond(context, arguments)
             except Exception as error:  # noqa: BLE001 - everything is answered
                 answer = refused(context, await self._completed(context, error))
-            await self._send(context, answer, send)
+            if not self._sent_at_once(context, answer, send):
+                await self._send(context, answer, send)
         except ClientGone:
             context.cut_off = True  # the answer has no end for the server, if the client is still connected
         except Exception:
             context.cut_off = True
             raise  # half an answer is out: the server closes the connection
         finally:
-            if self._tracing is not None:
-                self._tracing.end(context)
-            self._log.write(context)
-            if self._count is not None:
-                self._count(context)
-            self._record_operation(context)
+            self._finish(context)
             ORIGIN.reset(before)
-            if context.refusal is not None:
-                _forget_frames(context.refusal)
 
-    async def _answer(self, context: RequestContext, receive: Receive) -> Answer:
+    def _finish(self, context: RequestContext) -> None:
+        """Log and count a request whose answer is out, or that has ended without one."""
+        context.took = perf_counter() - context.started
+        if self._tracing is not None:
+            self._tracing.end(context)
+        self._log.write(context)
+        for count in self._counts:
+            count(context)
+        if context.event_of is not None or (context.decision is not None and not context.decision.allowed):
+            self._record_operation(context)
+        if context.refusal is not None:
+            _forget_frames(context.refusal)
+
+    def _route(self, context: RequestContext, receive: Receive) -> tuple[Responder, dict[str, Any]]:
+        """Return who serves the request, and its path parameters as text; raises what refuses its head."""
         scope = context.scope
         if REFUSAL in scope:
             raise scope[REFUSAL]
-        self._cut_tail(scope)
-        self._cut_slash(scope)
-        _refuse_ambiguous(scope)
-        request = context.request = Request(scope, receive)
-        if scope["path"].startswith(ACCESS):
+        raw_path = scope.get("raw_path")
+        if raw_path is not None:
+            # The target of another request is cut out of the path: only its reader knows what it may be.
+            if self._takes_path is not None and (match := self._takes_path.fullmatch(raw_path)) is not None:
+                raw_path, scope[TAIL] = match.groups()
+                scope["query_string"] = b""
+            # The slash is cut from the path of a folder; any other path that ends in one is refused.
+            if raw_path in self._folders:
+                raw_path = raw_path[:-1]
+            scope["raw_path"] = raw_path
+        if scope.get("http_version", "1.1") not in _VERSIONS:
+            raise BadRequest("The request line names a version of HTTP that is not spoken here")
+        # A server without a raw path has decoded it; encoding it again gives what the router would read.
+        path = scope["path"] = canonical(quote(scope["path"]) if raw_path is None else raw_path)
+        if not scope["query_string"].isascii():
+            raise BadRequest("The query holds bytes that must be percent-encoded")
+        request = context.request = Request(scope, receive, None, REQUEST_OPTIONS)
+        if path.startswith(ACCESS):
             _take_arrived_body(context, receive)
-        respond, arguments = self._app.route(request)
-        return await respond(context, arguments)
+        return self._app.route(request)
 
     async def _completed(self, context: RequestContext, error: Exception) -> Exception:
         """Return ``error`` with what the caller can do about it.
@@ -192,36 +226,65 @@ class RequestMiddleware:
         if roles := await self._requestable.opening(policy, caller, refused):
             denied.extra["requestable"] = roles
 
-    async def _send(self, context: RequestContext, answer: Answer, send: Send) -> None:
-        headers = answer.headers() + self._headers(context)
-        context.status = answer.status
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await answer.send_body(send, head_only=context.scope["method"] == "HEAD")
+    def _sent_at_once(self, context: RequestContext, answer: Answer, send: Send) -> bool:
+        """Send a usual answer in one call, where the server takes whole answers; False for any other.
 
-    def _headers(self, context: RequestContext) -> list[tuple[bytes, bytes]]:
-        policy = context.policy
-        if policy is not self._policy:
-            self._policy, self._common = policy, _common_headers(policy)
+        Usual is what is no stream, and has no headers of its own.
+        """
+        whole: Callable[[bytes, bytes], bool] | None = getattr(send, "answer", None)
+        status = answer.status
+        if (
+            whole is None
+            or answer.stream is not None
+            or context.headers
+            or self._cross_origin.is_on
+            or status in BODILESS
+        ):
+            return False
+        context.status = status
+        if context.policy is not self._policy:
+            self._use(context.policy)
+        kind = (status, answer.media_type, context.cache_control, context.content_policy)
+        head = self._heads.get(kind) or self._head(kind)
+        data = answer.data
+        request_id = context.echoed_id
+        if b"\n" in request_id or b"\r" in request_id or b"\0" in request_id:
+            raise RuntimeError("the id of the request is not one line")
+        head = b"%bcontent-length: %d\r\nx-request-id: %b\r\n" % (head, len(data), request_id)
+        return whole(head, b"" if context.scope["method"] == "HEAD" else data)
+
+    def _head(self, kind: _Kind) -> bytes:
+        """Return the status line and the headers that all answers of ``kind`` have; made once."""
+        status, media_type, cache_control, content_policy = kind
+        headers = [(b"cache-control", cache_control), (_CONTENT_POLICY, content_policy), *self._common]
+        if media_type is not None:
+            headers.append((b"content-type", media_type))
+        head = STATUS_LINE[status] + b"".join([b"%b: %b\r\n" % header for header in headers])
+        lines = len(headers) + 1
+        if head.count(b"\n") != lines or head.count(b"\r") != lines or b"\0" in head:
+            raise RuntimeError("a header of the answer is not one line")
+        self._heads[kind] = head
+        return head
+
+    def _use(self, policy: Policy | None) -> None:
+        """Say the revision of ``policy`` from now on."""
+        self._policy, self._common, self._heads = policy, _common_headers(policy), {}
+
+    async def _send(self, context: RequestContext, answer: Answer, send: Send) -> None:
+        if context.policy is not self._policy:
+            self._use(context.policy)
         headers = [
+            *answer.headers(),
             (b"x-request-id", context.echoed_id),
             (b"cache-control", context.cache_control),
             (_CONTENT_POLICY, context.content_policy),
             *self._common,
             *context.headers,
+            *self._cross_origin.headers(context.scope),
         ]
-        return headers + self._cross_origin.headers(context.scope)
-
-    def _cut_tail(self, scope: Scope) -> None:
-        """Take the target of another request out of the path: only its reader knows what it may be."""
-        raw_path = scope.get("raw_path")
-        if raw_path is not None and (match := self._takes_path.fullmatch(raw_path)) is not None:
-            scope["raw_path"], scope[TAIL] = match.groups()
-            scope["query_string"] = b""
-
-    def _cut_slash(self, scope: Scope) -> None:
-        """Take the slash from the path of a folder; any other path that ends in one is refused."""
-        if scope.get("raw_path") in self._folders:
-            scope["raw_path"] = scope["raw_path"][:-1]
+        context.status = answer.status
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await answer.send_body(send, head_only=context.scope["method"] == "HEAD")
 
     def _record_operation(self, context: RequestContext) -> None:
         # What a task of the request still saves afterwards can't be a part of the entry.
@@ -248,7 +311,7 @@ class RequestMiddleware:
 def _with_tail(templates: Collection[str]) -> re.Pattern[bytes]:
     """Return a pattern of the raw paths that begin with one of ``templates`` and go on after it."""
     heads = "|".join(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(template)) for template in templates)
-    return re.compile(f"({heads})(/.*)".encode() if heads else rb"(?!)", re.DOTALL)
+    return re.compile(f"({heads})(/.*)".encode(), re.DOTALL)
 
 
 def _take_arrived_body(context: RequestContext, receive: Receive) -> None:
@@ -273,16 +336,6 @@ def _arrived(receive: Receive) -> Message | None:
         return cast(Message, done.value)
     waiting.close()
     return None
-
-
-def _refuse_ambiguous(scope: Scope) -> None:
-    if scope.get("http_version", "1.1") not in _VERSIONS:
-        raise BadRequest("The request line names a version of HTTP that is not spoken here")
-    raw_path = scope.get("raw_path")
-    # A server without a raw path has decoded it; encoding it again gives what the router would read.
-    scope["path"] = canonical(quote(scope["path"]) if raw_path is None else raw_path)
-    if not scope["query_string"].isascii():
-        raise BadRequest("The query holds bytes that must be percent-encoded")
 
 
 def _common_headers(policy: Policy | None) -> tuple[tuple[bytes, bytes], ...]:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from service.administration.idempotent_writes import IdempotentWrites
 from service.authz.engine.rules import ANYONE
+from service.kernel.origin import ChangeRecord
 from service.web.content.downloads import is_known
 from service.web.content.streams import Sending, Stream
 from service.web.content.tables import Table, TableBody
@@ -132,6 +133,12 @@ def _check(signature: Signature, name: str) -> None:
 Function = Callable[..., Awaitable[Any]]
 """A responder of an endpoint: takes a context and arguments by name, and returns what is answered."""
 
+Admit = Callable[[RequestContext, Operation], Awaitable[None]]
+"""Lets a request pass, or raises its refusal."""
+
+TakeInput = Callable[[RequestContext, dict[str, Any]], None]
+"""Reads path and query into the arguments, or raises their refusal."""
+
 Acknowledged = Callable[[int], Awaitable[tuple[int, int]]]
 """Tells how many workers decide by a policy revision, and how many there are; waits for them for a moment."""
 
@@ -166,22 +173,19 @@ def responder_of(
     ``Idempotency-Key``.
     """
     admit = None if guard is None else guard.admit
-    signature = operation.signature
-    readers = tuple(
-        (name, reader)
-        for name, kind in signature.path.items()
-        if (reader := bodies.path_reader(name, kind)) is not None
-    )
-    read_query = None if signature.query is None else bodies.query_of(signature.query).read
+    signature, metadata = operation.signature, operation.metadata
+    checks_query = admit is not None and not (metadata.subrequest or is_protocol(signature.body))
+    take_input = _input_reader(signature, checks_query=checks_query)
+    recording = None if metadata.logged is None else Recording(operation, metadata.logged)
+    run = with_keys(operation, _run_of(operation, function, impact_of), idempotent_writes)
+    if admit is not None and _only_reads(operation):
+        return _reading(operation, function, admit, take_input, recording, followed=followed)
     read_body = None if signature.body is None else _body(signature.body, public=operation.public).read
     answer_of = _encoder_of(operation)
     streams = signature.answer is Stream
-    tell = acknowledged if operation.metadata.publishes else None
-    checks_query = admit is not None and not (operation.metadata.subrequest or is_protocol(signature.body))
-    recording = None if operation.metadata.logged is None else Recording(operation, operation.metadata.logged)
+    tell = acknowledged if metadata.publishes else None
     event_of = None if recording is None else recording.event
     keeps_answer = recording is not None and recording.keeps_answer
-    run = with_keys(operation, _run_of(operation, function, impact_of), idempotent_writes)
 
     async def respond(context: RequestContext, arguments: dict[str, Any]) -> Answer:
         context.operation = operation
@@ -189,18 +193,14 @@ def responder_of(
         context.arguments = arguments
         if admit is not None:
             await admit(context, operation)
-        for name, read in readers:
-            arguments[name] = read(arguments[name])
-        if read_query is not None:
-            arguments["query"] = read_query(context.request.query_string)
-        elif checks_query:
-            bodies.no_query(context.request.query_string)
+        take_input(context, arguments)
         if read_body is not None:
             arguments["body"] = await read_body(context.request)
         result, status = await run(context, arguments)
         if tell is not None and context.policy is not None and not isinstance(result, Previewed):
             context.respond_header(IN_FORCE, "{}/{}".format(*await tell(context.policy.revision)))
-        await _tell_rights(context, result, followed)
+        if context.recorded is not None and not isinstance(result, Previewed):
+            await _tell_rights(context, context.recorded, followed)
         if streams:
             return await _streamed(context, result)
         answer = answer_of(context, result, status)
@@ -211,9 +211,71 @@ def responder_of(
     return respond
 
 
-async def _tell_rights(context: RequestContext, result: object, followed: Followed | None) -> None:
-    record = context.recorded
-    if record is None or not record.transaction or isinstance(result, Previewed):
+def _reading(
+    operation: Operation,
+    function: Function,
+    admit: Admit,
+    take_input: TakeInput,
+    recording: Recording | None,
+    *,
+    followed: Followed | None,
+) -> Responder:
+    """Return the responder of a plain read: as any other, without the steps that it does not have.
+
+    Most requests are reads, and each step more is a call more.
+    """
+    status = operation.status
+    event_of = None if recording is None else recording.event
+    keeps_answer = recording is not None and recording.keeps_answer
+
+    async def respond(context: RequestContext, arguments: dict[str, Any]) -> Answer:
+        context.operation = operation
+        context.event_of = event_of
+        context.arguments = arguments
+        await admit(context, operation)
+        take_input(context, arguments)
+        result = await function(context, **arguments)
+        if context.recorded is not None:
+            await _tell_rights(context, context.recorded, followed)
+        data = b'{"data":' + json_text(result) + b"}"
+        if keeps_answer:
+            context.answer = data
+        return Answer(status, data)
+
+    return respond
+
+
+def _only_reads(operation: Operation) -> bool:
+    """Return whether ``operation`` takes no body, is answered by JSON, and no mark of it adds a step."""
+    marks = operation.metadata
+    special = marks.dry_run or marks.location or marks.publishes or marks.idempotent or marks.refuses_keys
+    signature = operation.signature
+    is_read = operation.method == "GET" and signature.body is None and signature.answer is not Stream
+    return is_read and not special and _encoder_of(operation) is _data
+
+
+def _input_reader(signature: Signature, *, checks_query: bool) -> TakeInput:
+    """Return what reads path and query into the arguments, or refuses them."""
+    readers = tuple(
+        (name, reader)
+        for name, kind in signature.path.items()
+        if (reader := bodies.path_reader(name, kind)) is not None
+    )
+    read_query = None if signature.query is None else bodies.query_of(signature.query).read
+
+    def take_input(context: RequestContext, arguments: dict[str, Any]) -> None:
+        for name, read in readers:
+            arguments[name] = read(arguments[name])
+        if read_query is not None:
+            arguments["query"] = read_query(context.request.query_string)
+        elif checks_query and context.request.query_string:
+            bodies.no_query(context.request.query_string)
+
+    return take_input
+
+
+async def _tell_rights(context: RequestContext, record: ChangeRecord, followed: Followed | None) -> None:
+    if not record.transaction:
         return
     context.respond_header(RIGHTS, str(record.transaction))
     if followed is not None:
