@@ -67,7 +67,10 @@ class AssignmentOfUser(Assignment, kw_only=True):
     ]
 
 
-_GivenFrom = Annotated[datetime, Meta(tz=True, description="When it begins; null or past: at once.")]
+_GivenFrom = Annotated[
+    datetime,
+    Meta(tz=True, description="When it begins; null or past: at once. It is decided now, and not anew then."),
+]
 _GivenUntil = Annotated[datetime, Meta(tz=True, description="When it ends; null: never.")]
 _Reason = Annotated[str, bounds_of(REASON), Meta(examples=["Stands in for kestrel"])]
 

@@ -15,6 +15,12 @@ from tests.console.visits import Visit, settled
 ALL_LEFT: Final = {"isNew": True} | dict.fromkeys(("password", "role", "user", "resource", "backup"), False)
 
 
+RESTORED: Final = """
+INSERT INTO sys.operation_log (create_time, event_id, module, action, kind, method, url, status, elapsed_ms)
+    VALUES (now(), gen_random_uuid(), 'backup', 'restore', 'IMPORT', 'CLI', 'portcullis restore', 200, 9)
+"""
+
+
 def answer_with(visit: Visit, address: str, data: Any) -> None:
     """Have the API answer ``data`` to requests for ``address``."""
 
@@ -208,6 +214,22 @@ def test_home_has_the_parts_that_the_caller_may_see_and_asks_for_no_other(
     settled(visit.page)
     assert visit.page.locator("main h2:visible").all_inner_texts() == titles
     assert [url for url in refused if "/api/auth/refresh" not in url] == []
+
+
+def test_the_first_page_says_after_a_restore_why_ids_and_the_revision_jump(
+    visit: Visit, house: House
+) -> None:
+    house.execute(RESTORED)
+    house.member("dotterel-6", "system:operation-log:list", "system:operation-log:detail")
+    visit.sign_in("dotterel-6")
+    told = visit.page.locator(
+        "section.card", has=visit.page.get_by_role("heading", name="Restored from a backup")
+    )
+    expect(told).to_contain_text("New ids and the policy revision are much higher than before")
+    expect(told.get_by_role("link", name="Show the entry")).to_be_visible()
+    house.execute("DELETE FROM sys.operation_log WHERE module = 'backup'")
+    home(visit)
+    expect(told).to_be_hidden()
 
 
 def test_the_own_account_says_which_roles_one_has_and_what_they_allow(visit: Visit, house: House) -> None:

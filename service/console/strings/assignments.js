@@ -12,7 +12,7 @@ export const ASSIGNMENTS = {
   role: "Role",
   choose: "Choose a role",
   from: "From",
-  fromHelp: "Empty: from now on.",
+  fromHelp: "Empty: from now on. A later beginning is decided now, and not anew when it begins.",
   until: "Until",
   untilHelp: "The role ends at this instant by itself. Empty: without an end.",
   reason: "Reason",

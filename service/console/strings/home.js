@@ -14,6 +14,11 @@ export const HOME = {
   noRefusals: "Nothing was refused in the last seven days.",
   refusalsText: (/** @type {number} */ n) =>
     `Of the last ${count(n, "refusal", "refusals")} within seven days.`,
+  restored: "Restored from a backup",
+  restoredText:
+    "New ids and the policy revision are much higher than before: those that may have been given after the backup " +
+    "are left out.",
+  restoredEntry: "Show the entry",
   times: (/** @type {number} */ n) => count(n, "time", "times"),
   explain: "Explain",
   explainOf: (/** @type {string} */ what) => `Explain: ${what}`,

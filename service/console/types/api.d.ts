@@ -1269,7 +1269,7 @@ export interface OwnMenu {
   children: OwnMenu[];
 }
 
-/** What a front end needs for its routes and buttons: the visible Menus, and the codes held. `buttons` are the held codes of the Buttons that stand below no Menu. `permissions` are those of `GET /api/user/info`: as the roles give them, so a wildcard such as `*` stands for itself. `codes` are those of all enabled Buttons that the caller holds, also by a wildcard: what a front end compares without a rule for `*`. */
+/** What a front end needs for its routes and buttons: the visible Menus, and the codes held. `buttons` are the held codes of the Buttons that stand below no Menu. `permissions` are those of `GET /api/user/info`: as the roles give them, so a wildcard such as `*` stands for itself. `codes` are those of all enabled Buttons that the caller holds, also by a wildcard: a front end compares them without a rule for `*`. */
 export interface OwnMenus {
   menus: OwnMenu[];
   buttons: string[];

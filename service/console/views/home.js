@@ -15,6 +15,10 @@ export async function show(page) {
   const quiet = steps !== null;
   const log = page.may("GET /api/operation-log/list");
   const blocks = [
+    log &&
+      block(page, T.restored, async () => (await import("../parts/restored.js")).restored(page), {
+        quiet: true,
+      }),
     steps && block(page, STEPS.title, async () => steps),
     attends(page) && block(page, ATTENTION.title, () => attention(page, { quiet }), { quiet }),
     log &&
