@@ -6,12 +6,15 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cache
 from hashlib import sha256
 from html import escape
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+import service
 from service.audit.chain.form import Chain
 from service.audit.chain.rows import COLUMNS, canonical_bytes
 from service.audit.evidence_content import Content, Kind, Table, encoded
@@ -26,6 +29,8 @@ CONTENT: Final = "content.json"
 LOG: Final = "log.json"
 MANIFEST: Final = "manifest.json"
 PAGE: Final = "index.html"
+SCRIPT: Final = "verify_evidence.py"
+"""Verifies an archive without this program: by Python's standard library alone."""
 _LOG: Final[Log] = "operation_log"
 
 
@@ -105,10 +110,12 @@ class Maker:
 
     def archive(self, content: Content, segments: Sequence[Segment]) -> bytes:
         """Return the archive."""
+        script = _script()
         files = {
             CONTENT: encoded(content),
             LOG: msgspec.json.encode(segments, order="sorted"),
-            **derived(content),
+            **derived(content, script),
+            SCRIPT: script,
         }
         manifest = Manifest(
             kind=content.kind,
@@ -132,10 +139,23 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     return made.getvalue()
 
 
-def derived(content: Content) -> dict[str, bytes]:
-    """Return the files that are made of ``content``: a CSV of each table, and a page to print."""
+def derived(content: Content, script: bytes | None) -> dict[str, bytes]:
+    """Return the files that are made of ``content``: a CSV of each table, and a page to print.
+
+    The page shows ``script``, the one of the archive; archives of older versions have none.
+    """
     tables = {f"{name}.csv": _csv(table) for name, table in content.tables.items()}
-    return {**tables, PAGE: _page(content)}
+    return {**tables, PAGE: _page(content, script)}
+
+
+@cache
+def _script() -> bytes:
+    # The wheel carries the file inside the package; in a checkout it is an example.
+    package = Path(service.__file__).parent
+    packed = package / "shipped" / SCRIPT
+    return (
+        packed if packed.exists() else package.parent / "docs/examples/verify-evidence" / SCRIPT
+    ).read_bytes()
 
 
 def _csv(table: Table) -> bytes:
@@ -162,7 +182,15 @@ _STYLE: Final = (
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def _page(content: Content) -> bytes:
+_HOW: Final = (
+    "This archive is verified by portcullis audit verify --evidence, or without Portcullis by the "
+    "script below: save it, and run python3 verify_evidence.py with the archive, --heads with the heads that "
+    "you have kept, and --key-file. In doubt about the archive take the script from the project's "
+    "docs/examples/verify-evidence."
+)
+
+
+def _page(content: Content, script: bytes | None) -> bytes:
     title = f"Evidence: {content.kind} {_text(content.facts.get('title') or content.facts.get('userName'))}"
     parts = [
         '<!doctype html><html lang="en"><meta charset="utf-8">',
@@ -172,6 +200,8 @@ def _page(content: Content) -> bytes:
     ]
     for name in sorted(content.tables):
         parts += [f"<h2>{escape(name)}</h2>", _html(content.tables[name])]
+    if script is not None:
+        parts += [f"<h2>How to verify it</h2><p>{_HOW}</p>", f"<pre>{escape(script.decode())}</pre>"]
     return "\n".join(parts).encode()
 
 

@@ -13,7 +13,17 @@ import msgspec
 from service.audit.chain.checkpoints import AnchoredCheckpoint
 from service.audit.chain.form import Chain
 from service.audit.chain.rows import COLUMNS
-from service.audit.evidence_archive import CONTENT, LOG, MANIFEST, Link, Manifest, Segment, derived, zipped
+from service.audit.evidence_archive import (
+    CONTENT,
+    LOG,
+    MANIFEST,
+    SCRIPT,
+    Link,
+    Manifest,
+    Segment,
+    derived,
+    zipped,
+)
 from service.audit.evidence_content import Content, digest_of
 
 _UNREADABLE: Final = (
@@ -95,9 +105,9 @@ def _check_files(
 ) -> None:
     digests = {name: sha256(file).hexdigest() for name, file in files.items() if name != MANIFEST}
     changed = sorted(name for name, _ in {*digests.items()} ^ {*manifest.files.items()})
-    made = derived(content)
+    made = derived(content, files.get(SCRIPT))
     changed += sorted(name for name, file in made.items() if files.get(name) != file)
-    changed += sorted({*files} - {MANIFEST, CONTENT, LOG, *made})
+    changed += sorted({*files} - {MANIFEST, CONTENT, LOG, SCRIPT, *made})
     if manifest.kind != content.kind:
         verified.faults.append("its manifest is that of another kind of evidence")
     verified.faults += [f"{name} is not as it was made" for name in dict.fromkeys(changed)]
@@ -113,7 +123,8 @@ def _check_seal(verified: Verified, manifest: Manifest, keys: Sequence[Chain]) -
         verified.faults.append("its seal is not that of its manifest")
     if not manifest.key_id:
         verified.notes.append(
-            "sealed without a key: anybody could have made it, but not the entries before a head"
+            "sealed without a key (oplog.chain_key): "
+            "anybody could have made it, but not the entries before a head"
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint, checkpoints_in, stored_checkpoints
 from service.audit.chain.form import Chain
@@ -25,6 +25,11 @@ from service.records.database.transactions import Database
 from service.records.logs import chain
 from service.records.schema_revision import require_current
 from service.settings import Settings, load
+
+_NO_KEY: Final = (
+    "logs and policy revisions: without a key (oplog.chain_key is not set): anybody who writes to the "
+    "database could have made them, but not the entries before a head that was kept elsewhere"
+)
 
 
 class TamperingError(LaunchError):
@@ -83,6 +88,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
             end=options.end or date.max,
         )
         seals, hashes = RevisionSeals(*keys), anchored_revisions(head_lines)
+        if not settings.oplog.chain_key:
+            say(_NO_KEY)
         fault_count = asyncio.run(_verify(settings, audit, seals, hashes))
     if fault_count:
         raise TamperingError(

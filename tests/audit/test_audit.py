@@ -325,3 +325,19 @@ async def test_the_command_tells_which_day_is_not_as_it_was_written(filled: Plac
         "login_log 2026-03-14: 1 entries, as written",
     ]
     assert "not as they were written: 1" in broken.errors
+
+
+async def test_the_command_says_that_no_key_protects_the_logs(filled: Place, tmp_path: Path) -> None:
+    environ = {
+        "DATABASE_URL": filled.database_url,
+        "REDIS_URL": filled.redis_url,
+        "JWT_SECRET": "hinges-2-portals-7-winches-4-chains-9",
+    }
+    keyless = portcullis(tmp_path, "audit", "verify", **environ)
+    keyed = portcullis(tmp_path, "audit", "verify", PORTCULLIS_OPLOG__CHAIN_KEY=KEY, **environ)
+
+    assert keyed.status == 0, keyed.output
+    assert keyless.output.startswith(
+        "logs and policy revisions: without a key (oplog.chain_key is not set): "
+    )
+    assert "oplog.chain_key" not in keyed.output

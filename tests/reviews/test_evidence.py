@@ -73,7 +73,8 @@ async def test_an_archive_leads_to_a_head_that_was_kept(house: Inside) -> None:
     assert verified.faults == []
     assert any("by the head with number" in note for note in verified.notes)
     files = files_of(data)
-    assert {"content.json", "log.json", "manifest.json", "index.html", "items.csv", "roles.csv"} == {*files}
+    made = {"content.json", "log.json", "manifest.json", "index.html", "items.csv", "roles.csv"}
+    assert {*made, "verify_evidence.py"} == {*files}
     content = json.loads(files["content.json"])
     assert content["facts"]["title"] == "=1+1"
     columns = content["tables"]["items"]["columns"]
