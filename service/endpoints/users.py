@@ -12,6 +12,8 @@ from service.administration.user_edits import MAX_ROLES
 from service.endpoints.record_endpoints import BulkReport, Endpoint, RecordEndpoint, RecordKind
 from service.errors import Conflict, NotFound, RowsRefused
 from service.kernel.identity import Kind
+from service.kernel.text import name_fault, text_fault
+from service.kernel.value_rules import bounds_of
 from service.records import user_list
 from service.records.user_list import Status
 from service.web.messages import operation_metadata
@@ -90,8 +92,8 @@ class User(Schema):
     updated_by: UpdatedBy
 
 
-Name = Annotated[str, user_list.NAME]
-UserName = Annotated[str, user_list.USER_NAME]
+Name = Annotated[str, bounds_of(text_fault), user_list.NAME]
+UserName = Annotated[str, bounds_of(name_fault), user_list.USER_NAME]
 RoleIds = Annotated[list[Id], Meta(max_length=MAX_ROLES, examples=[[3]])]
 NewPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
 

@@ -7,7 +7,6 @@ is bounded before memory is taken for it.
 """
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 import yaml
 
 from service.kernel.operator_error import FaultsError
+from service.kernel.type_faults import type_faults
 
 T = TypeVar("T")
 Keys = tuple[str | int, ...]
@@ -42,7 +42,6 @@ _MERGE: Final = "tag:yaml.org,2002:merge"
 _NUMBERS: Final = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
 _LONGEST_NUMBER: Final = 100  # characters; the time to read 1:1:1…, in base 60, is that of their square
 _LONGEST_PLAIN: Final = 65_536  # characters without quotes; PyYAML tries on them whether they are a number
-_STEP: Final = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
 class YamlError(FaultsError):
@@ -104,9 +103,9 @@ def document_of(path: Path, raw: bytes, type_: type[T], bounds: Bounds = OWN) ->
     try:
         return Document(path, msgspec.convert(content, type_), lines, hashlib.sha256(raw).hexdigest())
     except msgspec.ValidationError as error:
-        reason, _, where = str(error).partition(" - at `$")
-        keys = tuple(name or int(number) for name, number in _STEP.findall(where))
-        raise YamlError(f"{path}:{_line(lines, keys)}: {reason}") from error
+        faults = type_faults(content, type_) or [((), str(error))]
+        named = (f"{path}:{_line(lines, keys)}: {_named(keys)}{reason}" for keys, reason in faults)
+        raise YamlError(*named) from error
 
 
 def _parsed(path: Path, text: str, bounds: Bounds) -> tuple[Any, dict[Keys, int]]:
@@ -185,6 +184,11 @@ def _faults_of_mapping(
         known.add(key.value)
         yield from _faults(key, (*keys, key.value), lines)
         yield from _faults(value, (*keys, key.value), lines)
+
+
+def _named(keys: Keys) -> str:
+    """Return the last name of a place with a colon; nothing of a place in a list, or of the whole file."""
+    return f"{keys[-1]}: " if keys and isinstance(keys[-1], str) else ""
 
 
 def _line(lines: Mapping[Keys, int], keys: Keys) -> int:

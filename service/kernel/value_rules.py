@@ -75,14 +75,17 @@ def whole(pattern: str) -> str:
 
 
 def bounds_of(rule: Any) -> Meta:
-    """Return what a JSON schema can say of ``rule``, which may refuse more; nothing of a mere function."""
+    """Return what a JSON schema can say of ``rule``, which may refuse more; nothing of a mere function.
+
+    It carries the rule: a body with other faults is told what the rule refuses as well (``type_faults``).
+    """
     match rule:
         case TextRule():
             pattern = whole(rule.pattern) if rule.pattern and rule.published else None
-            return Meta(max_length=rule.most, pattern=pattern, extra={"says": rule.says})
+            return Meta(max_length=rule.most, pattern=pattern, extra={"says": rule.says, "rule": rule})
         case RangeRule():
-            return Meta(ge=rule.least, le=rule.most)
-    return Meta()
+            return Meta(ge=rule.least, le=rule.most, extra={"rule": rule})
+    return Meta(extra={"rule": rule})
 
 
 MAX_ID: Final = 2**63 - 1

@@ -18,10 +18,10 @@ from service.kernel.fields import ITS_TYPE, Rule
 from service.kernel.services import PORTCULLIS, has_ended, is_opening_word, is_other_service, split_object
 from service.kernel.strict_yaml import Document, Keys, YamlError, read_yaml
 from service.kernel.text import printable
+from service.kernel.type_faults import type_faults
 from service.kernel.value_rules import METHOD
 from service.records.roles import RoleCode
 from service.state_files.entries import FORMAT, OPTIONAL, members_of
-from service.web.messages.faults import expected, fault_of
 
 _ENDING: Final = "@anyone until 2026-12-31T00:00:00Z"
 
@@ -209,8 +209,9 @@ class _Reader:
     def _converted(self, value: Any, type_: Any, place: Keys, rule: Rule) -> Any:
         try:
             converted = msgspec.convert(value, type_)
-        except msgspec.ValidationError as error:
-            self._fault(place, fault_of(error, expected=expected(type_))[1])
+        except msgspec.ValidationError:
+            for keys, reason in type_faults(value, type_):
+                self._fault((*place, *keys), reason)
             return None
         if converted is not None and (fault := rule(converted)):
             self._fault(place, fault)

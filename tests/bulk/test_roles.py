@@ -198,9 +198,9 @@ async def test_all_faulty_rows_are_told_and_none_is_saved(shared: Inside) -> Non
     [
         (
             "Clerk,Clerk,,true,\r\n",
-            [(1, "roleCode", "The text must have lower-case letters, digits, _ and - only")],
+            [(1, "roleCode", "must have lower-case letters, digits, _ and - only")],
         ),
-        ("clerk,Clerk,,maybe,\r\n", [(1, "enabled", "Expected bool, got str")]),
+        ("clerk,Clerk,,maybe,\r\n", [(1, "enabled", "must be true or false")]),
         ("clerk,Clerk\r\n", [(1, "row", "The row and the header differ in their number of cells")]),
         ("clerk,Cl\0rk,,true,\r\n", [(1, "roleName", "The text holds a NUL character")]),
         (

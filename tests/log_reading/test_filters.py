@@ -224,7 +224,7 @@ async def test_the_refusal_of_an_unknown_kind_names_the_known_ones(shared: Insid
     answer = await shared.ask("GET", "/api/operation-log/list?kind=INSERT,CREATE")
     (fault,) = answer.json["errors"]
     assert fault["message"] == (
-        "Expected one or more of INSERT, UPDATE, DELETE, IMPORT, EXPORT, QUERY, LOGIN, LOGOUT, REFRESH, KICK,"
+        "must be one or more of INSERT, UPDATE, DELETE, IMPORT, EXPORT, QUERY, LOGIN, LOGOUT, REFRESH, KICK,"
         " BAN, REFUSED_READ, separated by commas"
     )
     assert "CREATE" not in fault["message"]

@@ -224,7 +224,7 @@ def test_an_acceptance_that_accepts_nothing_is_a_finding_unless_nobody_looked_fo
             "accepted.yaml:2: there is no finding 'resource-opn'",
         ),
         (ENTRY.replace("meant", "' '"), "accepted.yaml:2: an acceptance needs a reason"),
-        (ENTRY.replace(", reason: meant", ""), "accepted.yaml:2: Object missing required field `reason`"),
+        (ENTRY.replace(", reason: meant", ""), "accepted.yaml:2: reason: The field is required"),
     ],
 )
 def test_a_file_of_acceptances_is_read_strictly(tmp_path: Path, text: str, fault: str) -> None:

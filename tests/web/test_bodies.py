@@ -91,7 +91,7 @@ async def test_a_member_of_any_type_may_nest_within_reason() -> None:
         (b'{"userName":"alice","parts":[{"partName":"a"},{}]}', "parts[1].partName"),
         (b'{"userName":"alice","parts":[{"partName":"a","weight":"x"}]}', "parts[0].weight"),
         (b'{"userName":"alice","parts":[{"partName":"a","extra":1}]}', "parts[0].extra"),
-        (b'{"userName":"alice","labels":{"k":1}}', "labels[...]"),
+        (b'{"userName":"alice","labels":{"k":1}}', "labels"),
         (b'{"userName":"alice","shortCode":"ab\\n"}', "shortCode"),
         (b'{"userName":"alice","count":13}', "body"),
     ],
@@ -129,9 +129,7 @@ def test_items_behind_the_last_fault_that_is_told_are_not_read() -> None:
         numbers: list[int]
 
     value = {"numbers": Items(["no number"] * 5_000)}
-    with pytest.raises(msgspec.ValidationError) as caught:
-        msgspec.convert(value, Numbers)
-    assert len(faults_of(caught.value, value, Numbers)) == 100
+    assert len(faults_of(value, Numbers)) == 100
     assert Items.read == 100
 
 

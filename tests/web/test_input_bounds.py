@@ -53,9 +53,9 @@ def sent() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_every_whole_number_that_is_sent_has_an_upper_bound_that_the_database_takes() -> None:
     schemas = current()["components"]["schemas"]
-    found = [number for place, schema in sent() for number in whole_numbers(schema, schemas, place)]
-    assert len(found) > 100
-    assert [place for place, most in found if most is None or most > MAX_ID] == []
+    numbers = [number for place, schema in sent() for number in whole_numbers(schema, schemas, place)]
+    assert len(numbers) > 100
+    assert [place for place, most in numbers if most is None or most > MAX_ID] == []
 
 
 @pytest.mark.parametrize(

@@ -96,8 +96,8 @@ class TableBody(Generic[T]):
                 continue
             try:
                 made.append(msgspec.convert(row, self._row, strict=strict))
-            except msgspec.ValidationError as error:
-                wrong = faults_of(error, row, self._row, _ROW, strict=strict)
+            except msgspec.ValidationError:
+                wrong = faults_of(row, self._row, _ROW, strict=strict)
                 faults += [RowFault(number, field, message) for field, message in wrong]
         if faults:
             raise RowsRefused(faults)

@@ -1,7 +1,8 @@
 """JSON bodies, query strings and path parameters: from bytes to types, or a refusal."""
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import cache
 from types import UnionType
@@ -12,9 +13,11 @@ import msgspec
 from msgspec import Struct
 
 from service.errors import BadRequest, UnsupportedMediaType, ValidationFailed
+from service.kernel.sentences import expected
 from service.kernel.strict_json import DuplicateMember, strict_json
+from service.kernel.type_faults import NO_FIELD
 from service.kernel.value_rules import MAX_ID
-from service.web.messages.faults import NO_FIELD, check_text, check_times, faults_of, refusal_for
+from service.web.messages.faults import check_text, check_times, faults_of, nul_faults, refuse
 from service.web.messages.record_schemas import MERGE_PATCH, MergePatch
 from service.web.messages.request import Request
 from service.web.messages.schema import ProtocolSchema
@@ -81,22 +84,19 @@ class JsonBody(Generic[S]):
         plain = well_formed(raw)
         try:
             body = self._decode(raw)
-        except msgspec.ValidationError as error:
-            raise self._refusal(error, raw) from None
+        except msgspec.ValidationError:
+            values = json.loads(raw, parse_int=_whole_number)
+            refuse([*faults_of(values, self._kind), *self._nul_faults(raw, plain)])
+            raise
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise _malformed() from None
-        if self._checks_text and _ESCAPED_NUL in raw:
-            check_text(plain)
+        refuse(self._nul_faults(raw, plain))
         if _EXTREME_YEAR.search(raw):
             check_times(body)
         return body
 
-    def _refusal(self, error: msgspec.ValidationError, raw: bytes) -> ValidationFailed:
-        try:
-            value = msgspec.json.decode(raw)
-        except msgspec.MsgspecError:  # a number that is too large for any type
-            return refusal_for(error)
-        return ValidationFailed(*faults_of(error, value, self._kind))
+    def _nul_faults(self, raw: bytes, plain: Any) -> list[tuple[str, str]]:
+        return list(nul_faults(plain)) if self._checks_text and _ESCAPED_NUL in raw else []
 
     def _check_media_type(self, request: Request) -> None:
         content_type = request.content_type
@@ -148,6 +148,11 @@ class ProtocolBody(JsonBody[P]):
             raise BadRequest(refusal.detail) from None
 
 
+def _whole_number(digits: str) -> int:
+    """Return a whole number, or one as much too large: Python refuses thousands of digits."""
+    return int(digits[:40])
+
+
 def _malformed() -> BadRequest:
     return BadRequest("The body is not well-formed JSON")
 
@@ -195,35 +200,34 @@ class Query(Generic[S]):
         if not query_string and self._optional:
             return self._kind()
         values: dict[str, Any] = _parameters(query_string) if query_string else {}
-        self._refuse_lax_forms(values)
+        faults = [*self._lax_forms(values)]
         for name in self._lists.keys() & values.keys():
-            values[name] = _chosen(name, values[name], self._lists[name])
+            values[name] = list(dict.fromkeys(values[name].split(",")))
+            faults += _choice_faults(name, values[name], self._lists[name])
         try:
             query = msgspec.convert(values, self._kind, strict=False)
-        except msgspec.ValidationError as error:
-            faults = faults_of(error, values, self._kind, "query", strict=False)
-            # A value within a list is no parameter of its own, and a parameter is named once.
-            by_name = {
-                self._parameter_of(field): self._unknown if message == NO_FIELD else message
-                for field, message in reversed(faults)
-            }
-            raise ValidationFailed(*reversed(by_name.items())) from None
+        except msgspec.ValidationError:
+            faults += map(self._fault, faults_of(values, self._kind, "query", strict=False))
+        refuse(faults)
         if self._times:
             check_times(query)
         return query
 
-    def _parameter_of(self, field: str) -> str:
+    def _fault(self, fault: tuple[str, str]) -> tuple[str, str]:
+        """Return the fault of a parameter: a value within a list is none of its own, and none is null."""
+        field, message = fault
         name = field.partition("[")[0]
-        return name if name in self._lists else field
+        shown = self._unknown if message == NO_FIELD else message.removesuffix(" or null")
+        return (name if name in self._lists else field), shown
 
-    def _refuse_lax_forms(self, values: dict[str, str]) -> None:
-        """Raise ValidationFailed for what msgspec would read, though it is documented nowhere."""
+    def _lax_forms(self, values: dict[str, str]) -> Iterator[tuple[str, str]]:
+        """Yield what msgspec would read, though it is documented nowhere."""
         for name in self._never_text & values.keys():
             if values[name].lower() == "null":  # would be None: as if the filter were not there
-                raise ValidationFailed((name, "Leave the parameter out instead of sending null"))
+                yield name, "Leave the parameter out instead of sending null"
         for name in self._times & values.keys():
             if not _YEAR.match(values[name]):  # a number would be seconds since 1970
-                raise ValidationFailed((name, "Expected a time such as 2026-11-21T02:33:53Z"))
+                yield name, "must be a time such as 2026-11-21T02:33:53Z"
 
 
 @cache
@@ -254,11 +258,9 @@ def _kinds_of(kind: Any) -> set[Any]:
     return {kind}
 
 
-def _chosen(name: str, text: str, choices: tuple[str, ...]) -> list[str]:
-    chosen = list(dict.fromkeys(text.split(",")))
+def _choice_faults(name: str, chosen: Iterable[str], choices: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     if choices and not set(chosen) <= set(choices):
-        raise ValidationFailed((name, f"Expected one or more of {', '.join(choices)}, separated by commas"))
-    return chosen
+        yield name, f"must be one or more of {', '.join(choices)}, separated by commas"
 
 
 def no_query(query_string: str) -> None:
@@ -302,13 +304,13 @@ def path_reader(name: str, kind: Any) -> Callable[[str], Any] | None:
     def read(text: str) -> Any:
         try:
             return msgspec.convert(text, kind, strict=False)
-        except msgspec.ValidationError as error:
-            raise refusal_for(error, name) from None
+        except msgspec.ValidationError:
+            raise ValidationFailed((name, expected(kind))) from None
 
     return read
 
 
 def _id(name: str, text: str) -> int:
     if _ID.fullmatch(text) is None or (number := int(text)) > MAX_ID:
-        raise ValidationFailed((name, f"Expected an integer from 1 to {MAX_ID}"))
+        raise ValidationFailed((name, f"must be a whole number from 1 to {MAX_ID}"))
     return number

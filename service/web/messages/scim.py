@@ -20,7 +20,7 @@ from service.kernel.scim.attributes import Schema as AttributeSchema
 from service.kernel.scim.patches import MAX_OPERATIONS
 from service.kernel.value_rules import MAX_ID
 from service.web.messages.bodies import well_formed
-from service.web.messages.faults import check_text, fault_of
+from service.web.messages.faults import check_text, faults_of
 from service.web.messages.request import Request
 from service.web.messages.schema import ProtocolSchema, Schema
 
@@ -35,6 +35,7 @@ MAX_PAGE: Final = 200
 _MEDIA: Final = re.compile(
     r'application/(?:scim\+)?json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*', re.IGNORECASE
 )
+_MOST_FAULTS: Final = 10
 _log = structlog.get_logger(__name__)
 
 Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
@@ -92,8 +93,8 @@ class ResourceBody(ScimBodySchema):
         """Return the body with these attributes; raises ScimFault."""
         try:
             return msgspec.convert(kept, cls)
-        except msgspec.ValidationError as error:
-            raise ScimFault("invalidValue", "{}: {}".format(*fault_of(error))) from None
+        except msgspec.ValidationError:
+            raise _fault_of(kept, cls) from None
 
 
 class ScimName(ScimSchema):
@@ -393,8 +394,14 @@ class ScimBody(Generic[S]):
             kept = self._kind.read_sent(sent, deviations)
             try:
                 return msgspec.convert(kept, self._kind)
-            except msgspec.ValidationError as error:
-                raise ScimFault("invalidValue", "{}: {}".format(*fault_of(error))) from None
+            except msgspec.ValidationError:
+                raise _fault_of(kept, self._kind) from None
+
+
+def _fault_of(sent: Mapping[str, Any], kind: Any) -> ScimFault:
+    """Return all faults of what was sent as one: a SCIM error has one text (RFC 7644 §3.12)."""
+    faults = faults_of(sent, kind)[:_MOST_FAULTS]
+    return ScimFault("invalidValue", "; ".join(f"{field}: {message}" for field, message in faults))
 
 
 def is_scim(kind: Any) -> bool:
