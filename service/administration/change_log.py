@@ -60,6 +60,12 @@ def saving(changes: Sequence[FieldChange], *targets: str) -> None:
         record.save(changes, targets)
 
 
+def warned(warnings: Sequence[str]) -> None:
+    """Give the answer of the request sentences about what it has saved; to be called after the commit."""
+    if (record := _record()) is not None:
+        record.warnings += warnings
+
+
 def role_target(role_code: str) -> str:
     """Return the name of a role in the log."""
     return f"role:{role_code}"

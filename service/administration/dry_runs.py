@@ -211,7 +211,7 @@ class _Run:
         self._policy = policy
 
     def warn(self, warnings: Iterable[str]) -> None:
-        """Take what would keep the change from being saved."""
+        """Take what would keep the change from being saved, and what it would do besides."""
         self.warnings += warnings
 
     def refresh(self, user_ids: Iterable[int]) -> None:

@@ -1,8 +1,8 @@
 """Edits of resources and their bindings within a unit of work."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from service.administration import change_log, resource_reach
 from service.administration.change_log import check_record, check_values
@@ -28,7 +28,7 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Resource:
     Raises ``Conflict`` if another one has the same requests, and ``ValidationFailed`` for an unknown service
     and for a path that resources of the service can't have.
     """
-    values = ResourceValues(**given)
+    values = _settled(ResourceValues(**given))
     check_record(values)
     router = await router_of(unit.connection, values.service)
     unit.check.require_service("create", router.name)
@@ -52,7 +52,7 @@ async def update(unit: UnitOfWork, resource_id: int, given: Mapping[str, Any], m
     """
     check_values(ResourceValues, given)
     before, router = await _for_change(unit, resource_id, "update", match)
-    values = merged(ResourceValues, before, given)
+    values = _settled(merged(ResourceValues, before, given), before)
     if values.service != before.service:
         raise Conflict("A resource can't be moved to another service", rule="fixed", field="service")
     route = _require_path(router, values)
@@ -88,6 +88,22 @@ async def delete(unit: UnitOfWork, resource_id: int, match: Match) -> None:
     await resources.delete(unit.connection, resource_id)
     fields = change_log.resource_fields(before, bound.get(resource_id, ()))
     unit.changes += field_changes(change_log.resource_target(before), fields, {})
+
+
+NO_DEMAND: Final = "needs a demand in assurance: without one, service accounts pass like everybody else"
+
+
+def _settled(values: ResourceValues, before: Resource | None = None) -> ResourceValues:
+    """Return ``values`` without ``services`` where nothing is demanded; ``before`` is what is stored.
+
+    Else the next demand, which somebody else may make, would not hold for API keys. ValidationFailed for an
+    edit that sets it.
+    """
+    if values.assurance is not None or not values.services:
+        return values
+    if before is None or not before.services:
+        raise ValidationFailed(("services", NO_DEMAND))
+    return replace(values, services=False)
 
 
 async def router_of(connection: Connection, name: str) -> Service:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from service.administration import change_log
+from service.administration.access_requests import suspending
 from service.administration.access_requests.rules import end_requests, require_closed
 from service.administration.change_log import check_record, check_values
 from service.administration.unit_of_work import UnitOfWork, unconditionally
@@ -165,7 +166,7 @@ async def set_menus(
     """
     stored = await roles.read(unit.connection, role_id)
     change_log.concerns(target := change_log.role_target(stored.role_code))
-    await unit.check.require_roles(unit.connection, [role_id])
+    reach = await unit.check.require_roles(unit.connection, [role_id])
     before = await roles.given(unit.connection, role_id)
     menu_ids = await menus_of(unit.connection, given, before)
     await unit.check.require_menus(unit.connection, menu_ids)
@@ -175,6 +176,7 @@ async def set_menus(
     if saved != before:
         unit.refreshing.update(await role_rights.in_role(unit.connection, role_id))
         unit.changes += _given_changes(target, before, saved)
+        await suspending.ask_anew(unit, role_id, reach)
     return saved
 
 

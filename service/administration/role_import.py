@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from service.administration import change_log
+from service.administration.access_requests import suspending
 from service.administration.change_log import check_record, check_values
 from service.administration.role_edits import NO_BUTTON, unknown, with_buttons
 from service.administration.table_import import RowFaults, TableImport, TableRow, Work, once_each
@@ -69,7 +70,7 @@ async def _update(under_way: _Roles, before: CodedRole, table_row: TableRow) -> 
     if not values and not gives:
         work.tell(table_row, "unchanged")
         return
-    await work.check.require_roles(work.connection, [before.id])
+    reach = await work.check.require_roles(work.connection, [before.id])
     check_values(RoleValues, values)
     if "enabled" in values and await request_rules.of_role(work.connection, before.id) is not None:
         raise ValidationFailed(("enabled", "The role can be asked for: enable or disable it by itself"))
@@ -77,6 +78,7 @@ async def _update(under_way: _Roles, before: CodedRole, table_row: TableRow) -> 
         await roles.update(work.connection, before.id, values)
     if gives:
         await _give(under_way, before.id, table_row)
+        await suspending.require_standing(work.connection, work.check, before.id, reach)
     if gives or "enabled" in values:
         under_way.changed.add(before.id)
     saved = replace(

@@ -130,7 +130,9 @@ def _steps(stored: Stored, edit: state_edits.Edit) -> Iterator[Step]:
         yield Step(noun, "update", record, record_id, partial(_given, edit.kind, edit.key, item))
     if isinstance(item, states.RoleState) and differing & {"buttons", "menus"}:
         yield Step("role", "give", record, record_id, partial(_menu_ids, item))
-    if isinstance(item, states.RoleState) and "request_rule" in differing:
+    # Who applies a rule answers for it, also where others have written it for a role that gave less.
+    ruled = "request_rule" in differing or (edit.says_rule and "buttons" in differing)
+    if isinstance(item, states.RoleState) and ruled:
         rule = item.request_rule
         values = None if rule is None else rule.values()
         yield Step("role", "unrule" if rule is None else "rule", record, record_id, values)

@@ -6,7 +6,18 @@ from typing import Any, Literal
 
 from msgspec import UNSET
 
-from service.administration.state import TYPES, Item, Kind, State, identity, ordered, short_name, state_of
+from service.administration.state import (
+    TYPES,
+    Item,
+    Kind,
+    RoleState,
+    RuleState,
+    State,
+    identity,
+    ordered,
+    short_name,
+    state_of,
+)
 from service.authz.engine.paths import shape
 from service.authz.engine.resource_index import comparable
 from service.errors import Conflict, Refusal
@@ -21,7 +32,8 @@ Action = Literal["create", "update", "delete"]
 class Edit:
     """One object that differs: ``before`` is None if it is created, ``after`` if it is deleted.
 
-    ``key`` is its key after the edit, or before its deletion.
+    ``key`` is its key after the edit, or before its deletion. ``says_rule``: the file says how a role is
+    asked for, even if that is as it is stored.
     """
 
     kind: Kind
@@ -29,6 +41,7 @@ class Edit:
     before: Item | None
     after: Item | None
     old_key: str = ""
+    says_rule: bool = False
 
     @property
     def action(self) -> Action:
@@ -102,7 +115,8 @@ def _written(
         if was is None:
             yield Edit(kind, key, None, item)
         elif was != key or old[was] != item:
-            yield Edit(kind, key, old[was], item, was)
+            says_rule = isinstance(given, RoleState) and isinstance(given.request_rule, RuleState)
+            yield Edit(kind, key, old[was], item, was, says_rule)
 
 
 def _completed(given: Item, stored: Item | None) -> Item:

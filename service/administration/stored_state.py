@@ -37,7 +37,12 @@ async def read(connection: Connection) -> Stored:
     bound = await bindings.every(connection)
     known = await roles.every(connection)
     given = await roles.every_menu(connection)
-    rules = {rule.role_code: states.RuleState.of(rule) for rule in await request_rules.every(connection)}
+    # A suspended rule has no lines; a file that has the rule puts it in force again.
+    rules = {
+        rule.role_code: states.RuleState.of(rule)
+        for rule in await request_rules.every(connection)
+        if not rule.suspended
+    }
     keys = _keys(tree)
     state = states.state_of(
         {

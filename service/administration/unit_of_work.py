@@ -46,8 +46,8 @@ class UnitOfWork:
     ``check`` says what the caller may grant. Edits add to ``refreshing`` the users whose tokens must be
     refreshed, to ``leaving`` those whose sessions ``follow_ups`` end, which are done after the commit. They
     add to ``changes`` what they change, and to ``targets`` which other records that is about: the operation
-    log is told both after the commit. A unit that publishes has the ``change`` of the policy, and after the
-    commit its ``policy``.
+    log is told both after the commit. ``warnings`` are sentences for the caller. A unit that publishes has
+    the ``change`` of the policy, and after the commit its ``policy``.
     """
 
     write: Write
@@ -59,6 +59,7 @@ class UnitOfWork:
     follow_ups: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
     changes: list[FieldChange] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     policy: Policy = field(init=False)
 
     @property
@@ -86,6 +87,10 @@ class UnitOfWork:
             await idempotent.made(Saved(record))
             return
         change.before_commit(lambda: idempotent.made(Saved(record, change.policy)))
+
+    def warn(self, sentence: str) -> None:
+        """Say what the caller should know of the change, in its dry run and in its answer."""
+        self.warnings.append(sentence)
 
     def require_publishing(self) -> None:
         """Return in a unit that publishes the policy; PublishingRequiredError in another one."""
@@ -137,12 +142,14 @@ class RightsUnits:
             await self._revocations.mark_first(affected)
         else:
             unit.write.dry_run.refresh(affected)
+            unit.write.dry_run.warn(unit.warnings)
 
     async def _finish(self, unit: UnitOfWork) -> None:
         """Do what follows the commit of ``unit``; nothing follows a dry run."""
         if unit.write.dry_run is not None:
             return
         change_log.saved(unit.changes, *unit.targets)
+        change_log.warned(unit.warnings)
         for follow_up in unit.follow_ups:
             await follow_up()
         await self._revocations.mark_all(sorted(unit.refreshing))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from types import SimpleNamespace
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -33,6 +33,9 @@ _Until = Annotated[datetime, Meta(tz=True, description="When the role is to end.
 _From = Annotated[
     datetime, Meta(tz=True, description="When the role is to begin: at once if it is left out.")
 ]
+
+
+_EFFECT = ("breaks", "held", "permissions", "permissions_added", "permissions_removed")
 
 
 class AccessRequestBody(Schema, kw_only=True):
@@ -79,7 +82,10 @@ class ClosingOfRequest(Schema, kw_only=True):
 
 
 class DecisionOfRequest(Schema, kw_only=True):
-    """What somebody decided; `stages` are those that they may decide, by the answers `decisionIds`."""
+    """What somebody decided; `stages` are those that they may decide, by the answers `decisionIds`.
+
+    Those of an approval are as of the last approval of the request.
+    """
 
     user_id: Id
     user_name: Annotated[str, Meta(examples=["kestrel"])]
@@ -100,8 +106,8 @@ class StageOfRequest(Stage, kw_only=True):
 class AccessRequest(Schema, kw_only=True):
     """A request for a role: `from`, `until` and `duration` (seconds) are as it was asked for.
 
-    Once it is approved, `from` and `until` are those of the assignment as it was given. `breaks` and `held`
-    are of a pending request alone, and null in lists.
+    Once it is approved, `from` and `until` are those of the assignment as it was given. `breaks`, `held`
+    and what is told of `permissions` are of a pending request alone, and null in lists.
     """
 
     id: Id
@@ -134,6 +140,16 @@ class AccessRequest(Schema, kw_only=True):
     held: Annotated[
         list[str] | None, Meta(description="Which codes of the role its author holds already, sorted.")
     ]
+    permissions: Annotated[
+        list[str] | None,
+        Meta(description="What the role could give when it was asked for, sorted; null if it was not kept."),
+    ]
+    permissions_added: Annotated[
+        list[str] | None, Meta(description="What the role could give now and could not then, sorted.")
+    ]
+    permissions_removed: Annotated[
+        list[str] | None, Meta(description="What the role could give then and could not now, sorted.")
+    ]
     closed: Annotated[ClosingOfRequest | None, Meta(description="Who has closed it: of an emergency alone.")]
 
 
@@ -164,15 +180,27 @@ def shown_request(
         user_name=closing.user_name, reason=closing.reason, time=closing.create_time
     )
     decisions = [each for each in decided if each.decision != "close"]
-    breaks, held = (None, None) if effect is None else ([*effect.breaks], [*effect.held])
     more = {
+        **_of_pending(effect),
         "stages": stages,
         "decisions": decisions,
-        "breaks": breaks,
-        "held": held,
         "closed": closed,
     }
     return AccessRequest.of(SimpleNamespace(**fields | more))
+
+
+def _of_pending(effect: Effect | None) -> dict[str, Any]:
+    """Return the members of a request that say what it would do to give the role; None for others."""
+    if effect is None:
+        return dict.fromkeys(_EFFECT)
+    then = effect.permissions
+    values = (
+        effect.breaks,
+        effect.held,
+        then,
+        *((None, None) if then is None else (effect.added, effect.removed)),
+    )
+    return {name: None if value is None else [*value] for name, value in zip(_EFFECT, values, strict=True)}
 
 
 def _made(_context: RequestContext, saved: Saved[Asked]) -> AccessRequest:
@@ -293,11 +321,14 @@ class DecisionAboutRequest(AccessRequestEndpoint):
     @operation.named("decideAccessRequest")
     @operation.dry_run
     @operation.logged("access-request", "decide about a request", "UPDATE")
-    @operation.refuses_keys("a second decision of the same person changes nothing")
+    @operation.refuses_keys("a second decision of the same person is none")
     @operation.refuses(NotFound, Conflict)
     @operation.example_body({"decision": "approve", "reason": "As agreed"})
     async def on_post(self, context: RequestContext, body: DecisionBody, id: int) -> AccessRequest:
-        """Approve or deny a request of somebody else; a second decision of the same person changes nothing.
+        """Approve or deny a request of somebody else; a second decision of the same person is none.
+
+        Each approval counts in a stage that its giver may decide now. A second approval of the same person
+        lets all be counted anew.
 
         An approval may shorten what was asked for. One denial ends the request.
         """

@@ -122,7 +122,8 @@ class Explained(Schema):
     """The answer of the policy to a request or a question about a code.
 
     `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut`
-    says that the user is disabled or banned: then the service serves no request, whatever the policy says.
+    says that the user is disabled or banned: then the service serves no request, whatever the policy says, so
+    `allowed` is true for public routes alone.
     `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or
     405), and `registeredBy` names the other services that have registered it. `assurance` says whether the
     caller has proved strongly enough who it is. `grant` and `permission`
@@ -199,7 +200,7 @@ async def explained_answer(
     return Explained(
         revision=policy.revision,
         path=shape_of(place[2]) if isinstance(place, tuple) else None,
-        allowed=explanation.allowed,
+        allowed=explanation.allowed and (explanation.public or not asking.kept_out),
         public=explanation.public,
         kept_out=asking.kept_out,
         user_status=asking.status,

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
+from service.administration.resource_edits import NO_DEMAND
 from service.authz.review.impact import Roles, Standing, differences
 from service.authz.review.sources import standing_of, subject_of
 from service.authz.review.what_if import (
@@ -66,7 +67,7 @@ class WhatIfQuery(Schema):
         if self.resource is None and (self.assurance is not None or self.services):
             raise ValidationFailed(("assurance", "Only a resource has a demand"))
         if self.assurance in (None, "none") and self.services:
-            raise ValidationFailed(("services", "Nothing is demanded of service accounts then"))
+            raise ValidationFailed(("services", NO_DEMAND))
         if sum(choice is not None for choice in (self.role_code, self.user_name, self.resource)) != 1:
             raise ValidationFailed(("roleCode", "Name one of roleCode, userName and resource"))
 

@@ -43,11 +43,16 @@ class RequestRuleBody(Schema, kw_only=True):
 
 @answer_of(RuleValues)
 class RequestRuleOfRole(Schema, kw_only=True):
-    """How a role is asked for. Each edit increments `version`; a rule that is made anew begins with 1."""
+    """How a role is asked for. Each edit increments `version`; a rule that is made anew begins with 1.
+
+    A `suspended` rule is not in force: its author may not grant what the role has come to give. To save it
+    again puts it in force.
+    """
 
     role_id: Id
     role_code: Annotated[str, Meta(examples=["auditor"])]
     stages: _Stages
+    suspended: Annotated[bool, Meta(examples=[False])]
     version: Annotated[int, Meta(ge=1, examples=[1])]
     create_time: Moment
     update_time: Moment

@@ -38,6 +38,8 @@ class ChangeRecord:
         self._targets: dict[str, None] = {}
         self.changes: list[FieldChange] = []
         """What was saved, in order."""
+        self.warnings: list[str] = []
+        """What the caller should know of what was saved: sentences for the answer."""
         self._saving: tuple[Sequence[FieldChange], Sequence[str]] = (), ()
         self.entry: tuple[UUID, datetime] | None = None
         """The id and the time of the entry of the request, once something was about to be saved."""

@@ -32,7 +32,7 @@ class DryRun(Protocol):
         """Take the policy that would be in force."""
 
     def warn(self, warnings: Iterable[str]) -> None:
-        """Take sentences about what would keep the change from being saved."""
+        """Take sentences about what would keep the change from being saved, or what it would do besides."""
 
     def refresh(self, user_ids: Iterable[int]) -> None:
         """Take the users whose tokens would be refused until they are refreshed."""

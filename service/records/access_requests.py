@@ -23,7 +23,7 @@ from service.records.database.paging import Page, order_by, page_of, sorts_of
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.of_users import notice
 from service.records.schema.requests import access_decision, access_request
-from service.records.schema.rights import user
+from service.records.schema.rights import role, user
 
 State: TypeAlias = Literal["pending", "approved", "denied", "expired", "cancelled", "failed"]
 """What has become of a request."""
@@ -185,14 +185,18 @@ def _records(at: datetime) -> RowMapper[AccessRequest]:
     return RowMapper(AccessRequest, access_request, state=_state(at), end_time=ended)
 
 
-async def create(connection: AsyncConnection, new: NewRequest) -> AccessRequest:
-    """Write a request; Conflict if another one of its author for the role is pending.
+async def create(
+    connection: AsyncConnection, new: NewRequest, permissions: Collection[str] | None = None
+) -> AccessRequest:
+    """Write a request for a role that could give ``permissions`` at that time, None for not known.
 
-    And if its author has too many pending ones or has asked too often: each is mailed to its approvers.
+    Conflict if another one of its author for the role is pending, and if its author has too many pending
+    ones or has asked too often: each is mailed to its approvers.
     """
     records = _records(new.create_time)
     columns: dict[str, Any] = {name: getattr(new, name) for name in NewRequest.__dataclass_fields__}
     columns |= {name: list(columns[name]) for name in ("stage_codes", "stage_approvals")}
+    columns["role_permissions"] = None if permissions is None else sorted(permissions)
     await expire(connection, new.create_time, user_id=new.user_id)
     same = (access_request.c.user_id == new.user_id) & (access_request.c.role_id == new.role_id)
     pending = sa.select(access_request.c.id).where(same, access_request.c.state == "pending")
@@ -240,6 +244,13 @@ async def read(
     return stored
 
 
+async def permissions_then(connection: AsyncConnection, request_id: int) -> list[str] | None:
+    """Return what the role could give when it was asked for, sorted; None if that was not kept."""
+    kept = sa.select(access_request.c.role_permissions).where(access_request.c.id == request_id)
+    permissions: list[str] | None = (await connection.execute(kept)).scalar_one()
+    return permissions
+
+
 async def page(
     connection: AsyncConnection,
     criteria: RequestFilter,
@@ -269,7 +280,9 @@ def _seen(visible: Visible | None) -> list[sa.ColumnElement[bool]]:
     decided = sa.exists().where(
         access_decision.c.request_id == table.id, access_decision.c.user_id == visible.user_id
     )
-    return [(table.user_id == visible.user_id) | table.role_code.in_(list(visible.role_codes)) | decided]
+    # By id: the requests for a deleted role are none of those who decide about a new one of its code.
+    theirs = sa.select(role.c.id).where(role.c.role_code.in_(list(visible.role_codes)))
+    return [(table.user_id == visible.user_id) | table.role_id.in_(theirs) | decided]
 
 
 async def decisions(
@@ -289,6 +302,20 @@ async def decide(connection: AsyncConnection, request_id: int, made: AccessDecis
     columns = {name: getattr(made, name) for name in AccessDecision.__dataclass_fields__}
     columns |= {name: list(columns[name]) for name in ("stages", "decision_ids")}
     await connection.execute(sa.insert(access_decision).values(request_id=request_id, **columns))
+
+
+async def count_in(
+    connection: AsyncConnection,
+    request_id: int,
+    user_id: int,
+    stages: Collection[int],
+    decision_ids: Sequence[str],
+) -> None:
+    """Store in which stages an approval counts now, by which decisions."""
+    table = access_decision.c
+    given = (table.request_id == request_id) & (table.user_id == user_id)
+    changed = sa.update(access_decision).where(given, table.stages != sorted(stages))
+    await connection.execute(changed.values(stages=sorted(stages), decision_ids=list(decision_ids)))
 
 
 async def end(

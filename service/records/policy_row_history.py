@@ -79,7 +79,7 @@ _RECORDS: Final = (
     _record(
         request_rule_history,
         "SELECT rule.*, role.role_code FROM sys.request_rule rule JOIN sys.role ON role.id = rule.role_id"
-        " WHERE role.enabled",
+        " WHERE role.enabled AND NOT rule.suspended",
     ),
 )
 

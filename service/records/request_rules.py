@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 from sqlalchemy import delete as delete_from
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -20,7 +20,7 @@ from service.kernel.request_objects import PublishedRule, Stage
 from service.kernel.value_rules import MAX_DURATION
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.requests import request_rule
-from service.records.schema.rights import role
+from service.records.schema.rights import role, role_menu
 
 
 @declared
@@ -78,10 +78,15 @@ class RuleValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRule(RuleValues):
-    """A stored rule; ``version`` rises with each edit."""
+    """A stored rule; ``version`` rises with each edit.
+
+    ``author_id`` is who has edited it last, None for the operator. A rule that is ``suspended`` has no lines.
+    """
 
     role_id: int
     role_code: str
+    author_id: int | None
+    suspended: bool
     version: int
     create_time: datetime
     update_time: datetime
@@ -103,12 +108,20 @@ async def every(connection: AsyncConnection) -> list[RequestRule]:
 
 
 async def of_enabled_roles(connection: AsyncConnection) -> list[RequestRule]:
-    """Return the rules of all enabled roles, by role code."""
-    return await _RULE.all(connection, _RULES.where(role.c.enabled).order_by(role.c.role_code))
+    """Return the rules of all enabled roles that are not suspended, by role code."""
+    in_force = role.c.enabled & ~request_rule.c.suspended
+    return await _RULE.all(connection, _RULES.where(in_force).order_by(role.c.role_code))
+
+
+async def roles_with_menu(connection: AsyncConnection, menu_id: int) -> list[int]:
+    """Return the ids of the roles that give a menu and have a rule, in order."""
+    given = role_menu.c.role_id == request_rule.c.role_id
+    chosen = select(request_rule.c.role_id).join(role_menu, given).where(role_menu.c.menu_id == menu_id)
+    return list((await connection.execute(chosen.order_by(request_rule.c.role_id))).scalars())
 
 
 async def published(connection: AsyncConnection) -> list[PublishedRule]:
-    """Return what the policy has lines for: the rules of enabled roles. A disabled role gives nothing."""
+    """Return what the policy has lines for: the rules in force of enabled roles. Others give nothing."""
     return [published_rule(rule.role_code, rule) for rule in await of_enabled_roles(connection)]
 
 
@@ -124,9 +137,11 @@ def published_rule(role_code: str, rule: RuleValues) -> PublishedRule:
     )
 
 
-async def put(connection: AsyncConnection, role_id: int, values: RuleValues) -> RequestRule:
-    """Store the rule of a role, in the place of another one."""
-    columns = asdict(values)
+async def put(
+    connection: AsyncConnection, role_id: int, values: RuleValues, author_id: int | None
+) -> RequestRule:
+    """Store the rule of a role as one of ``author_id``, in the place of another one; it is in force."""
+    columns = {**asdict(values), "author_id": author_id, "suspended": False}
     columns |= {name: list(columns[name]) for name in ("stage_codes", "stage_approvals")}
     written = upsert(request_rule).values(role_id=role_id, **columns)
     edited = {**columns, "version": request_rule.c.version + 1, "update_time": func.now()}
@@ -135,6 +150,13 @@ async def put(connection: AsyncConnection, role_id: int, values: RuleValues) -> 
     stored = await of_role(connection, role_id)
     assert stored is not None  # noqa: S101 - it was written
     return stored
+
+
+async def suspend(connection: AsyncConnection, role_id: int) -> None:
+    """Take the rule of a role out of force until it is put again; its author stays."""
+    changed = update(request_rule).where(request_rule.c.role_id == role_id)
+    values = {"suspended": True, "version": request_rule.c.version + 1}
+    await connection.execute(changed.values(**values, updated_by=request_rule.c.updated_by))
 
 
 async def delete(connection: AsyncConnection, role_id: int) -> None:

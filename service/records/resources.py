@@ -61,7 +61,9 @@ class ResourceValues:
     services: Annotated[
         bool,
         Field(ITS_TYPE, late=True),
-        Meta(description="Whether service accounts pass where `assurance` is demanded."),
+        Meta(
+            description="Whether service accounts pass where `assurance` is demanded; false without a demand."
+        ),
     ] = False
 
     @property

@@ -192,6 +192,29 @@ async def test_an_approval_counts_no_more_once_its_giver_has_lost_the_code(house
     assert passed.json["data"]["state"] == "approved"
 
 
+@pytest.mark.parametrize("by", ["another approval", "the same person"])
+async def test_an_approval_moves_to_a_stage_that_its_giver_can_decide_later(house: Inside, by: str) -> None:
+    stages = [ONE, {"code": "system:role:list", "approvals": 1}]
+    await ruled(house, stages=stages)
+    heron, other = await member(house, "heron-1"), await member(house, "other", "system:role:list")
+    first, second = [await member(house, name, "system:user:list") for name in ("first", "second")]
+    request = await asked(heron)
+    gain = "INSERT INTO sys.user_role (user_id, role_id) VALUES (%s, %s)"
+    await decide(first, request)
+    if by == "another approval":
+        await execute(house, gain, first.user_id, other.role_id)
+        passed = await decide(second, request)
+    else:
+        await decide(second, request)
+        await execute(house, gain, first.user_id, other.role_id)
+        assert await state(house, request) == "pending"
+        passed = await decide(await first.log_in(), request)
+
+    assert passed.status == 200, passed.body
+    shown = passed.json["data"]
+    assert (shown["state"], [stage["counted"] for stage in shown["stages"]]) == ("approved", [1, 1])
+
+
 async def test_an_approval_may_shorten_and_never_lengthen(house: Inside) -> None:
     await ruled(house, stages=[ONE | {"approvals": 2}])
     heron = await member(house, "heron-1")

@@ -114,25 +114,36 @@ async def test_users_who_may_not_log_in_are_named_and_not_counted(house: Inside)
     # Who is disabled by the change loses; who is enabled by it gains.
     impact = await house.preview("PUT", f"/api/user/{ids['active']}/status", {"status": "disabled"})
     assert impact["keptOut"] == {"users": 0, "userNames": []}
-    assert [loss["users"] for loss in impact["loses"]] == [1]
+    assert [(loss["roleCode"], loss["users"]) for loss in impact["loses"]] == [(None, 1), ("listing", 1)]
     impact = await house.preview("PUT", f"/api/user/{ids['disabled']}/status", {"status": "enabled"})
     assert impact["keptOut"] == {"users": 0, "userNames": []}
-    assert [gain["users"] for gain in impact["gains"]] == [1]
-    # What needs no role is neither lost nor gained.
+    assert [(gain["roleCode"], gain["users"]) for gain in impact["gains"]] == [(None, 1), ("listing", 1)]
     own = (
         *("GET /api/role/list", "GET /api/role/{id}"),
         *("GET /api/role/{id}/permissions", "GET /api/role/{id}/request-rule"),
     )
-    assert impact["gains"][0]["access"] == list(own)
-    nobody = await user(house, "nobody")
-    impact = await house.preview("PUT", f"/api/user/{nobody}/status", {"status": "disabled"})
-    assert (impact["gains"], impact["loses"]) == ([], [])
+    assert impact["gains"][1]["access"] == list(own)
 
     # Names are for those who may list users.
     deputy = await member(house, "deputy", "system:role:list", "system:role:permission")
     answer = await deputy.ask("PUT", f"/api/role/{listing}/permissions{DRY}", {"menuIds": []})
     assert answer.status == 200, answer.body
     assert answer.json["preview"]["keptOut"] == {"users": 2, "userNames": []}
+
+
+async def test_who_can_no_longer_log_in_loses_what_every_login_opens(house: Inside) -> None:
+    roleless = await user(house, "nobody")
+
+    disabled = await house.preview("PUT", f"/api/user/{roleless}/status", {"status": "disabled"})
+    deleted = await house.preview("DELETE", f"/api/user/{roleless}")
+
+    (loss,) = disabled["loses"]
+    assert (loss["roleCode"], loss["users"], disabled["gains"]) == (None, 1, [])
+    passes = (await house.data("GET", "/api/policy/what?userName=nobody&size=200"))["items"]
+    opened = {item["object"] for item in passes if item["needs"] == "login"}
+    assert "GET /api/user/info" in opened
+    assert set(loss["access"]) == opened
+    assert deleted["loses"] == disabled["loses"]
 
 
 BUTTON: dict[str, Any] = {

@@ -227,13 +227,16 @@ def expected_of(
         if can != could:
             (gains if can else loses)[role] += 0
     for user in before.users.keys() | after.users.keys():
-        # What needs no role is neither gained by who is enabled nor lost by who is disabled.
-        had, has = before.users.get(user, []), after.users.get(user, [])
-        could, can = before.allows(request, had), after.allows(request, has)
+        # Who may not log in passes nothing; what every login opens is credited to no role.
+        had, has = before.users.get(user), after.users.get(user)
+        could = had is not None and before.allows(request, had)
+        can = has is not None and after.allows(request, has)
         if can and not could:
-            gains.update(after.credited(request, has))
+            by_login = had is None and after.allows(request, [])
+            gains.update([None] if by_login else after.credited(request, has or []))
         if could and not can:
-            loses.update(before.credited(request, had))
+            by_login = has is None and before.allows(request, [])
+            loses.update([None] if by_login else before.credited(request, had or []))
     return gains, loses
 
 

@@ -106,7 +106,7 @@ class Ledger:
 
     def _demand(self) -> dict[str, Any]:
         demand = self.dice.choice([None, "login", "two-factors-within-12h"])
-        return {"assurance": demand, "services": self.dice.random() < 0.5}
+        return {"assurance": demand, "services": demand is not None and self.dice.random() < 0.5}
 
     def _edit_resource(self, _buttons: Any, mine: Any) -> tuple[str, str, Any]:
         resource = self.dice.choice(mine)

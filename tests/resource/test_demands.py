@@ -106,6 +106,20 @@ async def test_a_put_without_a_demand_keeps_it_and_one_with_null_removes_it(hous
     assert (removed["assurance"], removed["services"]) == (None, False)
 
 
+async def test_service_accounts_are_let_past_no_demand_that_comes_later(house: Inside) -> None:
+    early = await house.ask("POST", "/api/resource", report("early") | {"services": True})
+    resource = await created(house, report("kept"), assurance="two-factors", services=True)
+    target = f"/api/resource/{resource['id']}"
+
+    cleared = await house.data("PATCH", target, {"assurance": None})
+    again = await house.ask("PATCH", target, {"services": True})
+    demanded = await house.data("PATCH", target, {"assurance": "two-factors"})
+
+    assert (early.status, early.fields, again.status, again.fields) == (422, ["services"], 422, ["services"])
+    assert (cleared["services"], demanded["services"]) == (False, False)
+    assert await lines(house, f"resource {resource['method']} {resource['path']}") == ["@two-factors"]
+
+
 @pytest.mark.parametrize(
     "values",
     [{"assurance": word} for word in ("@login", "initial", "anyone", "service", "two-factors-within-1m", "")]

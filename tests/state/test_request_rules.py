@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec import UNSET
+from sqlalchemy import update
 
 from service.administration.state import RuleState, StageState, State
 from service.authz.engine.rules import APPROVE, REQUEST
 from service.cli.state_report import as_lines, as_markdown
 from service.kernel.strict_yaml import YamlError
+from service.records.schema.requests import request_rule
 from service.state_files.reading import read_state
 from service.state_files.writing import as_yaml
 from tests.state.conftest import Ground
@@ -81,3 +85,27 @@ async def test_what_is_no_rule_is_a_fault_of_the_file(ground: Ground, tmp_path: 
 
     with pytest.raises(YamlError, match="requestRule"):
         read_state(file)
+
+
+@pytest.mark.parametrize("says_rule", [True, False])
+async def test_who_applies_a_rule_answers_for_it_where_the_role_comes_to_give_more(
+    ground: Ground, says_rule: bool
+) -> None:
+    administrator = await ground.administrator()
+    await ground.apply(administrator, with_rule(await ground.state(), RULE))
+    async with ground.database.transaction() as connection:
+        await connection.execute(update(request_rule).values(author_id=0, updated_by="gone"))
+    state = await ground.state()
+    auditor = state.roles["auditor"]
+    more = replace(auditor, buttons=tuple(sorted({*auditor.buttons, "system:role:delete"})))
+    unsaid: Any = UNSET
+    silent = replace(more, request_rule=unsaid)
+
+    applied = {**state.roles, "auditor": more if says_rule else silent}
+    await ground.apply(administrator, replace(state, roles=applied))
+    asked = ground.live.current.rules.codes(REQUEST, "role auditor")
+    assert asked == (("@login",) if says_rule else ())
+
+    await ground.apply(administrator, replace(state, roles={**state.roles, "auditor": more}))
+    assert ground.live.current.rules.codes(REQUEST, "role auditor") == ("@login",)
+    assert (await ground.state()).roles["auditor"] == more

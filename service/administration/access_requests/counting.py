@@ -32,7 +32,10 @@ class Approval:
 async def approvals_of(
     unit: UnitOfWork, request: AccessRequest, decided: Sequence[AccessDecision], now: datetime
 ) -> dict[int, Approval]:
-    """Return the approvals that count at ``now``, by user id."""
+    """Return the approvals that count at ``now``, by user id: in every stage that its giver may decide now.
+
+    Somebody may have come to be able to decide another stage since, where the approval is needed.
+    """
     excluded = await request_exclusions.of_request(unit.connection, request.id)
     counting: dict[int, Approval] = {}
     for decision in decided:
@@ -41,7 +44,7 @@ async def approvals_of(
         rights = await role_rights.of_enabled_user(unit.connection, decision.user_id, now)
         if rights is None:
             continue
-        passed = await _passed(unit, request, HeldCodes(rights.permissions), decision.stages)
+        passed = await _passed(unit, request, HeldCodes(rights.permissions))
         if passed:
             ids = [answer.id for answer in passed.values()]
             counting[decision.user_id] = Approval([*passed], ids, decision.valid_until)
@@ -74,13 +77,11 @@ async def approvers_of(unit: UnitOfWork, request: AccessRequest, now: datetime) 
     return chosen
 
 
-async def _passed(
-    unit: UnitOfWork, request: AccessRequest, held: HeldCodes, stages: Collection[int]
-) -> Mapping[int, Decision]:
+async def _passed(unit: UnitOfWork, request: AccessRequest, held: HeldCodes) -> Mapping[int, Decision]:
     """Return the stages that a holder of ``held`` passes for others, by which decisions."""
     answers = {
         number: unit.check.ask_of(APPROVE, stage_for(request.role_code, number, "others"), held)
-        for number in stages
+        for number in range(1, len(request.stages) + 1)
     }
     passed = {number: answer for number, answer in answers.items() if answer.allowed}
     free = unit.check.ask_of(APPROVE, without_grant(request.role_code), held).allowed

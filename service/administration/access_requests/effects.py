@@ -12,17 +12,24 @@ from service.authz.invariants.checking import Holders, Situation, newly_broken
 from service.authz.invariants.spans import Held, Span
 from service.authz.invariants.statements import Invariants
 from service.kernel.codes import HeldCodes
-from service.records import role_holdings, role_rights, roles
+from service.records import access_requests, role_holdings, role_rights, roles
 from service.records.access_requests import AccessRequest
 from service.records.database.transactions import Connection
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """``breaks`` are sentences about statements of the invariants; ``held`` codes of the role, sorted."""
+    """``breaks`` are sentences about statements of the invariants; ``held`` codes of the role, sorted.
+
+    ``permissions`` are what the role could give when it was asked for, None if that was not kept; ``added``
+    and ``removed`` are the differences since. All are sorted.
+    """
 
     breaks: Sequence[str]
     held: Sequence[str]
+    permissions: Sequence[str] | None = None
+    added: Sequence[str] = ()
+    removed: Sequence[str] = ()
 
 
 async def effect_of(
@@ -37,8 +44,9 @@ async def effect_of(
     holder = HeldCodes(rights.permissions)
     mine = given.get(request.role_code, ())
     held = [code for code in mine if policy.judge(PERMISSION, code, holder).allowed]
+    since = await _since(connection, request)
     if not invariants.about_users or not policy.revision:
-        return Effect((), held)
+        return Effect((), held, *since)
     windows = [
         Held(role, Span(None if begin is None or begin <= now else begin, end))
         for role, begin, end in await role_holdings.windows_of(connection, request.user_id, now)
@@ -49,4 +57,15 @@ async def effect_of(
         for roles_of in (windows, [*windows, added])
     )
     broken = await asyncio.to_thread(newly_broken, invariants, before, after)
-    return Effect([str(violation) for violation in broken], held)
+    return Effect([str(violation) for violation in broken], held, *since)
+
+
+async def _since(
+    connection: Connection, request: AccessRequest
+) -> tuple[Sequence[str] | None, Sequence[str], Sequence[str]]:
+    """Return what the role could give when it was asked for, and what was added and removed since."""
+    then = await access_requests.permissions_then(connection, request.id)
+    if then is None:
+        return None, (), ()
+    now = await role_rights.reach_of_roles(connection, [request.role_id])
+    return then, sorted(now.difference(then)), [code for code in then if code not in now]

@@ -122,7 +122,8 @@ class AccessRequests:
         until = until_of(new, new.create_time)
         require_demands(role, Given(role.id, new.valid_from, until, new.reason), new.create_time)
         unit.authorized()
-        made = await access_requests.create(unit.connection, new)
+        reach = await role_rights.reach_of_roles(unit.connection, [role.id])
+        made = await access_requests.create(unit.connection, new, reach)
         await exclusions.begin(unit.connection, made.user_id, made.id)
         unit.changes += _told(made, f"asked by {made.user_name}")
         if rule.emergency:
@@ -155,8 +156,9 @@ class AccessRequests:
     async def decide(
         self, write: Write, request_id: int, given: Mapping[str, Any], visible: Visible | None
     ) -> Saved[tuple[AccessRequest, Sequence[AccessDecision]]]:
-        """Approve or deny a request; a second decision of the same person changes nothing.
+        """Approve or deny a request; a second decision of the same person is none.
 
+        A second approval lets the first one be counted anew, by what its giver may decide now.
         Returns it with all that is decided about it: of a dry run as it would be.
 
         ``given`` has the ``decision``, its ``reason``, and ``valid_until``, which may shorten what was asked
@@ -169,9 +171,11 @@ class AccessRequests:
             request = await access_requests.read(connection, request_id, now, visible, for_update=True)
             change_log.concerns(change_log.role_target(request.role_code))
             known = (await access_requests.decisions(connection, [request_id]))[request_id]
-            mine = (each for each in known if each.user_id == unit.caller.user_id)
-            if any(each.decision != "close" for each in mine):
-                return Saved((request, known))
+            mine = {each.decision for each in known if each.user_id == unit.caller.user_id} - {"close"}
+            if mine:
+                if mine == {given["decision"]} == {"approve"} and _waits_for_approvals(request):
+                    await self._proceed(unit, request, known, now)
+                return Saved(await self._decided(connection, request_id, now))
             _require_pending(request)
             made = await self._decision(unit, request, given, now)
             await access_requests.decide(connection, request_id, made)
@@ -183,7 +187,14 @@ class AccessRequests:
                 )
             else:
                 await self._proceed(unit, request, [*known, made], now)
-            return Saved((await access_requests.read(connection, request_id, now), [*known, made]))
+            return Saved(await self._decided(connection, request_id, now))
+
+    @staticmethod
+    async def _decided(
+        connection: Connection, request_id: int, now: datetime
+    ) -> tuple[AccessRequest, Sequence[AccessDecision]]:
+        decided = await access_requests.decisions(connection, [request_id])
+        return await access_requests.read(connection, request_id, now), decided[request_id]
 
     async def close(
         self, write: Write, request_id: int, reason: str, visible: Visible | None
@@ -274,6 +285,10 @@ class AccessRequests:
     ) -> None:
         """Give the role if all stages have passed and it begins; else let the request wait."""
         approvals = await approvals_of(unit, request, decided, now)
+        for user_id, approval in approvals.items():
+            await access_requests.count_in(
+                unit.connection, request.id, user_id, approval.stages, approval.decision_ids
+            )
         if request.valid_from is not None and request.valid_from <= now:
             if not _have_passed(request, approvals):
                 await _fail(unit, request, now, TOO_FEW)
@@ -323,6 +338,10 @@ class AccessRequests:
         unit.changes += values_change(
             change_log.user_target(user.user_name), "roles", (), [request.role_code]
         )
+
+
+def _waits_for_approvals(request: AccessRequest) -> bool:
+    return request.state == "pending" and not request.complete
 
 
 def _have_passed(request: AccessRequest, approvals: Mapping[int, Approval]) -> bool:

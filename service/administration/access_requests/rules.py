@@ -47,7 +47,8 @@ async def put(unit: UnitOfWork, role_id: int, values: RuleValues, match: Match) 
     await require_known(unit.connection, REQUEST)
     if shown(before) != shown(values):
         await end_requests(unit, role_id, _CHANGED)
-    saved = await request_rules.put(unit.connection, role_id, values)
+    author_id = None if unit.caller.is_operator else unit.caller.user_id
+    saved = await request_rules.put(unit.connection, role_id, values, author_id)
     _changed(unit, role, before, saved)
     return saved
 
@@ -139,6 +140,9 @@ def _is_strong(values: RuleValues) -> bool:
 def _changed(unit: UnitOfWork, role: Role, before: RequestRule | None, after: RequestRule | None) -> None:
     target = change_log.role_target(role.role_code)
     unit.changes += field_changes(target, shown(before), shown(after))
+    if after is not None and before is not None and before.suspended:
+        was, now = {"requestRule.suspended": True}, {"requestRule.suspended": False}
+        unit.changes += field_changes(target, was, now)
 
 
 def shown(rule: RuleValues | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import TypeAlias
 
@@ -11,6 +12,7 @@ from service.authz.engine.rules import APPROVE, REQUEST, REVIEW
 from service.authz.lint.model import parsed_model
 from service.authz.proof.batch_decider import EVERYBODY, BatchDecider, all_requests, deciding_lines
 from service.authz.proof.comparison import Alike, Differing, DifferingRequest, OnDemand, compared
+from service.authz.proof.conditions import Clauses, lets_visitors_pass
 from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.review.equivalence_classes import Classes, EquivalenceClasses, Tally, credited, of_classes
 from service.kernel.codes import HeldCodes
@@ -39,7 +41,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """``users`` users of a role gain, or lose, each of ``access``; ``role_code`` is None for no role."""
+    """``users`` users of a role gain, or lose, each of ``access``; ``role_code`` is None for any login."""
 
     role_code: str | None
     users: int
@@ -64,7 +66,8 @@ def differences(before: Standing, after: Standing, *, moves: Iterable[Move] = ()
 
     Exact: each class of requests that the two policies tell apart is decided by both, for each role alone and
     for each set of roles that users have. A user who keeps an endpoint by another role is not counted. Where
-    no user has a role that gains or loses by itself, ``users`` is 0. ``moves`` are those of users who are not
+    no user has a role that gains or loses by itself, ``users`` is 0. Users who come to be able to log in gain
+    what every login opens, and users who no longer can lose it. ``moves`` are those of users who are not
     counted, such as disabled ones: ``altered`` tells which of them would gain or lose something.
     """
     whole = differences_on_demand(before, after, compared(before.policy, after.policy), moves=moves)
@@ -112,9 +115,20 @@ class _Comparison:
         for role in self._before.codes.keys() & self._after.codes.keys():
             self._compare([role], [role], 0)
         for had, has, number in _moves(self._before.users, self._after.users):
-            self._compare(had, has, number)
+            if had is None:
+                self._come(has or ())
+            elif has is None:
+                self._gone(had)
+            else:
+                self._compare(had, has, number)
         altered = frozenset((had, has) for had, has in moves if self._could.of(had) != self._can.of(has))
         return Differences(self._listed(self._gains), self._listed(self._loses), altered)
+
+    @cached_property
+    def _visitors(self) -> tuple[Classes, Classes]:
+        """The classes that pass without a login, before and after."""
+        before = _visited(self._before.policy, (alike.before for alike in self._classes))
+        return before, _visited(self._after.policy, (alike.after for alike in self._classes))
 
     def _compare(self, had: Sequence[str], has: Sequence[str], number: int) -> None:
         """Note what ``number`` users gain and lose who had the roles ``had`` and now have ``has``.
@@ -122,12 +136,30 @@ class _Comparison:
         With ``number`` 0 it is about a role by itself.
         """
         could, can = self._could.of(had), self._can.of(has)
-        if gained := can & ~could:
-            for role, classes in credited(self._can, has, gained):
-                self._gains[role].add(classes, number)
-        if lost := could & ~can:
-            for role, classes in credited(self._could, had, lost):
-                self._loses[role].add(classes, number)
+        self._note(self._gains, self._can, has, can & ~could, number)
+        self._note(self._loses, self._could, had, could & ~can, number)
+
+    def _come(self, has: Sequence[str]) -> None:
+        """Note what somebody with the roles ``has`` gains who could not log in before."""
+        could, _ = self._visitors
+        login = self._can.of(()) & ~could
+        self._gains[None].add(login, 1)
+        self._note(self._gains, self._can, has, self._can.of(has) & ~could & ~login, 1)
+
+    def _gone(self, had: Sequence[str]) -> None:
+        """Note what somebody with the roles ``had`` loses who can no longer log in."""
+        _, can = self._visitors
+        login = self._could.of(()) & ~can
+        self._loses[None].add(login, 1)
+        self._note(self._loses, self._could, had, self._could.of(had) & ~can & ~login, 1)
+
+    @staticmethod
+    def _note(
+        tallies: _Tallies, passing: EquivalenceClasses, roles: Sequence[str], classes: Classes, number: int
+    ) -> None:
+        if classes:
+            for role, by_role in credited(passing, roles, classes):
+                tallies[role].add(by_role, number)
 
     def _listed(self, tallies: _Tallies) -> Sequence[Difference]:
         """Return one entry for each role and number of users, by role; no role at all comes first."""
@@ -152,18 +184,24 @@ def _access_requests(before: Policy, after: Policy) -> Iterator[Alike]:
             yield Alike((old.codes(layer, name),), (new.codes(layer, name),), None, (f"{layer} {name}",))
 
 
-def _moves(before: Mapping[Roles, int], after: Mapping[Roles, int]) -> Iterator[tuple[Roles, Roles, int]]:
+def _visited(policy: Policy, classes: Iterable[Clauses]) -> Classes:
+    """Return the classes, by their clauses, that pass without a login."""
+    return sum(1 << place for place, clauses in enumerate(classes) if lets_visitors_pass(policy, clauses))
+
+
+def _moves(
+    before: Mapping[Roles, int], after: Mapping[Roles, int]
+) -> Iterator[tuple[Roles | None, Roles | None, int]]:
     """Yield how many users had which roles and now have which; a change moves one user at most.
 
-    A user who is not there, or disabled, counts as one without roles: what needs no role is neither gained by
-    making or enabling a user, nor lost by the opposite.
+    None is a user who is not there, or may not log in.
     """
     old, new = Counter(before), Counter(after)
     for roles, number in (old & new).items():
         yield roles, roles, number
     gone, come = list((old - new).elements()), list((new - old).elements())
     for place in range(max(len(gone), len(come))):
-        yield gone[place] if place < len(gone) else (), come[place] if place < len(come) else (), 1
+        yield gone[place] if place < len(gone) else None, come[place] if place < len(come) else None, 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ export async function requestRule(page, role) {
   return card(
     "",
     h("p", { class: "help" }, T.text),
+    rule.suspended && h("p", { class: "note warn" }, T.suspended),
     shown(rule),
     h(
       "div",

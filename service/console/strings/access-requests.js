@@ -83,6 +83,8 @@ export const REQUESTS = {
   heldNothing: (/** @type {string} */ user) => `${user} holds nothing of what the role gives.`,
   breaks: "It would break these statements:",
   breaksNothing: "It breaks no statement about the policy.",
+  added: "Since it was asked for, the role has come to give more:",
+  removed: "Since it was asked for, the role has come to give no more:",
   wouldChange: (/** @type {string} */ user) => `What it adds for ${user}`,
   assignment: "The assignment",
   stages: "Who approves",
@@ -200,6 +202,9 @@ export const RULE = {
   emergency: "In an emergency, at once",
   emergencyHelp:
     "Who may ask gets the role at once, and somebody else looks at it afterwards. Needs two factors at least.",
+  suspended:
+    "Nobody can ask for the role: it has come to give what the author of the rule may not grant. " +
+    "Save the rule again to let people ask.",
   emergencyYes: "Who may ask gets the role at once",
   saveTitle: (/** @type {string} */ role) => `Change how ${role} is asked for?`,
   saveText: "Requests for the role that wait now end as failed.",

@@ -186,7 +186,7 @@ export const PREVIEW = {
   gains: "Gain access",
   loses: "Lose access",
   opened: "Requests",
-  noRole: "Users without any role",
+  noRole: "Users by their login alone",
   counts: (/** @type {number} */ users, /** @type {number} */ requests) =>
     `${count(users, "user", "users")}, ${count(requests, "request", "requests")}`,
   more: (/** @type {number} */ n) => `and ${n.toLocaleString()} more`,

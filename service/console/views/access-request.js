@@ -79,8 +79,13 @@ function who(page, { userId, userName, roleId, roleCode, decisionId }) {
  * service tells.
  * @param {Page} page @param {AccessRequest} request
  */
-function changes(page, { userId, userName, roleCode, assignmentId, held, breaks }) {
+function changes(page, request) {
+  const { userId, userName, roleCode, assignmentId, held, breaks, permissionsAdded, permissionsRemoved } =
+    request;
   const shown = [
+    permissionsAdded?.length &&
+      h("div", { class: "note warn" }, h("p", null, T.added), codes(permissionsAdded)),
+    permissionsRemoved?.length && [h("p", null, T.removed), codes(permissionsRemoved)],
     held &&
       (held.length ? [h("p", null, T.held(userName)), codes(held)] : h("p", null, T.heldNothing(userName))),
     breaks &&

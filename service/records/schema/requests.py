@@ -47,6 +47,10 @@ request_rule = sa.Table(
         ),
         nullable=False,
     ),
+    # Who has made it, or edited it last; null for the operator. No foreign key: it outlives the account.
+    sa.Column("author_id", sa.BigInteger),
+    # It has no lines: its author may not grant what the role has come to give.
+    sa.Column("suspended", sa.Boolean, nullable=False, server_default=sa.false()),
     *versioned(),
     sa.CheckConstraint(
         "cardinality(stage_codes) BETWEEN 1 AND 5 AND cardinality(stage_approvals) = cardinality(stage_codes)"
@@ -82,6 +86,8 @@ access_request = sa.Table(
     sa.Column("stage_codes", ARRAY(sa.Text), nullable=False),
     sa.Column("stage_approvals", ARRAY(sa.Integer), nullable=False),
     sa.Column("grant_needed", sa.Boolean, nullable=False),
+    # What the role could give when it was asked for; null for requests from before this was kept.
+    sa.Column("role_permissions", ARRAY(sa.Text)),
     # All stages have passed: it waits for its beginning.
     sa.Column("complete", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("create_time", sa.DateTime(timezone=True), nullable=False),

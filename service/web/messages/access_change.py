@@ -8,7 +8,7 @@ from service.web.messages.schema import Schema
 
 
 class AccessChange(Schema):
-    """What the users of a role gain or lose; `roleCode` is null for those who have no role."""
+    """What the users of a role gain or lose; `roleCode` is null for what any login opens."""
 
     role_code: Annotated[str, Meta(examples=["auditor"])] | None
     users: Annotated[

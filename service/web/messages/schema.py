@@ -265,9 +265,10 @@ def is_protocol(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, ProtocolSchema)
 
 
-def envelope(data: object) -> bytes:
-    """Return ``{"data": …}`` as JSON."""
-    return b'{"data":' + json_text(data) + b"}"
+def envelope(data: object, warnings: Sequence[str] = ()) -> bytes:
+    """Return ``{"data": …}`` as JSON, with ``warnings`` if there are any."""
+    more = b',"warnings":' + json_text(warnings) if warnings else b""
+    return b'{"data":' + json_text(data) + more + b"}"
 
 
 def schema_of(kind: type) -> dict[str, Any]:

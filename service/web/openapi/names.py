@@ -75,6 +75,7 @@ _ENUMERATIONS: Final = {
 _NULL: Final = {"type": "null"}
 # Of null alone openapi-generator makes no type: it ends with an error, or imports a file that is missing.
 _NOTHING: Final = {"type": ["object", "null"]}
+_WARNINGS: Final = {"type": "array", "items": {"type": "string"}}
 _EXAMPLES: Final = ("example", "examples")
 
 
@@ -133,10 +134,13 @@ def envelope_of(data: dict[str, Any], preview: dict[str, Any] | None = None) -> 
     """Return the schema of the answer with ``data``, with a title if ``data`` has a name of its own.
 
     ``preview`` is the schema of what only a dry run says: one type for both, so that ``data`` has one too.
+    A write may have warnings, which a dry run has in its preview.
     """
     kind = "Envelope" if preview is None else "WriteEnvelope"
     title = {"title": f"{name}{kind}"} if (name := _name_of(data)) else {}
-    members = {"data": _NOTHING if data == _NULL else data, **({"preview": preview} if preview else {})}
+    members = {"data": _NOTHING if data == _NULL else data}
+    if preview is not None:
+        members |= {"preview": preview, "warnings": _WARNINGS}
     return {**title, "type": "object", "properties": members, "required": ["data"]}
 
 

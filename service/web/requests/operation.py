@@ -351,8 +351,11 @@ def _data_unless_known(context: RequestContext, result: object, status: int) -> 
     return _data(context, result, status)
 
 
-def _data(_context: RequestContext, result: object, status: int) -> Answer:
-    return Answer(status, json_text(result) if isinstance(result, Previewed) else envelope(result))
+def _data(context: RequestContext, result: object, status: int) -> Answer:
+    if isinstance(result, Previewed):
+        return Answer(status, json_text(result))
+    warnings = () if context.recorded is None else context.recorded.warnings
+    return Answer(status, envelope(result, warnings))
 
 
 def _nothing(_context: RequestContext, _result: None, status: int) -> Answer:

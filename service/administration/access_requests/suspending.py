@@ -1,0 +1,106 @@
+"""Rules of roles that come to give more: the author of a rule must be able to grant that too.
+
+A rule opens the role to everybody who may ask and is approved. Its author was asked, by the layer ``grant``,
+about the permissions that the role gave at that time. Whoever adds permissions later need not know the rule.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from service.administration import change_log
+from service.administration.delegation import DelegationCheck
+from service.administration.unit_of_work import UnitOfWork
+from service.authz.publishing.derive import covered_by
+from service.errors import ValidationFailed
+from service.kernel.origin import OPERATOR, field_changes
+from service.records import request_rules, role_rights
+from service.records.database.transactions import Connection
+from service.records.request_rules import RequestRule
+
+_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A rule whose role comes to give ``added``; ``beyond`` are codes that its author may not grant."""
+
+    rule: RequestRule
+    added: Sequence[str]
+    beyond: Sequence[str]
+
+
+async def ask_anew(unit: UnitOfWork, role_id: int, before: Collection[str]) -> None:
+    """Suspend the rule of a role if its author may not grant what the role has come to give.
+
+    ``before`` are the codes that the role could give before this edit. The unit is told of both: that the
+    role can be asked for, and that it no longer can. PublishingRequiredError if the rule is suspended in a
+    unit that publishes nothing.
+    """
+    grown = await _grown(unit.connection, unit.check, role_id, before)
+    if grown is None:
+        return
+    rule, more = grown.rule, _listed(grown.added)
+    if not grown.beyond:
+        unit.warn(f"The role {rule.role_code} can be asked for: its requests now give {more} too")
+        return
+    unit.require_publishing()
+    await request_rules.suspend(unit.connection, role_id)
+    target = change_log.role_target(rule.role_code)
+    unit.changes += field_changes(target, {"requestRule.suspended": False}, {"requestRule.suspended": True})
+    unit.warn(
+        f"Nobody can ask for the role {rule.role_code} until its rule is saved again: {_author(rule)} may "
+        f"not grant {_listed(grown.beyond)}"
+    )
+
+
+async def require_standing(
+    connection: Connection, check: DelegationCheck, role_id: int, before: Collection[str]
+) -> None:
+    """Return when the rule of a role stays in force though the role gives more; ValidationFailed else.
+
+    For edits that can't publish.
+    """
+    grown = await _grown(connection, check, role_id, before)
+    if grown is not None and grown.beyond:
+        why = f"{_author(grown.rule)} may not grant {_listed(grown.beyond)}"
+        raise ValidationFailed(("permissions", f"This suspends how the role is asked for: {why}"))
+
+
+async def _grown(
+    connection: Connection, check: DelegationCheck, role_id: int, before: Collection[str]
+) -> Grown | None:
+    """Return the rule in force of a role that gives more than ``before``; None without one."""
+    rule = await request_rules.of_role(connection, role_id)
+    if rule is None or rule.suspended:
+        return None
+    reach = await role_rights.reach_of_roles(connection, [role_id])
+    added = sorted(reach.difference(before))
+    if not added:
+        return None
+    return Grown(rule, added, await _beyond(connection, check, rule, sorted(reach)))
+
+
+async def _beyond(
+    connection: Connection, check: DelegationCheck, rule: RequestRule, codes: Sequence[str]
+) -> Sequence[str]:
+    """Return those of ``codes`` that the author of a rule may not grant by what is stored now."""
+    if rule.author_id is None:
+        return () if rule.updated_by == OPERATOR else codes
+    held = await role_rights.of_enabled_user(connection, rule.author_id)
+    if held is None:
+        return codes
+    # A code may be new in this change, and the policy in force has no line for it.
+    covered = covered_by(check.policy.model_text)
+    granted = set(await asyncio.to_thread(covered, held.permissions, codes))
+    return [code for code in codes if code not in granted]
+
+
+def _author(rule: RequestRule) -> str:
+    return rule.updated_by or "its author"
+
+
+def _listed(codes: Sequence[str]) -> str:
+    more = f" and {len(codes) - _NAMED} more" if len(codes) > _NAMED else ""
+    return ", ".join(codes[:_NAMED]) + more
