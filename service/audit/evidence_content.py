@@ -67,12 +67,14 @@ async def of_request(connection: Connection, request_id: int, at: datetime) -> C
     return Content("request", _record(request), {"decisions": _table(AccessDecision, decided)})
 
 
-async def of_user(connection: Connection, user_name: str, since: datetime, until: datetime) -> Content:
-    """Return everything that explains what a user could do between two instants; NotFound for no such user.
+async def of_user(
+    connection: Connection, about: user_evidence.KnownUser, since: datetime, until: datetime
+) -> Content:
+    """Return everything that explains what a user could do between two instants.
 
     Assignments and their reasons, what the roles gave and when, requests with their decisions, and reviews.
     """
-    user_id = await user_evidence.id_of(connection, user_name)
+    user_id = about.id
     held = await user_evidence.assignments(connection, user_id, since, until)
     lives = await role_lives.between(connection, {each.role_id for each in held}, since, until)
     asked = await user_evidence.requests(connection, user_id, since, until)
@@ -85,7 +87,7 @@ async def of_user(connection: Connection, user_name: str, since: datetime, until
         "requestDecisions": Table(["requestId", *_columns(AccessDecision)], decisions),
         "reviewItems": _table(Item, await reviews.items_of_user(connection, user_id, since, until)),
     }
-    facts = {"userId": user_id, "userName": user_name, "from": _plain(since), "to": _plain(until)}
+    facts = {"userId": user_id, "userName": about.user_name, "from": _plain(since), "to": _plain(until)}
     return Content("user", facts, tables)
 
 

@@ -9,6 +9,7 @@ from service.audit.chain.form import Chain
 from service.audit.evidence_archive import Maker
 from service.audit.evidence_content import Content, of_request, of_review, of_user
 from service.records import access_requests, reviews
+from service.records import user_evidence as users
 from service.records.database.transactions import Connection, Database
 from service.records.logs import inserts
 from service.records.logs.chain import Mentioned
@@ -61,8 +62,9 @@ async def user_evidence(
 ) -> bytes:
     """Return the archive about the access of a user; NotFound if there is none. Raises Unavailable."""
     async with database.snapshot(within=WITHIN) as connection:
-        content = await of_user(connection, user_name, since, until)
-        named = Mentioned(f"user:{content.facts['userName']}", since, until)
+        about = await users.known(connection, user_name)
+        content = await of_user(connection, about, since, until)
+        named = Mentioned(f"user:{about.user_name}", max(since, about.create_time), until)
         return await _archive(connection, maker, content, named)
 
 

@@ -49,6 +49,7 @@ class Menu(Schema):
     sort: Annotated[int, bounds_of(SORT), Meta(description="Smaller values come first.")]
     enabled: bool
     version: Annotated[int, Meta(ge=1, examples=[3])]
+    create_time: Moment
     update_time: Moment
     updated_by: UpdatedBy
 

@@ -94,6 +94,7 @@ class Menu(MenuValues):
     menu_type: MenuType
     bit_position: int | None
     version: int
+    create_time: datetime
     update_time: datetime
     updated_by: str | None
 

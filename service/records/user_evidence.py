@@ -46,13 +46,25 @@ _LIVE = RowMapper(
 _ENDED = RowMapper(HeldAssignment, ended_assignment)
 
 
-async def id_of(connection: AsyncConnection, user_name: str) -> int:
-    """Return the id of the user with that name; NotFound if there is none."""
-    chosen = sa.select(user.c.id).where(user.c.user_name_key == name_key(user_name))
-    user_id: int | None = (await connection.execute(chosen)).scalar_one_or_none()
-    if user_id is None:
+@dataclass(frozen=True, slots=True)
+class KnownUser:
+    """A user: logs know the name, which somebody else may have had before ``create_time``."""
+
+    id: int
+    user_name: str
+    create_time: datetime
+
+
+_KNOWN = RowMapper(KnownUser, user)
+
+
+async def known(connection: AsyncConnection, user_name: str) -> KnownUser:
+    """Return the user with that name; NotFound if there is none."""
+    chosen = sa.select(*_KNOWN.columns).where(user.c.user_name_key == name_key(user_name))
+    stored = await _KNOWN.one_or_none(connection, chosen)
+    if stored is None:
         raise NotFound(f"There is no user {user_name}")
-    return user_id
+    return stored
 
 
 async def assignments(

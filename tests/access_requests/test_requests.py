@@ -157,6 +157,22 @@ async def test_each_stage_takes_different_people_and_one_person_counts_once(hous
     assert [decision["userName"] for decision in shown["decisions"]] == ["both", "first", "second"]
 
 
+async def test_who_decides_about_a_role_sees_no_request_for_a_deleted_one_of_its_code(house: Inside) -> None:
+    former = await ruled(house)
+    heron, kestrel = await member(house, "heron-1"), await member(house, "kestrel", "system:user:list")
+    request = await asked(heron)
+    assert (await kestrel.ask("GET", f"{ASKED}/{request['id']}")).status == 200
+    await house.data("DELETE", f"/api/role/{former}")
+    await ruled(house)
+    other = await asked(heron)
+
+    seen = (await kestrel.ask("GET", f"{ASKED}/list")).json["data"]["items"]
+    answers = [await person.ask("GET", f"{ASKED}/{request['id']}") for person in (kestrel, heron)]
+
+    assert [each["id"] for each in seen] == [other["id"]]
+    assert [answer.status for answer in answers] == [404, 200]
+
+
 async def test_one_denial_ends_a_request_for_ever(house: Inside) -> None:
     await ruled(house, stages=[ONE | {"approvals": 2}])
     heron = await member(house, "heron-1")

@@ -29,6 +29,7 @@ def page(number: int, parent: int | None = None, *, enabled: bool = True) -> Men
         sort=0,
         enabled=enabled,
         version=1,
+        create_time=NOW,
         update_time=NOW,
         updated_by=None,
     )
@@ -45,6 +46,7 @@ def button(number: int, parent: int | None, code: str, *, enabled: bool = True) 
         sort=0,
         enabled=enabled,
         version=1,
+        create_time=NOW,
         update_time=NOW,
         updated_by=None,
     )

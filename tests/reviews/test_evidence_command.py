@@ -14,7 +14,7 @@ from tests.access_requests.test_requests import asked, decide, ruled
 from tests.reviews.test_evidence import archive_and_heads, closed_review, files_of
 from tests.reviews.test_reviews import close, started
 from tests.support.inside import Inside
-from tests.support.members import member
+from tests.support.members import member, until_row
 from tests.support.running import Ended, portcullis
 
 pytestmark = pytest.mark.anyio
@@ -88,3 +88,23 @@ async def test_evidence_of_a_review_a_request_and_a_user_is_as_it_was_made(
     of_request = json.loads(files_of((tmp_path / "request.zip").read_bytes())["content.json"])
     assert (of_request["facts"]["state"], len(of_request["tables"]["decisions"]["rows"])) == ("approved", 1)
     assert (await run(house, tmp_path, "evidence", "review", "999999", "--output", "x.zip")).status == 1
+
+
+async def test_evidence_of_a_user_has_nothing_of_a_deleted_one_of_the_name(
+    house: Inside, tmp_path: Path
+) -> None:
+    body = {"userName": "ruff", "nickName": "Ruff", "password": "four wary herons"}
+    former = (await house.data("POST", "/api/user", body))["id"]
+    await house.data("PATCH", f"/api/user/{former}", {"phone": "+49 30 1234567"})
+    await house.data("DELETE", f"/api/user/{former}")
+    number = (await house.data("POST", "/api/user", body))["id"]
+    await house.data("PATCH", f"/api/user/{number}", {"phone": "+49 30 7654321"})
+    numbers = "SELECT count(*) FROM sys.operation_log WHERE 'user:ruff' = ANY(targets)"
+    await until_row(house, numbers, (5,))
+
+    command = ("evidence", "user", "RUFF", "--from", "2020-01-01", "--to", "2100-01-01")
+    made = await run(house, tmp_path, *command, "--output", "user.zip")
+
+    assert made.status == 0, made
+    archive = b"".join(files_of((tmp_path / "user.zip").read_bytes()).values())
+    assert (b"7654321" in archive, b"1234567" in archive) == (True, False)

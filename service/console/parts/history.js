@@ -9,17 +9,21 @@ import { listing } from "./table.js";
 
 /**
  * Return the changes of a record, and the list of the entries about it without previews.
+ *
+ * The log knows records by name. An earlier record of the same name, which was deleted, has a past of its own: entries
+ * from before this one was created are not about it.
  * @param {import("../core/page.js").Page} page
  * @param {string} target Its name in the log, such as `role:clerk`.
+ * @param {{createTime: string}} record
  */
-export function history(page, target) {
+export function history(page, target, { createTime: from }) {
   return [
-    card(HISTORY.title, recordHistory(page, target)),
+    card(HISTORY.title, recordHistory(page, target, from)),
     listing(page, {
       caption: OPERATIONS.caption,
       columns: operationColumns(page),
       load: async (query) => {
-        const asked = { ...query, target, dryRun: "false" };
+        const asked = { ...query, target, from, dryRun: "false" };
         return withChanges(page, (await page.call("GET", "/api/operation-log/list", { query: asked })).data);
       },
       row: (entry) => (page.may("GET /api/operation-log/{id}") ? `/logs/operations/${entry.id}` : null),

@@ -65,7 +65,8 @@ export function menuRecord(page, forest, place, among, move) {
       {
         path: "history",
         text: RECORD.history,
-        show: () => history(page, menu.authMark === null ? `menu:${menu.title}` : `button:${menu.authMark}`),
+        show: () =>
+          history(page, menu.authMark === null ? `menu:${menu.title}` : `button:${menu.authMark}`, menu),
       },
     ],
     among,

@@ -51,11 +51,12 @@ export function history(page) {
  * Return what was changed of one record: its rights alone, and everything else.
  * @param {Page} page
  * @param {string} target Its name in the log, such as `role:clerk`.
+ * @param {string} from When it was created.
  */
-export function recordHistory(page, target) {
+export function recordHistory(page, target, from) {
   return drawn(page, T.nameOf(target), null, async () => {
     const [rights, others] = await Promise.all(
-      [true, false].map((given) => entries(page, { target, rights: given })),
+      [true, false].map((given) => entries(page, { target, from, rights: given })),
     );
     return [
       { title: T.ofRights, kind: "info", events: events(page, rights) },

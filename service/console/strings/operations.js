@@ -8,6 +8,7 @@ export const OPERATIONS = {
   logins: "Sign-ins",
   time: "Time",
   user: "User",
+  userId: "User (id)",
   nobody: "Nobody signed in",
   what: "Event",
   operation: "Operation",

@@ -8,7 +8,7 @@ export interface Access {
   totals: AccessTotals;
 }
 
-/** What the users of a role gain or lose; `roleCode` is null for those who have no role. */
+/** What the users of a role gain or lose; `roleCode` is null for what any login opens. */
 export interface AccessChange {
   roleCode: string | null;
   users: number;
@@ -20,7 +20,7 @@ export type AccessKind = "grant" | "request";
 
 export type AccessNeeds = "code" | "login" | "nothing";
 
-/** A request for a role: `from`, `until` and `duration` (seconds) are as it was asked for. Once it is approved, `from` and `until` are those of the assignment as it was given. `breaks` and `held` are of a pending request alone, and null in lists. */
+/** A request for a role: `from`, `until` and `duration` (seconds) are as it was asked for. Once it is approved, `from` and `until` are those of the assignment as it was given. `breaks`, `held` and what is told of `permissions` are of a pending request alone, and null in lists. */
 export interface AccessRequest {
   id: number;
   state: AccessRequestState;
@@ -47,6 +47,9 @@ export interface AccessRequest {
   version: number;
   breaks: string[] | null;
   held: string[] | null;
+  permissions: string[] | null;
+  permissionsAdded: string[] | null;
+  permissionsRemoved: string[] | null;
   closed: ClosingOfRequest | null;
 }
 
@@ -349,7 +352,7 @@ export interface DecisionBody {
   until?: string | null;
 }
 
-/** What somebody decided; `stages` are those that they may decide, by the answers `decisionIds`. */
+/** What somebody decided; `stages` are those that they may decide, by the answers `decisionIds`. Those of an approval are as of the last approval of the request. */
 export interface DecisionOfRequest {
   userId: number;
   userName: string;
@@ -425,7 +428,7 @@ export interface Ended {
   ended: number;
 }
 
-/** The answer of the policy to a request or a question about a code. `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut` says that the user is disabled or banned: then the service serves no request, whatever the policy says. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or 405), and `registeredBy` names the other services that have registered it. `assurance` says whether the caller has proved strongly enough who it is. `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none was. `refusal` is what was found by it alone. */
+/** The answer of the policy to a request or a question about a code. `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut` says that the user is disabled or banned: then the service serves no request, whatever the policy says, so `allowed` is true for public routes alone. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or 405), and `registeredBy` names the other services that have registered it. `assurance` says whether the caller has proved strongly enough who it is. `grant` and `permission` are the layers of questions about a code, and `asked` is that of a question about an object of a layer. Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none was. `refusal` is what was found by it alone. */
 export interface Explained {
   revision: number;
   path: string | null;
@@ -849,6 +852,7 @@ export interface Menu {
   sort: number;
   enabled: boolean;
   version: number;
+  createTime: string;
   updateTime: string;
   updatedBy: string | null;
 }
@@ -1531,11 +1535,12 @@ export interface RequestRuleBody {
   emergency?: boolean;
 }
 
-/** How a role is asked for. Each edit increments `version`; a rule that is made anew begins with 1. */
+/** How a role is asked for. Each edit increments `version`; a rule that is made anew begins with 1. A `suspended` rule is not in force: its author may not grant what the role has come to give. To save it again puts it in force. */
 export interface RequestRuleOfRole {
   roleId: number;
   roleCode: string;
   stages: Stage[];
+  suspended: boolean;
   requestableBy: string;
   maxDuration: number;
   pendingTimeout: number;
@@ -1890,6 +1895,7 @@ export interface SavedMenuAnswer {
   sort: number;
   enabled: boolean;
   version: number;
+  createTime: string;
   updateTime: string;
   updatedBy: string | null;
   policyRevision: number;
@@ -1900,6 +1906,7 @@ export interface SavedRequestRule {
   roleId: number;
   roleCode: string;
   stages: Stage[];
+  suspended: boolean;
   requestableBy: string;
   maxDuration: number;
   pendingTimeout: number;

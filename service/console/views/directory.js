@@ -54,7 +54,7 @@ export async function show(page) {
     ],
     tabs: [
       { path: "", text: T.mapping, show: () => handed(directory) },
-      { path: "history", text: RECORD.history, show: () => history(page, `directory:${name}`) },
+      { path: "history", text: RECORD.history, show: () => history(page, `directory:${name}`, directory) },
     ],
     aside: card(
       T.facts,

@@ -15,6 +15,7 @@ export async function show(page) {
   /** @type {import("../parts/table.js").Filter[]} */
   const filters = [
     { name: "userName", label: L.user },
+    { name: "userId", label: L.userId, more: true },
     { name: "event", label: T.event, type: "select", options: Object.entries(T.events) },
     { name: "outcome", label: T.outcome, type: "select", options: Object.entries(T.outcomes) },
     { name: "reason", label: T.reason, more: true },

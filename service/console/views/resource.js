@@ -64,6 +64,7 @@ export async function show(page) {
           history(
             page,
             `resource:${resource.service === OWN ? "" : `${resource.service} `}${resource.method} ${resource.path}`,
+            resource,
           ),
       },
     ],

@@ -45,7 +45,7 @@ export async function show(page) {
       { path: "members", text: T.members, show: () => members(page, role) },
       { path: "access", text: RECORD.access, show: () => access(page, { roleCode: role.roleCode }) },
       { path: "asking", text: RULE.tab, show: () => requestRule(page, role) },
-      { path: "history", text: RECORD.history, show: () => history(page, `role:${role.roleCode}`) },
+      { path: "history", text: RECORD.history, show: () => history(page, `role:${role.roleCode}`, role) },
     ],
     aside: card(
       T.facts,

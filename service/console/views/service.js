@@ -33,7 +33,11 @@ export async function show(page) {
         text: T.openings,
         show: () => page.may("GET /api/opening/list") && card("", openings(page, service.name)),
       },
-      { path: "history", text: RECORD.history, show: () => history(page, `service:${service.name}`) },
+      {
+        path: "history",
+        text: RECORD.history,
+        show: () => history(page, `service:${service.name}`, service),
+      },
     ],
     aside: card(
       T.facts,

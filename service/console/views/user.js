@@ -97,14 +97,14 @@ export async function show(page) {
         text: T.keys,
         show: () => keys(page, user),
       },
-      { path: "history", text: RECORD.history, show: () => history(page, `user:${user.userName}`) },
+      { path: "history", text: RECORD.history, show: () => history(page, `user:${user.userName}`, user) },
     ],
     aside: card(
       T.status,
       standing(page, user),
       related(page, [
         "GET /api/login-log/list",
-        `/logs/logins?${new URLSearchParams({ userName: user.userName })}`,
+        `/logs/logins?${new URLSearchParams({ userId: String(user.id) })}`,
         RELATED.signIns,
         "log-in",
       ]),
