@@ -36,6 +36,7 @@ _OPTIONS = {
     "file": "where what is followed is kept for the next start",
     "decision_log": "the file of the decision log",
     "ca_file": "the certificates by which the hub is known",
+    "hosts": "the names by which it may be asked, separated by commas; localhost, 127.0.0.1 and ::1",
 }
 _NUMBERS = {
     "bound": "how old in seconds what an answer rests on may be; 2",

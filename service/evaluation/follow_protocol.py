@@ -4,11 +4,13 @@ Imports nothing that reads a store: followers import it too.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from service.authz.engine.lines import Lines, Objects
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, PERMISSION, PREFLIGHT, RESOURCE, SERVICE
@@ -67,6 +69,20 @@ class UserRecord(Struct, array_like=True, frozen=True):
     windows: tuple[Window, ...]
 
 
+Record: TypeAlias = KeyRecord | RoleRecord | UserRecord
+
+
+class Checked(Struct, array_like=True, frozen=True):
+    """The digest of all records behind ``after`` up to ``last``, each a noun and an id; None for the end.
+
+    It is that of what the follower has once it has taken the answer.
+    """
+
+    after: tuple[str, int]
+    last: tuple[str, int] | None
+    digest: str
+
+
 class PolicyPart(Struct, frozen=True, omit_defaults=True):
     """The lines of a revision: all of them, or what came and went since the follower's.
 
@@ -112,7 +128,8 @@ class Changes(Struct, frozen=True, omit_defaults=True):
 
     ``reset``: it forgets what it has. ``more``: this is not all of it, and it decides by what it has until it
     has taken the last part. ``time`` is the hub's, in seconds since the epoch. ``digest`` is that of all
-    lines that the follower has then. ``rights`` and ``snapshot`` say which transactions it has then.
+    lines that the follower has then; ``checked`` is about a part of the rights, another one each time.
+    ``rights`` and ``snapshot`` say which transactions it has then.
     ``whole_since`` comes with all revocations that are kept: since when, in milliseconds.
     """
 
@@ -135,6 +152,7 @@ class Changes(Struct, frozen=True, omit_defaults=True):
     marked: list[str] = []
     ended: list[str] = []
     whole_since: int | None = None
+    checked: Checked | None = None
 
     @property
     def has_news(self) -> bool:
@@ -195,6 +213,26 @@ class SetDigest:
     def text(self) -> str:
         """The digest in hexadecimal."""
         return f"{self._sum:032x}"
+
+
+def rights_digest(records: Iterable[Record]) -> str:
+    """Return the digest of records in their order."""
+    digest = blake2b(digest_size=_SIZE)
+    for record in records:
+        digest.update(msgspec.json.encode(_in_order(record)))
+    return digest.hexdigest()
+
+
+def _in_order(record: Record) -> Struct:
+    """Return a record with what it lists in order."""
+    match record:
+        case KeyRecord():
+            return replace(record, scopes=None if record.scopes is None else tuple(sorted(record.scopes)))
+        case RoleRecord():
+            return replace(record, codes=tuple(sorted(record.codes)))
+        case UserRecord():
+            windows = tuple(sorted(record.windows, key=msgspec.json.encode))
+            return replace(record, roles=tuple(sorted(record.roles)), windows=windows)
 
 
 def name_digest(name_key: str, key: bytes) -> bytes:

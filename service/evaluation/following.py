@@ -17,7 +17,7 @@ from service.authz.engine.rules import ACCOUNT
 from service.authz.publishing.revisions import PublishedRevisions
 from service.errors import PermissionDenied, Unavailable
 from service.evaluation import follow_protocol as protocol
-from service.evaluation.follow_protocol import Changes, Followed, PolicyPart, SetDigest
+from service.evaluation.follow_protocol import Changes, Checked, Followed, PolicyPart, SetDigest
 from service.evaluation.follow_signals import LOOK_EVERY, Signals
 from service.evaluation.followers import FollowerFacts, listed
 from service.kernel.account_acts import FOLLOW_BY_PERSON, refusal_of, where
@@ -29,6 +29,9 @@ from service.records.policy_history import Difference, Part
 from service.records.rights_changes import FIRST, Concerned, Place
 from service.settings import Auth
 
+_CHECKED: Final = 200
+"""Records that each answer compares: so a hundred thousand users take some ten minutes."""
+_REVOKED_ANEW: Final = 600.0  # seconds after which all revocations are sent again
 _MOST_LINES: Final = 10_000  # lines that came or went; where more did, all are sent
 _REVOKED: Final = re.compile(r"([0-9]{1,20}-[0-9]{1,20}(,[0-9]{1,20}-[0-9]{1,20})*)?")
 
@@ -46,7 +49,8 @@ class Position(Struct, array_like=True, frozen=True):
 
     While it reads what it lacks, in parts, ``towards`` is the snapshot that it will have, and ``noun`` and
     ``id`` are how far it has come. ``before`` is by what it decides until it has read the last part, None
-    where it decides by what this position says.
+    where it decides by what this position says. ``checked`` is up to where the rights were compared, and
+    ``revoked_since`` when all revocations were sent last, by the hub's time.
     """
 
     scope: str = ""
@@ -61,6 +65,8 @@ class Position(Struct, array_like=True, frozen=True):
     id: int = 0
     revoked: str | None = None
     before: Decided | None = None
+    checked: tuple[str, int] = FIRST
+    revoked_since: float = 0.0
 
     @property
     def decided(self) -> Decided:
@@ -164,7 +170,9 @@ class Hub:
         followed = Followed(renewal.services)
         if renewal.decides:
             await self._note(asking, renewal, position)
-        revoked = await self._store.revocations.behind(position.revoked)
+        now = self.now()
+        anew = not position.revoked or now > position.revoked_since + _REVOKED_ANEW
+        revoked = await self._store.revocations.behind(None if anew else position.revoked)
         announced = (await self._store.check_rights(asking.login_id)).revision
         policy = await self._revisions.announced(revision_in(announced))
         restore_epoch, scope = self._tokens.restore_epoch.name or "", _scope(renewal)
@@ -173,16 +181,18 @@ class Hub:
             same = (position.restore_epoch, position.timeline, position.scope)
             reset = position.rights is None and position.towards is None
             if not reset and same != (restore_epoch, place.timeline, scope):
-                position, reset = Position(), True
+                position, reset, anew = Position(), True, True
                 revoked = await self._store.revocations.behind(None)
             rights = await _Rights.read(connection, position, place)
             if rights is None:  # a table was emptied
-                position, reset = Position(), True
+                position, reset, anew = Position(), True, True
                 revoked = await self._store.revocations.behind(None)
                 rights = await _Rights.read(connection, position, place)
                 assert rights is not None  # noqa: S101 - nothing was changed since nothing
             part = await self._policy_part(connection, position, policy, followed)
             life = await bit_positions.longest_life(connection)
+            whole = rights.base == place.snapshot
+            checked = await _checked(connection, position, renewal.names) if whole else None
         digest = await self._digest(policy, followed)
         bits = protocol.bits_digest(policy.permission_map.positions)
         # What earlier renewals have begun to read may have changed since: the follower asks for that first.
@@ -190,6 +200,8 @@ class Hub:
         reached = Position(
             scope, policy.revision, policy.own_digest, bits, restore_epoch, place.timeline,
             rights.base, rights.towards, *rights.after, revoked.place, position.decided if more else None,
+            position.checked if checked is None else checked.last or FIRST,
+            now if anew else position.revoked_since,
         )  # fmt: skip
         shown = rights.base or ""
         return Changes(
@@ -208,7 +220,8 @@ class Hub:
             **rights.records(renewal.names),
             marked=[entry.text for entry in revoked.entries if entry.kind == "marked"],
             ended=[entry.text for entry in revoked.entries if entry.kind == "ended"],
-            whole_since=None if position.revoked and revoked.complete else revoked.whole_since,
+            whole_since=None if revoked.complete and not anew else revoked.whole_since,
+            checked=checked,
         )
 
     async def _note(self, asking: Caller, renewal: Renewal, position: Position) -> None:
@@ -305,15 +318,36 @@ class _Rights:
 
     def records(self, names: bytes) -> Mapping[str, Any]:
         """Return the members of an answer."""
-        keys, roles, users = self.stored
-        known = {("key", key.id) for key in keys} | {("role", role.id) for role in roles}
-        known |= {("user", user.id) for user in users}
-        return {
-            "keys": [protocol.KeyRecord(key.id, key.user_id, _tuple(key.scopes), key.ends) for key in keys],
-            "roles": [protocol.RoleRecord(role.id, tuple(role.codes or ())) for role in roles],
-            "users": [_user(user, names) for user in users],
-            "gone": [tuple(each) for each in self.concerned if tuple(each) not in known],
+        shown = _shown(self.stored, names)
+        of_noun = {
+            noun: [record for (its_noun, _), record in shown.items() if its_noun == noun]
+            for noun in ("key", "role", "user")
         }
+        gone = [tuple(each) for each in self.concerned if each not in shown]
+        return {f"{noun}s": records for noun, records in of_noun.items()} | {"gone": gone}
+
+
+def _shown(stored: rights_changes.Records, names: bytes) -> dict[tuple[str, int], protocol.Record]:
+    """Return what is sent of records, by noun and id."""
+    keys, roles, users = stored
+    shown: dict[tuple[str, int], protocol.Record] = {}
+    for key in keys:
+        shown["key", key.id] = protocol.KeyRecord(key.id, key.user_id, _tuple(key.scopes), key.ends)
+    for role in roles:
+        shown["role", role.id] = protocol.RoleRecord(role.id, tuple(role.codes or ()))
+    for user in users:
+        shown["user", user.id] = _user(user, names)
+    return shown
+
+
+async def _checked(connection: Connection, position: Position, names: bytes) -> Checked:
+    """Return the digest of the next records behind those that were compared last; at the end of the first."""
+    after = Concerned(*position.checked)
+    records = await rights_changes.behind(connection, after, _CHECKED)
+    shown = _shown(await rights_changes.records(connection, records), names)
+    in_order = [shown[each] for each in records if each in shown]
+    last = records[-1] if len(records) == _CHECKED else None
+    return Checked(after, last, protocol.rights_digest(in_order))
 
 
 def _user(user: rights_changes.UserRow, names: bytes) -> protocol.UserRecord:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hmac
 import os
 import secrets
 import ssl
@@ -76,6 +77,7 @@ class Follower:
             transport=transport,
             verify=True if settings.ca_file is None else _certificates(settings.ca_file),
         )
+        self._seal_key = seal_key_of(settings.key())
         self._instance = secrets.token_hex(8)
         self._failed = self._slow = 0
         self._kept = (float("-inf"), -1)  # when the file was written, and of how many changes
@@ -92,7 +94,7 @@ class Follower:
         if path is None or not path.exists():
             return False
         try:
-            self.point.restore(path.read_bytes())
+            self.point.restore(path.read_bytes(), self._seal_key)
         except (OSError, ValueError, msgspec.MsgspecError, PolicyError) as error:
             _log.warning("the file of the policy is not used", file=str(path), reason=str(error))
             return False
@@ -225,7 +227,7 @@ class Follower:
         if path is None or applied == of or now - written < _KEEP_EVERY:
             return
         self._kept = (now, applied)
-        writing = asyncio.create_task(asyncio.to_thread(_write, path, self.point.state.kept()))
+        writing = asyncio.create_task(asyncio.to_thread(_write, path, self.point.state.kept(self._seal_key)))
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
@@ -237,7 +239,7 @@ class Follower:
     def keep_now(self) -> None:
         """Write the file, as before an end; raises OSError."""
         if self.settings.file is not None and self.point.state.complete:
-            _write(self.settings.file, self.point.state.kept())
+            _write(self.settings.file, self.point.state.kept(self._seal_key))
 
     def samples(self) -> list[Sample]:
         """Return what is measured."""
@@ -252,6 +254,11 @@ class Follower:
             Sample("portcullis_pdp_age_seconds", age if age != float("inf") else -1, {}),
             Sample("portcullis_pdp_users", len(point.state.users), {}),
         ]
+
+
+def seal_key_of(api_key: str) -> bytes:
+    """Return the key that seals the file of a follower; API keys have 256 random bits."""
+    return hmac.digest(api_key.encode(), b"portcullis: file of a follower", "sha256")
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -171,9 +171,9 @@ class DecisionPoint:
         """The position behind the last answer; None for the beginning."""
         return self._parts[-1].position if self._parts else self.state.position
 
-    def restore(self, content: bytes) -> None:
-        """Take what a file has kept. It gives no lease. Raises ValueError."""
-        self.state.restore(content)
+    def restore(self, content: bytes, seal_key: bytes) -> None:
+        """Take what a file has kept, sealed by ``seal_key``. It gives no lease. Raises ValueError."""
+        self.state.restore(content, seal_key)
         self._parts.clear()
         self._known.clear()
         self._forget_tokens()

@@ -146,6 +146,9 @@ class PdpApp:
 
     async def _reply(self, scope: Scope, receive: Receive, note: Note) -> Reply:
         path: str = scope["path"]
+        hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        if len(hosts) != 1 or not self._follower.settings.answers(hosts[0]):
+            raise errors.BadRequest("This follower is not asked by this host: see its setting hosts")
         if path.startswith(FORWARD):  # its headers are those of a client, which may demand nothing
             return self._proxied.answer(scope, note)
         if path == "/metrics":

@@ -16,6 +16,9 @@ from service.pdp.lease import DEFAULT_BOUND
 
 _FOLLOWER: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _BOUNDS: Final = (0.2, 60.0)
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]{1,253}|\[?[0-9A-Fa-f:.]{2,45}\]?")
+_ASKED: Final = re.compile(r"(\[[^]]*\]|[^:]*)(?::[0-9]*)?")
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
 class PdpSettingsError(OperatorError):
@@ -30,7 +33,8 @@ class PdpSettings:
     are the services that are followed. ``listen`` is a path of a Unix socket, or a loopback address with a
     port. ``bound`` is how old, in seconds, what an answer rests on may be. ``stale`` says what is answered
     without a lease. ``file`` is where what is followed is kept. ``ca_file`` has the certificates by which the
-    hub is known, where the machine's own do not do.
+    hub is known, where the machine's own do not do. ``hosts`` are the names, without ports, by which it may
+    be asked; without any those of the loopback address, and any by a Unix socket.
     """
 
     hub: str
@@ -44,6 +48,7 @@ class PdpSettings:
     decision_log: Path | None = None
     decision_log_allows: float = 1.0
     ca_file: Path | None = None
+    hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check all of it; PdpSettingsError for the first fault."""
@@ -60,7 +65,20 @@ class PdpSettings:
         self._require(_BOUNDS[0] <= self.bound <= _BOUNDS[1], "bound", "is from 0.2 to 60 seconds")
         self._require(self.stale in ("deny", "last-known"), "stale", "is deny or last-known")
         self._require(0 <= self.decision_log_allows <= 1, "decision_log_allows", "is from 0 to 1")
+        self._require(all(map(_HOST.fullmatch, self.hosts)), "hosts", "are names or addresses without a port")
         self.address()
+
+    def answers(self, host: str) -> bool:
+        """Return whether it may be asked by a ``Host`` header (RFC 9110 §7.2), with or without a port.
+
+        A page of another site that has its own name lead to this machine asks by that name.
+        """
+        place = self.address()
+        if not self.hosts and isinstance(place, Path):
+            return True
+        own = () if isinstance(place, Path) else (*_LOOPBACK, place[0])
+        asked = _ASKED.fullmatch(host)
+        return asked is not None and _name(asked[1]) in map(_name, self.hosts or own)
 
     @staticmethod
     def _require(good: bool, name: str, words: str) -> None:
@@ -113,7 +131,12 @@ class PdpSettings:
         for name, kind in known.items():
             if name in given and "Path" in kind:
                 given[name] = Path(given[name])
-        if isinstance(given["services"], str):
-            given["services"] = given["services"].split(",")
-        given["services"] = tuple(given["services"])
+        for name in ("services", "hosts"):
+            if isinstance(given.get(name), str):
+                given[name] = given[name].split(",")
+            given[name] = tuple(given.get(name, ()))
         return cls(**given)
+
+
+def _name(host: str) -> str:
+    return host.strip("[]").lower()

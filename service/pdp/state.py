@@ -1,6 +1,6 @@
 """What a follower has of the policy, of rights and of revocations; changed by the hub's answers alone."""
 
-import hashlib
+import hmac
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from math import ceil
@@ -17,14 +17,18 @@ from service.authz.lint.model import lint_model
 from service.evaluation.follow_protocol import (
     Account,
     Changes,
+    Checked,
     Followed,
     KeyRecord,
     PolicyPart,
+    Record,
+    RoleRecord,
     SetDigest,
     TokenRules,
     UserRecord,
     Window,
     name_digest,
+    rights_digest,
 )
 from service.kernel.assurance import NAMED
 from service.kernel.codes import HeldCodes
@@ -32,7 +36,7 @@ from service.kernel.identity import Caller
 from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.pdp.lease import since_boot
 
-FORM: Final = 2
+FORM: Final = 3
 """The version of the file's form."""
 _MOST_CALLERS: Final = 20_000  # that are remembered with their rights
 _MOST_ENDED: Final = 200_000  # sessions that have ended, or users who were marked
@@ -150,8 +154,9 @@ class FollowedState:
     def apply(self, change: Changes) -> None:
         """Take an answer of the hub.
 
-        Raises DivergedError where the lines are not those of the hub then: nothing may be decided by it, and
-        everything is forgotten. After any other error it is not complete until the next answer.
+        Raises DivergedError where the lines, or the part of the rights that is compared, are not those of the
+        hub then: nothing may be decided by it, and everything is forgotten. After any other error it is not
+        complete until the next answer.
         """
         self.complete = False
         if change.reset:
@@ -165,9 +170,23 @@ class FollowedState:
         self.rights, self.snapshot = change.rights, change.snapshot
         self.position, self.complete = change.position, not change.more
         wrong = self.policy is None or self.policy.revision != change.revision
-        if wrong or self.digest.text != change.digest:
+        if wrong or self.digest.text != change.digest or not self._is_as(change.checked):
             self._forget()
             raise DivergedError
+
+    def _is_as(self, checked: Checked | None) -> bool:
+        """Return whether a part of the rights is what the hub says it is."""
+        if checked is None:
+            return True
+        last = checked.last or ("~", 0)  # behind all nouns
+
+        def part(noun: str, records: Mapping[int, Record]) -> list[Record]:
+            ids = sorted(each for each in records if checked.after < (noun, each) <= last)
+            return [records[each] for each in ids]
+
+        roles = {role_id: RoleRecord(role_id, codes) for role_id, codes in self.roles.items()}
+        records = [*part("key", self.keys), *part("role", roles), *part("user", self.users)]
+        return rights_digest(records) == checked.digest
 
     def _apply_policy(self, part: PolicyPart) -> None:
         if part.bits is not None:
@@ -232,7 +251,9 @@ class FollowedState:
                 self.marked[int(user)] = max(mark, self.marked.get(int(user), mark))
         # No token of a session is issued after its end: none is later than the latest time until now.
         self._latest = max(self._latest, change.time)
-        self.ended.update(dict.fromkeys(change.ended, Ended(ceil(1000 * self._latest), read, life)))
+        new = Ended(ceil(1000 * self._latest), read, life)
+        for name in change.ended:  # all are sent again from time to time
+            self.ended.setdefault(name, new)
         self._forget_expired(change.time, read, life)
 
     def _forget_expired(self, *moment: float) -> None:
@@ -315,8 +336,8 @@ class FollowedState:
             codes = self._held[roles] = HeldCodes(given)
         return Held(codes, since, until)
 
-    def kept(self) -> bytes:
-        """Return the content of the file: the SHA-256, and what is followed."""
+    def kept(self, seal_key: bytes) -> bytes:
+        """Return the content of the file: an HMAC-SHA-256 by ``seal_key``, and what is followed."""
         assert self.policy is not None  # noqa: S101 - only what is complete is kept
         assert self.tokens is not None  # noqa: S101 - as above
         assert self.account is not None  # noqa: S101 - as above
@@ -344,13 +365,13 @@ class FollowedState:
                 self.whole_since,
             )
         )
-        return hashlib.sha256(content).digest() + content
+        return hmac.digest(seal_key, content, "sha256") + content
 
-    def restore(self, content: bytes) -> None:
-        """Take the content of a file; raises ValueError if it is damaged, or of something else."""
-        digest, content = content[:32], content[32:]
-        if hashlib.sha256(content).digest() != digest:
-            raise ValueError("it is damaged")
+    def restore(self, content: bytes, seal_key: bytes) -> None:
+        """Take the content of a file; raises ValueError unless it was kept with this key, by this version."""
+        seal, content = content[:32], content[32:]
+        if not hmac.compare_digest(hmac.digest(seal_key, content, "sha256"), seal):
+            raise ValueError("it is damaged, forged, or sealed by another API key")
         kept = _decode(content)
         if kept.form != FORM or frozenset(kept.services) != self.followed.services:
             raise ValueError("it is of another version, or of other services")

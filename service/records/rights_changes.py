@@ -29,6 +29,11 @@ _ALL: Final = sa.text(
     " UNION ALL SELECT 'user', id FROM sys.\"user\") AS everything"
     " WHERE (noun, id) > (:noun, :id) ORDER BY noun, id LIMIT :most"
 )
+_IDS: Final = {
+    "key": sa.text("SELECT id FROM sys.api_key WHERE id > :id ORDER BY id LIMIT :most"),
+    "role": sa.text("SELECT id FROM sys.role WHERE id > :id ORDER BY id LIMIT :most"),
+    "user": sa.text('SELECT id FROM sys."user" WHERE id > :id ORDER BY id LIMIT :most'),
+}
 _KEYS: Final = sa.text(
     "SELECT id, user_id, scopes, extract(epoch FROM expire_time)::float8"
     " FROM sys.api_key WHERE id = ANY (:ids)"
@@ -134,6 +139,16 @@ async def concerned(
         given |= {"snapshot": since, "xmin": int(since.partition(":")[0])}
         rows = await connection.execute(_CHANGED, given)
     return [Concerned(*row) for row in rows]
+
+
+async def behind(connection: Connection, after: Concerned, most: int) -> list[Concerned]:
+    """Return the next ``most`` of all that exist, in order; fewer at the end. Reads no more than these."""
+    next_ones: list[Concerned] = []
+    for noun, statement in _IDS.items():
+        if noun >= after.noun and len(next_ones) < most:
+            given = {"id": after.id if noun == after.noun else 0, "most": most - len(next_ones)}
+            next_ones += [Concerned(noun, row.id) for row in await connection.execute(statement, given)]
+    return next_ones
 
 
 async def forget(connection: Connection) -> None:

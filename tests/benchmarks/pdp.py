@@ -20,12 +20,13 @@ import uvloop
 
 from service.audit.decision_log import DecisionLog, DecisionWriter, output_named
 from service.evaluation.questions import ROUTE, USER, Asked, Resource, Subject
+from service.pdp.following import seal_key_of
 from service.pdp.point import DecisionPoint
 from service.pdp.server import PdpApp
 from service.pdp.settings import PdpSettings
 from tests.benchmarks.frame.results import Note, Pace, Result, at_least, at_most, result
 from tests.benchmarks.load import Connection, json_request
-from tests.benchmarks.pdp_followed import followed, path_of
+from tests.benchmarks.pdp_followed import KEY, followed, path_of
 from tests.benchmarks.servers import PORT, Server, pin_to_last_core, running
 
 BATCH = 100
@@ -46,7 +47,7 @@ def main(pace: Pace) -> Iterator[Result | Note]:
     yield from in_process(point, size, pace)
     with tempfile.TemporaryDirectory(prefix="pc-") as folder:
         file = Path(folder) / "policy"
-        file.write_bytes(point.state.kept())
+        file.write_bytes(point.state.kept(seal_key_of(KEY)))
         yield from starts(file, pace)
         del point
         gc.collect()

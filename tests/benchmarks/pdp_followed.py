@@ -25,6 +25,7 @@ AREAS = 97
 ACTS = ("list", "edit", "drop")
 ROLES = 500
 SERVICE = ("orders",)
+KEY = "pck_benchmark"
 _MODEL = Path(__file__).resolve().parents[2] / "model.conf"
 
 
@@ -108,7 +109,7 @@ class _Hub(httpx.AsyncBaseTransport):
 
 async def _serve(file: Path, port: str, log_file: str | None) -> None:
     key = file.with_name("key")
-    key.write_text("pck_benchmark")
+    key.write_text(KEY)
     key.chmod(0o600)
     settings = PdpSettings(
         hub="http://hub", key_file=key, services=SERVICE, listen=f"127.0.0.1:{port}", file=file, bound=10.0

@@ -26,7 +26,9 @@ async def test_answers_are_logged_and_replayed(house: House, tmp_path: Path) -> 
     log.start()
     async with house.follower(house.evaluator) as follower:
         await follower.renew()
-        http = httpx.AsyncClient(transport=httpx.ASGITransport(PdpApp(follower, log)), base_url="http://pdp")
+        http = httpx.AsyncClient(
+            transport=httpx.ASGITransport(PdpApp(follower, log)), base_url="http://localhost"
+        )
         async with http:
             for path in ("/orders/7", "/orders/secret-name", "/orders/{id}", "/nowhere"):
                 for method in ("GET", "POST"):

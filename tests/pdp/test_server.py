@@ -72,9 +72,10 @@ class Events:
 
 @pytest.fixture(scope="module")
 async def beside(house: House) -> AsyncIterator[Beside]:
-    async with house.following(house.evaluator, bound=30.0) as follower:
+    hosts = ("localhost", "orders.example")  # Envoy sends that of the original request
+    async with house.following(house.evaluator, bound=30.0, hosts=hosts) as follower:
         transport = httpx.ASGITransport(PdpApp(follower))
-        async with httpx.AsyncClient(transport=transport, base_url="http://pdp") as http:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
             yield Beside(house, follower, http)
 
 
@@ -205,7 +206,7 @@ async def test_the_id_of_a_request_returns_and_is_logged_as_at_the_hub(
     transport = httpx.ASGITransport(PdpApp(beside.follower, log))
     headers = [("Content-Type", "application/json"), *(("X-Request-ID", value) for value in sent)]
     several = b'{"evaluations": [%b]}' % GOOD
-    async with httpx.AsyncClient(transport=transport, base_url="http://pdp") as http:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
         for path, raw in (
             ("/access/v1/evaluation", GOOD),
             ("/access/v1/evaluations", several),
@@ -246,7 +247,7 @@ async def test_answers_are_remembered_by_what_is_short(
         """How many of the questions are asked when they are asked again."""
         questions = [body(({"type": kind, "id": subject}, action, route(path))) for path in paths]
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://pdp") as http:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
             for _ in range(2):
                 asked.clear()
                 await http.post("/access/v1/evaluations", json={"evaluations": questions})
@@ -333,7 +334,9 @@ async def test_a_service_that_is_not_followed_is_refused(beside: Beside) -> None
 async def test_without_a_lease_questions_are_denied_and_proxies_told_503(house: House, token: str) -> None:
     async with (
         house.follower(house.evaluator) as follower,
-        httpx.AsyncClient(transport=httpx.ASGITransport(PdpApp(follower)), base_url="http://pdp") as http,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(PdpApp(follower)), base_url="http://localhost"
+        ) as http,
     ):
         headers = {"X-Forwarded-Method": "GET", "X-Forwarded-Uri": "/orders/7", "X-Forwarded-Host": "x"}
         headers["Authorization"] = f"Bearer {token}"
@@ -370,7 +373,9 @@ async def test_a_question_may_demand_what_the_answer_knows(house: House) -> None
     question = body(({"type": "user", "id": "dora"}, "GET", {"type": "route", "id": "/orders/7"}))
     async with (
         house.following(house.evaluator) as follower,
-        httpx.AsyncClient(transport=httpx.ASGITransport(PdpApp(follower)), base_url="http://pdp") as http,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(PdpApp(follower)), base_url="http://localhost"
+        ) as http,
     ):
         for given in ([role], [], [role]):
             answer = await house.hub.ask("PATCH", f"/api/user/{user}", {"roleIds": given})
@@ -389,6 +394,34 @@ async def test_a_question_may_demand_what_the_answer_knows(house: House) -> None
             assert refused.status_code == 400, wrong
         both = [("Portcullis-At-Least", "revision=1"), ("Portcullis-At-Least", f"rights={number}")]
         assert (await http.post("/access/v1/evaluation", json=question, headers=both)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("listen", "hosts", "answered", "refused"),
+    [
+        (
+            "127.0.0.1:8181",
+            (),
+            ["127.0.0.1:8181", "localhost", "LOCALHOST:1", "[::1]:8181"],
+            ["evil.example"],
+        ),
+        ("127.0.0.9:8181", (), ["127.0.0.9"], ["127.0.0.8", "", "localhost.evil.example", "a:b:c"]),
+        ("./socket", (), ["anything", "x:1"], []),
+        ("./socket", ("orders.example",), ["orders.example", "Orders.Example:443"], ["localhost", "x"]),
+    ],
+)
+async def test_it_answers_only_the_hosts_it_is_configured_for(
+    house: House, listen: str, hosts: tuple[str, ...], answered: list[str], refused: list[str]
+) -> None:
+    async with house.follower(listen=listen, hosts=hosts) as follower:
+        transport = httpx.ASGITransport(PdpApp(follower))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            for host, statuses in [
+                *((each, (200,)) for each in answered),
+                *((each, (400,)) for each in refused),
+            ]:
+                answer = await http.get("/health/live", headers={"Host": host})
+                assert answer.status_code in statuses, host
 
 
 async def test_metrics_are_told(beside: Beside) -> None:
@@ -446,7 +479,7 @@ async def test_a_token_whose_time_has_not_come_is_looked_at_again(house: House, 
 
 def asking(follower: Follower, token: str) -> Callable[[], Awaitable[str]]:
     """Return what asks in a batch whether a token opens an order, and returns the reason."""
-    http = httpx.AsyncClient(transport=httpx.ASGITransport(PdpApp(follower)), base_url="http://pdp")
+    http = httpx.AsyncClient(transport=httpx.ASGITransport(PdpApp(follower)), base_url="http://localhost")
     question = body(({"type": "token", "id": token}, "GET", {"type": "route", "id": "/orders/7"}))
 
     async def ask() -> str:

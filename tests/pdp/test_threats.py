@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import hmac
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,13 +14,14 @@ import httpx
 import msgspec
 import pytest
 
+from service.evaluation import following
 from service.pdp import point_of
-from service.pdp.following import Follower, RefusedError
+from service.pdp.following import Follower, RefusedError, seal_key_of
 from service.pdp.point import DecisionPoint
 from service.pdp.server import PdpApp
 from service.pdp.state import DivergedError, Kept
 from service.web.messages.authzen import MOST_AT_ONCE
-from tests.pdp.conftest import House, may
+from tests.pdp.conftest import House, log_in, may
 from tests.support.members import ids_of
 from tests.support.tls import Authority
 
@@ -101,7 +103,28 @@ async def test_an_answer_to_another_renewal_prolongs_nothing(house: House) -> No
         assert follower.point.lease.until == until
 
 
-async def test_lines_that_were_forged_in_its_file_never_decide(house: House, tmp_path: Path) -> None:
+async def test_a_file_that_was_forged_is_not_used(house: House, tmp_path: Path) -> None:
+    path = tmp_path / "policy"
+    async with house.follower(file=path) as follower:
+        await follower.renew()
+        follower.keep_now()
+    content = path.read_bytes()[32:]
+    path.write_bytes(hashlib.sha256(content).digest() + content)
+    async with house.follower(file=path) as follower:
+        assert not follower.restore(), "a digest is no seal"
+    path.write_bytes(sealed(house.key, content))
+    async with house.follower(file=path) as follower:
+        assert follower.restore()
+    path.write_bytes(sealed(house.evaluator, content))
+    async with house.follower(file=path) as follower:
+        assert not follower.restore(), "of another API key"
+
+
+def sealed(key: str, content: bytes) -> bytes:
+    return hmac.digest(seal_key_of(key), content, "sha256") + content
+
+
+async def test_lines_that_are_not_those_of_the_hub_never_decide(house: House, tmp_path: Path) -> None:
     await house.user("rupert")
     path = tmp_path / "policy"
     async with house.follower(file=path) as follower:
@@ -116,10 +139,9 @@ async def test_lines_that_were_forged_in_its_file_never_decide(house: House, tmp
             state.digest.add("resource", name, kept.lines["resource"][name], -1)
             state.digest.add("resource", name, codes)
         forged = msgspec.structs.replace(kept, lines=lines, digest=state.digest.text)
-        content = msgspec.msgpack.encode(forged)
-        path.write_bytes(hashlib.sha256(content).digest() + content)
+        path.write_bytes(sealed(house.key, msgspec.msgpack.encode(forged)))
     async with house.follower(file=path) as follower:
-        assert follower.restore(), "who can write it can write its digest"
+        assert follower.restore(), "who has the API key can seal it"
         assert not may(follower.point, "rupert")
         with pytest.raises(DivergedError):
             await follower.renew()
@@ -129,11 +151,74 @@ async def test_lines_that_were_forged_in_its_file_never_decide(house: House, tmp
         assert not may(follower.point, "rupert")
 
 
+async def renewed(follower: Follower, times: int) -> None:
+    for _ in range(times):
+        await follower.renew(wait=False)
+
+
+@pytest.mark.parametrize("forged", ["role", "user", "name", "key", "ban", "lost", "added"])
+async def test_rights_that_are_not_those_of_the_hub_are_read_anew(
+    house: House, monkeypatch: pytest.MonkeyPatch, forged: str
+) -> None:
+    monkeypatch.setattr(following, "_CHECKED", 3)  # so that there are several parts
+    role = await house.role(f"forged-{forged}", house.buttons["orders:order:read"])
+    user = await house.user(f"forged-{forged}", role)
+    async with house.follower() as follower:
+        await follower.renew()
+        state = follower.point.state
+        before = dict(state.users), dict(state.roles), dict(state.keys)
+        await renewed(follower, sum(len(each) for each in before))  # the right ones are never told to differ
+        mine, key = state.users[user], next(iter(state.keys.values()))
+        match forged:
+            case "role":
+                state.roles[role] = ("orders:order:read", "orders:order:write")
+            case "user":
+                state.users[user] = msgspec.structs.replace(mine, roles=(role, 1))
+            case "name":
+                state.users[user] = msgspec.structs.replace(mine, name=b"x" * 16)
+            case "key":
+                state.keys[key.id] = msgspec.structs.replace(key, ends=None, scopes=("*",))
+            case "ban":
+                state.users[user] = msgspec.structs.replace(mine, banned_until=-1)
+            case "lost":
+                del state.users[user]
+            case "added":
+                state.users[user + 1000] = msgspec.structs.replace(mine, id=user + 1000)
+        with pytest.raises(DivergedError):
+            await renewed(follower, sum(len(each) for each in before))
+        assert not may(follower.point, f"forged-{forged}")
+        await follower.renew()
+        assert (state.users, state.roles, state.keys) == before
+        assert may(follower.point, f"forged-{forged}")
+
+
+async def test_revocations_that_were_lost_are_read_anew(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = await house.user("revoked-again")
+    await log_in(house.hub, "revoked-again")
+    async with house.follower() as follower:
+        await follower.renew()
+        await house.data("POST", f"/api/online/{user}/ban", {"seconds": 600, "reason": "left"})
+        await follower.renew()
+        state = follower.point.state
+        marked, ended = dict(state.marked), dict(state.ended)
+        assert user in marked
+        state.marked.clear()
+        state.ended.clear()
+        await follower.renew(wait=False)
+        assert user not in state.marked
+        monkeypatch.setattr(following, "_REVOKED_ANEW", 0.0)
+        await follower.renew(wait=False)
+        assert state.marked.keys() == marked.keys()
+        assert state.ended.keys() == ended.keys()
+
+
 async def test_questions_that_are_too_large_or_too_many_are_refused(house: House) -> None:
     async with house.follower() as follower:
         await follower.renew()
         transport = httpx.ASGITransport(PdpApp(follower))
-        async with httpx.AsyncClient(transport=transport, base_url="http://pdp") as http:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
             media = {"Content-Type": "application/json"}
             too_long = b" " * (4 * 1024 * 1024 + 1)
             large = await http.post("/access/v1/evaluation", content=too_long, headers=media)
