@@ -57,14 +57,17 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     unused = unused_answer(read, UnusedQuery(days=options.days, size=WHOLE_LIST))
     for part in (unused.assignments, unused.codes, unused.keys, unused.roles):
         part.size = part.total
-    show(options, unused, lambda: _lines(unused), source=source)
+    show(options, unused, lambda: _lines(unused, options.days), source=source)
 
 
-def _lines(unused: UnusedRights) -> Iterator[str]:
+def _lines(unused: UnusedRights, asked: int) -> Iterator[str]:
     if not unused.observed:
         since = unused.recorded_since or "never"
-        yield f"It is not known what was used since {unused.since}: recorded since {since}."
+        yield f"It is not known what was used: recorded since {since}, and no whole day yet."
         return
+    if unused.days < asked:
+        days = counted(unused.days, "day")
+        yield f"Uses are recorded since {unused.recorded_since}: this is about {days}, and not about {asked}."
     yield f"Not used since {unused.since}, {counted(unused.assignments.total, 'assignment')}:"
     for each in unused.assignments.items:
         yield f"  {each.role_code} of {each.user_name}, assignment {each.id}"

@@ -89,15 +89,17 @@ class SmallerRole(Schema):
 
 
 class UnusedRights(Schema):
-    """What was not used from the day `since` on, by UTC, and existed before it.
+    """What was not used from the day `since` on, by UTC, and existed before it: in the last `days` days.
 
-    `recordedSince` is since when uses are recorded. While that is not before `since`, `observed` is false,
-    and the lists are empty. `checkedBy` says whether `roles` follow from all decisions of the time, which the
+    `recordedSince` is since when uses are recorded. Where that is later than what was asked for, `since` is
+    the first day that was watched whole, and `days` are fewer. Until there is one, `observed` is false, and
+    the lists are empty. `checkedBy` says whether `roles` follow from all decisions of the time, which the
     decision log has kept and which were made again (`replay`), or from the codes that were needed (`use`).
     `reviewScope` is what `POST /api/review` takes as `scope` of a review of all these `assignments`.
     """
 
     since: date
+    days: Annotated[int, Meta(ge=0, le=MOST_DAYS, examples=[90])]
     recorded_since: Moment | None
     observed: bool
     checked_by: CheckedBy
@@ -117,6 +119,7 @@ def unused_answer(answer: Unused, query: UnusedQuery) -> UnusedRights:
 
     return UnusedRights(
         since=answer.since,
+        days=max(0, answer.days),
         recorded_since=None if answer.recorded_since is None else moment(answer.recorded_since),
         observed=answer.is_observed,
         checked_by=answer.checked_by,
@@ -124,7 +127,7 @@ def unused_answer(answer: Unused, query: UnusedQuery) -> UnusedRights:
         codes=part(UnusedCode, answer.codes),
         keys=page_answer(query, answer.keys, UnusedApiKey),
         roles=part(SmallerRole, answer.roles),
-        review_scope=ReviewScope(unused_days=query.days),
+        review_scope=ReviewScope(unused_days=max(1, answer.days)),
     )
 
 

@@ -48,13 +48,26 @@ def proposed(answer: Unused, role: str) -> list[str] | None:
 
 @pytest.mark.usefixtures("two")
 async def test_nothing_is_unused_while_the_time_was_not_watched(house: Inside) -> None:
-    store_uses(house.database_url, {}, since_days=89)
+    store_uses(house.database_url, {}, since_days=0)
     answer = await unused(house)
 
-    assert (answer["observed"], answer["since"]) == (False, str(days_ago(89)))
-    assert answer["recordedSince"].startswith(str(days_ago(89)))
+    assert (answer["observed"], answer["days"]) == (False, 0)
+    assert answer["recordedSince"].startswith(str(days_ago(0)))
     assert [answer[part]["total"] for part in ("assignments", "codes", "keys", "roles")] == [0, 0, 0, 0]
-    assert (await unused(house, 89))["observed"] is True
+
+
+async def test_the_answer_is_about_the_recorded_time_where_more_is_asked_for(
+    house: Inside, two: tuple[Member, Member]
+) -> None:
+    first, _ = two
+    uses = {first.user_id: {"system:role:list": days_ago(20), "system:user:list": days_ago(3)}}
+    store_uses(house.database_url, uses, since_days=10)
+    more, less = await unused(house), await unused(house, 5)
+
+    assert (more["observed"], more["days"], more["since"]) == (True, 10, str(days_ago(9)))
+    assert more["reviewScope"]["unusedDays"] == 10
+    assert codes(more, "first") == {"system:role:list"}
+    assert (less["days"], less["since"]) == (5, str(days_ago(4)))
 
 
 async def test_an_assignment_is_used_if_its_role_gives_a_code_that_its_user_has_needed(

@@ -33,7 +33,11 @@ async def test_the_command_tells_the_same(house: Inside, command_on: Callable[[I
     assert "  first: system:role:list" in lines
 
     store_uses(house.database_url, {}, since_days=5)
-    assert (await command("unused")).startswith("It is not known what was used since")
+    shorter = await command("unused")
+    assert shorter.startswith("Uses are recorded since ")
+    assert "this is about 5 days, and not about 90.\n" in shorter
+    store_uses(house.database_url, {}, since_days=0)
+    assert (await command("unused")).startswith("It is not known what was used: recorded since ")
 
 
 async def test_the_log_of_all_decisions_is_replayed(

@@ -212,13 +212,15 @@ def least_codes(
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """What was not used since the day ``since``.
+    """What was not used since the day ``since``, in the last ``days`` days.
 
-    ``recorded_since`` is since when uses are recorded, None for not at all. While that is later than
-    ``since``, ``is_observed`` is false, and nothing is said to be unused.
+    ``recorded_since`` is since when uses are recorded, None for not at all. Where that is later than what was
+    asked for, ``since`` is the first day that was watched whole. Without such a day, ``is_observed`` is
+    false, and nothing is said to be unused.
     """
 
     since: date
+    days: int
     recorded_since: datetime | None
     is_observed: bool
     checked_by: CheckedBy
@@ -245,10 +247,12 @@ def first_day(days: int, at: datetime | None = None) -> date:
 
 
 async def read_unused(connection: Connection, days: int, *, page: int = 1, size: int = 20) -> StoredUse:
-    """Return what was not used in the last ``days`` days; nothing if these were not watched."""
-    since = first_day(days)
+    """Return what was not used in the last ``days`` days, or in those of them that were watched whole."""
     recorded = await permission_uses.recorded_since(connection)
-    if not _is_before(recorded, since):
+    since = first_day(days)
+    if recorded is not None:
+        since = max(since, recorded.astimezone(UTC).date() + timedelta(days=1))
+    if not _is_before(recorded, first_day(1)):
         nothing = Rights(since, (), (), ())
         return StoredUse(nothing, recorded, False, Page((), 0), Page((), 0))
     given = await unused_rights.given_codes(connection)
@@ -330,6 +334,7 @@ def answer(stored: StoredUse, policy: Policy, lines: Iterable[bytes], *, all_kep
     whole = all_kept and logged.is_whole(stored.rights.since)
     return Unused(
         since=stored.rights.since,
+        days=(first_day(1) - stored.rights.since).days + 1,
         recorded_since=stored.recorded_since,
         is_observed=stored.is_observed,
         checked_by="replay" if whole else "use",

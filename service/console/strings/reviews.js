@@ -245,7 +245,9 @@ export const UNUSED = {
     replay: "the decision log: each decision of the time was made again",
     use: "recorded use alone: the decision log does not have all decisions of the time",
   }),
-  young: "Use has not been recorded for so long, so nothing can be said. Ask about fewer days.",
+  young: "Use has not been recorded for a whole day yet, so nothing can be said.",
+  shorter: (/** @type {number} */ n) =>
+    `Use is recorded for ${count(n, "day", "days")} only: this is about that time.`,
   assignments: "Assignments",
   codes: "Permissions of roles",
   keys: "API keys",

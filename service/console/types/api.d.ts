@@ -2274,9 +2274,10 @@ export interface UnusedCodePage {
   total: number;
 }
 
-/** What was not used from the day `since` on, by UTC, and existed before it. `recordedSince` is since when uses are recorded. While that is not before `since`, `observed` is false, and the lists are empty. `checkedBy` says whether `roles` follow from all decisions of the time, which the decision log has kept and which were made again (`replay`), or from the codes that were needed (`use`). `reviewScope` is what `POST /api/review` takes as `scope` of a review of all these `assignments`. */
+/** What was not used from the day `since` on, by UTC, and existed before it: in the last `days` days. `recordedSince` is since when uses are recorded. Where that is later than what was asked for, `since` is the first day that was watched whole, and `days` are fewer. Until there is one, `observed` is false, and the lists are empty. `checkedBy` says whether `roles` follow from all decisions of the time, which the decision log has kept and which were made again (`replay`), or from the codes that were needed (`use`). `reviewScope` is what `POST /api/review` takes as `scope` of a review of all these `assignments`. */
 export interface UnusedRights {
   since: string;
+  days: number;
   recordedSince: string | null;
   observed: boolean;
   checkedBy: UnusedCheck;

@@ -51,6 +51,7 @@ export async function show(page) {
         [T.checked, T.checks[data.checkedBy]],
       ]),
       !data.observed && h("p", { class: "note warn" }, T.young),
+      data.observed && data.days < days && h("p", { class: "note warn" }, T.shorter(data.days)),
     ),
     data.observed && parts(page, days, data),
   );
