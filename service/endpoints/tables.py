@@ -87,7 +87,7 @@ class UserTableImport(Endpoint[UserImport]):
         passwords of existing users can't be set here. Every row that can't be saved is listed with its
         number.
         """
-        rows = table_files.table_rows(body.users, name="user_name", codes="roles")
+        rows = table_files.table_rows(body.users, body.numbers, name="user_name", codes="roles")
         done = await self.part.run(context.user, rows, dry_run=query.dry_run)
         return table_files.report_of(done, dry_run=query.dry_run)
 
@@ -141,6 +141,6 @@ class RoleTableImport(Endpoint[RoleImport]):
         permissions. Every row that can't be saved is listed with its number. Menus are not in the table: a
         role keeps its Menus, and gets those above its new Buttons.
         """
-        rows = table_files.table_rows(body.roles, name="role_code", codes="permissions")
+        rows = table_files.table_rows(body.roles, body.numbers, name="role_code", codes="permissions")
         done = await self.part.run(context.user, rows, dry_run=query.dry_run)
         return table_files.report_of(done, dry_run=query.dry_run)

@@ -201,11 +201,11 @@ async def test_all_faulty_rows_are_told_and_none_is_saved(shared: Inside) -> Non
             [(1, "roleCode", "must have lower-case letters, digits, _ and - only")],
         ),
         ("clerk,Clerk,,maybe,\r\n", [(1, "enabled", "must be true or false")]),
-        ("clerk,Clerk\r\n", [(1, "row", "The row and the header differ in their number of cells")]),
-        ("clerk,Cl\0rk,,true,\r\n", [(1, "roleName", "The text holds a NUL character")]),
+        ("clerk,Clerk\r\n", [(1, "description", "The row has 2 cells, and the header 5")]),
+        ("clerk,Cl\0rk,,true,\r\n", [(1, "roleName", "must not hold U+0000, which can't be seen")]),
         (
             "a,A,,true,\r\n\r\nb,B,,true,\r\na,C,,true,\r\n",
-            [(3, "roleCode", "Row 1 is for the same record")],
+            [(4, "roleCode", "Row 1 is for the same record")],
         ),
     ],
 )

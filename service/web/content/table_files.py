@@ -96,13 +96,13 @@ def report_of(rows: Iterable[Any], *, dry_run: bool) -> ImportReport:
     return ImportReport(dry_run, counts["created"], counts["updated"], counts[UNCHANGED], changed)
 
 
-def table_rows(rows: Iterable[Schema], *, name: str, codes: str) -> list[TableRow]:
-    """Return the rows of a table, numbered from 1.
+def table_rows(rows: Iterable[Schema], numbers: Iterable[int], *, name: str, codes: str) -> list[TableRow]:
+    """Return the rows of a table, with their ``numbers``.
 
     ``name`` is the field that identifies a record, ``codes`` the field with its list of codes. A field
     ``password`` is kept separate; all others are values of the record.
     """
-    return [_table_row(number, row.given(), name, codes) for number, row in enumerate(rows, 1)]
+    return [_table_row(number, row.given(), name, codes) for number, row in zip(numbers, rows, strict=True)]
 
 
 def _table_row(number: int, values: dict[str, Any], name: str, codes: str) -> TableRow:

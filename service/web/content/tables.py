@@ -1,18 +1,16 @@
 """Tables: bodies of many rows, as JSON or CSV; each row is validated on its own."""
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Final, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.inspect import Field, ListType, NoneType, StructType, UnionType, type_info
+from msgspec.inspect import Field, ListType, StructType, type_info
 
 from service.errors import BadRequest, RowFault, RowsRefused, UnsupportedMediaType, ValidationFailed
 from service.kernel.strict_json import strict_json
-from service.kernel.text import unescape_formula
+from service.web.content.csv_tables import CsvTable, Raw
 from service.web.content.streams import JSON, JSON_LINES
 from service.web.messages.bodies import MAX_BODY, JsonBody
 from service.web.messages.faults import check_text, faults_of
@@ -28,20 +26,22 @@ _ROW: Final = "row"  # the field named in faults of a whole row
 _CSV: Final = re.compile(
     r'text/csv(?:[ \t]*;[ \t]*(?:charset=(?:utf-8|"utf-8")|header="?present"?))*[ \t]*;?[ \t]*'
 )
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 
 
-class Table(Schema):
+class Table(Schema, dict=True):
     """A body of rows: its only field is a list of Structs with a ``max_length``.
+
+    ``numbers`` are those of the rows where they were read: a sheet may have empty ones between them.
 
     In JSON Lines each line is a row. In CSV (RFC 4180, with a header, in UTF-8) the columns are the fields of
     the rows. A list is written as words separated by spaces. An empty cell is an empty list, else null if
     allowed, else absent.
     """
 
+    numbers: ClassVar[Sequence[int]] = ()
+
 
 T = TypeVar("T", bound=Table)
-Raw = tuple[int, dict[str, Any] | RowFault]
 
 
 def rows_of(kind: type[Table]) -> tuple[Field, ListType, StructType]:
@@ -63,7 +63,8 @@ class TableBody(Generic[T]):
         self._name = field.encode_name
         self._most = rows.max_length or MAX_ROWS
         self._row: type[Struct] = row.cls
-        self._columns = {column.encode_name: column for column in row.fields}
+        columns = {column.encode_name: column for column in row.fields}
+        self._csv = CsvTable(self._name, columns, row.cls, self._most)
         loose = Annotated[list[dict[str, Any]], Meta(max_length=self._most)]
         self._json = JsonBody(
             msgspec.defstruct("Loose", [(field.encode_name, loose)], forbid_unknown_fields=True)
@@ -78,7 +79,7 @@ class TableBody(Generic[T]):
         if content_type.startswith(CSV):
             if _CSV.fullmatch(content_type) is None or request.raw_header(b"content-encoding") is not None:
                 raise UnsupportedMediaType("CSV must be in UTF-8, with a header, and not compressed")
-            return self._made(self._from_csv(await request.body_within(MAX_BODY)), strict=False)
+            return self._made(self._csv.rows(await request.body_within(MAX_BODY)), strict=False)
         if content_type == JSON_LINES:
             if request.raw_header(b"content-encoding") is not None:
                 raise UnsupportedMediaType("The body must not be compressed")
@@ -89,57 +90,28 @@ class TableBody(Generic[T]):
         return self._made(enumerate(rows, 1), strict=True)
 
     def _made(self, rows: Iterable[Raw], *, strict: bool) -> T:
-        made, faults = [], []
+        made, numbers, faults = [], [], []
         for number, row in rows:
             if isinstance(row, RowFault):
                 faults.append(row)
                 continue
             try:
                 made.append(msgspec.convert(row, self._row, strict=strict))
+                numbers.append(number)
             except msgspec.ValidationError:
                 wrong = faults_of(row, self._row, _ROW, strict=strict)
                 faults += [RowFault(number, field, message) for field, message in wrong]
         if faults:
             raise RowsRefused(faults)
-        return self._kind(made)
-
-    def _from_csv(self, body: bytes) -> list[Raw]:
-        lines = _lines(body)
-        header = self._header(lines[0] if lines else [])
-        if len(lines) - 1 > self._most:
-            raise ValidationFailed((self._name, f"There must be at most {self._most} rows"))
-        return [(number, self._cells(number, header, cells)) for number, cells in enumerate(lines[1:], 1)]
+        table = self._kind(made)
+        table.__dict__["numbers"] = numbers
+        return table
 
     def _from_lines(self, body: bytes) -> list[Raw]:
-        lines = [line for line in body.split(b"\n") if line.strip()]
+        lines = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
         if len(lines) > self._most:
             raise ValidationFailed((self._name, f"There must be at most {self._most} rows"))
-        return [(number, _object(number, line)) for number, line in enumerate(lines, 1)]
-
-    def _header(self, names: Sequence[str]) -> Sequence[str]:
-        if not names:
-            raise ValidationFailed((self._name, "The first line must name the columns"))
-        faults = []
-        for place, name in enumerate(names):
-            if name not in self._columns:
-                faults.append((name if _NAME.fullmatch(name) else self._name, "There is no such column"))
-            elif name in names[:place]:
-                faults.append((name, "The column is named twice"))
-        needed = [name for name, column in self._columns.items() if column.required]
-        faults += [(name, "The column is required") for name in needed if name not in names]
-        if faults:
-            raise ValidationFailed(*faults)
-        return names
-
-    def _cells(self, number: int, header: Sequence[str], cells: Sequence[str]) -> dict[str, Any] | RowFault:
-        if len(cells) != len(header):
-            return RowFault(number, _ROW, "The row and the header differ in their number of cells")
-        row: dict[str, Any] = {}
-        for name, cell in zip(header, cells, strict=True):
-            if "\0" in cell:
-                return RowFault(number, name, "The text holds a NUL character")
-            _put(row, self._columns[name], unescape_formula(cell))
-        return row
+        return [(number, _object(number, line)) for number, line in lines]
 
 
 def _object(number: int, line: bytes) -> dict[str, Any] | RowFault:
@@ -154,34 +126,9 @@ def _object(number: int, line: bytes) -> dict[str, Any] | RowFault:
     try:
         check_text(row)
     except ValidationFailed as refusal:
-        (fault,) = refusal.extra["errors"]
+        fault, *_ = refusal.extra["errors"]
         return RowFault(number, fault["field"], fault["message"])
     return row
-
-
-def _lines(body: bytes) -> list[list[str]]:
-    """Return the non-blank lines of the table, as cells."""
-    try:
-        text = body.decode("utf-8-sig")  # spreadsheets write a byte order mark
-    except UnicodeDecodeError:
-        raise BadRequest("The body is not UTF-8") from None
-    try:
-        return [cells for cells in csv.reader(io.StringIO(text, newline=""), strict=True) if cells]
-    except csv.Error:
-        raise BadRequest("The body is not well-formed CSV") from None
-
-
-def _put(row: dict[str, Any], column: Field, text: str) -> None:
-    """Set the value that ``text`` means in ``column``, unless it means an absent field."""
-    kinds = column.type.types if isinstance(column.type, UnionType) else (column.type,)
-    if any(isinstance(kind, ListType) for kind in kinds):
-        row[column.encode_name] = text.split()
-    elif text:
-        row[column.encode_name] = text
-    elif any(isinstance(kind, NoneType) for kind in kinds):
-        row[column.encode_name] = None
-    elif column.required:
-        row[column.encode_name] = text
 
 
 def header_of(kind: type[Table]) -> str:
