@@ -183,6 +183,9 @@ class Invitations:
                 raise Conflict("Only a person who has no password yet is invited", rule="has_password")
             by = {"created_by": check.acting_id}
             if not self._links.by_mail:
+                # The caller sees the link. To who has made the account it is what the first password is.
+                own = check.acting_id == await accounts.maker(connection, user_id)
+                await check.take_over(connection, [user_id], "made" if own else "link")
                 return await self._links.make(connection, "invitation", user_id, email=None, **by)
             if user.email is None:
                 raise Conflict("The user has no email address to be invited at", rule="confirmed_address")

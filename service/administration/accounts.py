@@ -210,11 +210,11 @@ class PasswordReset:
         ``Conflict``, ``ValidationFailed`` and ``Unavailable``.
         """
 
-        async def authorize(connection: Connection) -> Target:
+        async def authorize(connection: Connection, *, only_reads: bool = False) -> Target:
             check = await self._delegation.check(connection, caller)
-            target = await check.target(connection, user_id, "set-password")
+            target = await check.target(connection, user_id, "set-password", only_reads=only_reads)
             if (user := await accounts.standing_of(connection, user_id)) is not None:
                 change_log.concerns(change_log.user_target(user.user_name))
             return target
 
-        await self._passwords.reset(new, authorize)
+        await self._passwords.reset(new, partial(authorize, only_reads=True), authorize)

@@ -13,7 +13,8 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from typing import Any, Final
 
-from service.administration.access_requests.exclusions import Circle, circle_of
+from service.administration.access_requests.appointing import Circle, circle_of
+from service.administration.people import People
 from service.authz.engine.policy import Decision, Policy, tell_span
 from service.authz.engine.rules import (
     ACCOUNT,
@@ -38,8 +39,17 @@ from service.errors import (
     ValidationFailed,
     too_weak,
 )
-from service.kernel.account_acts import CLOSED_TO_ALL, DEMANDED, Act, Partaking, Whom, refusal_of
+from service.kernel.account_acts import (
+    CLOSED_TO_ALL,
+    CONTROL_ACTS,
+    DEMANDED,
+    Act,
+    Partaking,
+    Whom,
+    refusal_of,
+)
 from service.kernel.assurance import Satisfied
+from service.kernel.clock import from_seconds
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, NewAccount, Target, codes_asked
 from service.kernel.origin import (
@@ -51,9 +61,10 @@ from service.kernel.origin import (
     Needed,
     ObjectQuestion,
 )
+from service.kernel.persons import ControlAct
 from service.kernel.tracing import traced
 from service.kernel.write import DryRun
-from service.records import accounts, api_keys, policy_revisions, rights_changes, role_rights
+from service.records import account_control, accounts, api_keys, policy_revisions, rights_changes, role_rights
 from service.records.database.transactions import Connection
 
 _AT_ONCE: Final = 50
@@ -65,9 +76,9 @@ class DelegationCheck:
 
     A code that no Button carried before the change has no line in the policy in force. It is asked of the
     candidate, which has one, before the change is published; in a change that publishes nothing it is denied.
-    ``circle`` are the requests for access that the caller may not have approved by a detour; ``key_made_by``
-    is who made the API key with which the caller came. ``directory`` is the one for which the change is made,
-    which may edit what it manages.
+    ``circle`` are the requests for access whose approvers the caller may not appoint; ``key_made_by`` is who
+    made the API key with which the caller came. ``directory`` is the one for which the change is made, which
+    may edit what it manages, and stands behind nobody.
     """
 
     def __init__(
@@ -76,13 +87,12 @@ class DelegationCheck:
         caller: Caller,
         stored: HeldCodes,
         change: Change | None = None,
-        circle: Circle | None = None,
         *,
         key_made_by: int | None = None,
     ) -> None:
         self.bound_to = caller.service
         self.directory: str | None = None
-        self.circle = circle or Circle()
+        self.circle = Circle()
         self._caller = caller
         self._key_made_by = key_made_by
         self._policy = policy
@@ -105,6 +115,17 @@ class DelegationCheck:
         if self._caller.is_operator:
             return None
         return self._caller.user_id if self._key_made_by is None else self._key_made_by
+
+    @property
+    def acting_ids(self) -> frozenset[int]:
+        """The caller, and who made the API key of the caller: either may use it. Nobody for the operator."""
+        ids = () if self._caller.is_operator else (self._caller.user_id, self.acting_id)
+        return frozenset(each for each in ids if each is not None)
+
+    async def take_over(self, connection: Connection, user_ids: Collection[int], act: ControlAct) -> None:
+        """Note that the caller stands behind these accounts from now on, by ``act``."""
+        if self.directory is None:
+            await account_control.write(connection, self.acting_ids, user_ids, act)
 
     async def require(self, codes: Iterable[str], why: str) -> None:
         """Return when the caller may grant each of ``codes``.
@@ -224,14 +245,21 @@ class DelegationCheck:
     async def require_act(
         self, connection: Connection, target: Target, act: Act, field: str | None = None
     ) -> None:
-        """Return when the caller may do ``act`` too to a target; PermissionDenied else, about ``field``."""
+        """Return when the caller may do ``act`` too to a target; PermissionDenied else, about ``field``.
+
+        By some acts the caller can get to act as the target: that is noted.
+        """
         self._require_account(f"{act} {target.whom}", field)
-        if target.whom != "self":
-            await self.circle.acts_on(connection, target.user_id, act)
+        if target.whom != "self" and (control := CONTROL_ACTS.get(act)) is not None:
+            await self.take_over(connection, [target.user_id], control)
 
     def require_session(self, act: Act | Partaking) -> None:
         """Return when the caller may do ``act`` with what the request came with; PermissionDenied else."""
         self._require_account(f"{act} {'by-session' if self._caller.key_id is None else 'by-key'}")
+
+    def decide_owner(self, whom: Whom) -> Decision:
+        """Return whether the caller may say who owns an account: ``self`` if they are not uninvolved."""
+        return self.ask(ACCOUNT, f"confirm-owner {whom}", optional=True)
 
     def new_account(self, values: Mapping[str, Any]) -> NewAccount:
         """Return the account with ``values`` as one that the caller may create; PermissionDenied else.
@@ -482,8 +510,10 @@ class Delegation:
             origin.recorded.transaction = await rights_changes.transaction_number(connection)
         policy = await self._newest(connection)
         maker = None if caller.key_id is None else await api_keys.maker(connection, caller.key_id)
-        circle = await circle_of(connection, caller.user_id, policy, key_made_by=maker)
-        return DelegationCheck(policy, caller, HeldCodes(held.permissions), change, circle, key_made_by=maker)
+        check = DelegationCheck(policy, caller, HeldCodes(held.permissions), change, key_made_by=maker)
+        people, now = People(self._live.takeover_days), from_seconds(self._live.instant())
+        check.circle = await circle_of(connection, check.acting_ids, policy, people, now)
+        return check
 
     async def _newest(self, connection: Connection) -> Policy:
         latest = await policy_revisions.latest(connection)

@@ -4,8 +4,9 @@ Never by a name or an address that the provider tells. What groups give is in fo
 """
 
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 from service.administration import change_log, user_edits
 from service.administration.directory import Directories
+from service.administration.people import People
 from service.administration.unit_of_work import RightsUnits, UnitOfWork
 from service.administration.user_edits import NewUser
 from service.authn.oidc.provider import Identity, Provider
@@ -75,6 +77,7 @@ class ProviderAccounts:
         units: RightsUnits,
         directories: Directories,
         notices: Notices,
+        people: People,
     ) -> None:
         self._roles_timeout = timedelta(seconds=roles_timeout)
         self._database = database
@@ -82,6 +85,7 @@ class ProviderAccounts:
         self._units = units
         self._directories = directories
         self._notices = notices
+        self._people = people
 
     async def account(self, provider: Provider, known: Begun, identity: Identity) -> tuple[Credentials, str]:
         """Return the account of who has signed in, and the name of the sign-in, which is stored.
@@ -128,6 +132,7 @@ class ProviderAccounts:
             raise refused(name, "no account of a person")
         live = await self._live(known, origin.user_id)
         now, sign_in = self._directories.now(), secrets.token_urlsafe(18)
+        await self._people.signed_in(connection, origin.user_id, origin.linked_by, now)
         signed_in = SignedIn(
             user_id=origin.user_id,
             device=known.device,
@@ -161,7 +166,10 @@ class ProviderAccounts:
                 user_id = await self._made(unit, provider, identity)
             else:
                 await self._require_owner(unit.connection, known)
-            if not await directories.add_origin(unit.connection, *place, user_id, managed=False):
+            linked_by = await self._people.standing_behind(unit.connection, user_id, self._directories.now())
+            if not await directories.add_origin(
+                unit.connection, *place, user_id, managed=False, linked_by=linked_by
+            ):
                 raise refused(provider.name, "an account that was just made")
             if known.purpose == "link":
                 await self._tell_linked(unit, provider.name, user_id)
@@ -218,8 +226,18 @@ class ProviderAccounts:
 class Handover:
     """Hands accounts over to a provider: from then on who signs in there as a subject has the account."""
 
-    def __init__(self, units: RightsUnits, notices: Notices, issuers: dict[str, str]) -> None:
+    def __init__(
+        self,
+        units: RightsUnits,
+        notices: Notices,
+        issuers: dict[str, str],
+        *,
+        people: People,
+        now: Callable[[], datetime],
+    ) -> None:
         """``issuers`` are those of the providers, by name."""
+        self._people = people
+        self._now = now
         self._units = units
         self._notices = notices
         self._issuers = issuers
@@ -237,12 +255,19 @@ class Handover:
             raise ValidationFailed(("subject", fault))
         async with self._units.of_rights(write) as unit:
             user_id = await _person(unit.connection, user_name)
-            target = await unit.check.target(unit.connection, user_id, "set-password")
+            target = await unit.check.target(unit.connection, user_id, "set-password", only_reads=True)
+            await unit.check.take_over(unit.connection, [user_id], "hand_over")
             known = await user_list.read(unit.connection, target.user_id)
             logged = change_log.user_target(known.user_name)
             change_log.concerns(logged)
             if not await directories.add_origin(
-                unit.connection, name, issuer, subject, target.user_id, managed=False
+                unit.connection,
+                name,
+                issuer,
+                subject,
+                target.user_id,
+                managed=False,
+                linked_by=await self._people.standing_behind(unit.connection, user_id, self._now()),
             ):
                 raise Conflict("Somebody signs in as this subject already", rule="unique", field="subject")
             unit.changes += field_changes(logged, {}, {"provider": name, "subject": subject})

@@ -9,6 +9,7 @@ import structlog
 
 from service.administration import review_settling as settling
 from service.administration.delegation import Delegation
+from service.administration.people import People
 from service.administration.review_population import Reviewers, Undecidable
 from service.audit.chain.seals import seals_of
 from service.audit.entries import encode
@@ -71,7 +72,9 @@ class Closing:
             review = await reviews.read(connection, review_id)
             reviewers = Reviewers(review.reviewer_ids, review.reviewer_code)
             # Of all items by who could decide before the first one is settled.
-            undecidable = await reviewers.undecidable(connection, self._live.current, self._now(), review_id)
+            users = await reviews.unsettled_users(connection, review_id)
+            people, policy = People(self._live.takeover_days), self._live.current
+            undecidable = await reviewers.undecidable(connection, policy, people, self._now(), users)
         while not await self._batch(review_id, BATCH, undecidable):
             if monotonic() >= until:
                 return False

@@ -1,10 +1,11 @@
 """Which assignments a review asks about, what each opens, what is proposed, and who may decide."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final, Literal
 
+from service.administration.people import People
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import RESOURCE, REVIEW, Rule
 from service.authz.invariants.statements import Apart, EndsWithin, Invariants, OnlyRoles
@@ -14,7 +15,7 @@ from service.errors import ValidationFailed
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.request_objects import assignment_for
 from service.kernel.services import split_object
-from service.records import request_exclusions, reviews, role_holdings, role_rights
+from service.records import reviews, role_holdings, role_rights
 from service.records.assignments import Present
 from service.records.database.transactions import Connection
 from service.records.reviews import Finding, NewItem, Subject
@@ -40,9 +41,14 @@ class Reviewers:
     code: str | None
 
     async def undecidable(
-        self, connection: Connection, policy: Policy, at: datetime, review_id: int | None = None
+        self,
+        connection: Connection,
+        policy: Policy,
+        people: People,
+        at: datetime,
+        user_ids: Collection[int],
     ) -> "Undecidable":
-        """Return about whom nobody may decide: who is behind everybody who may; None for a new review."""
+        """Return about which users nobody may decide: who counts as one person with everybody who may."""
         holdings = await role_holdings.read(connection, Present(at))
         name = assignment_for("others", self.code)
         # A code that no review had before gets its line when the review is there.
@@ -54,7 +60,7 @@ class Reviewers:
         if self.ids is not None:
             chosen = await role_rights.active_users(connection, self.ids, at)
             ids = [each.id for each in chosen if each.kind == "person" and decides(each.permissions)]
-            return await _behind_all(connection, ids, review_id)
+            return await _same_as_all(connection, people, at, ids, user_ids)
         given = holdings.codes
         sets = [
             roles
@@ -67,7 +73,8 @@ class Reviewers:
             page = await role_holdings.holders(
                 connection, sets, list(holdings.users), page=1, size=size, kind="person", at=Present(at)
             )
-            known = await _behind_all(connection, [each.id for each in page.items], review_id)
+            ids = [each.id for each in page.items]
+            known = await _same_as_all(connection, people, at, ids, known.ids or user_ids)
             if not known.ids or page.total <= size:
                 break
         return known
@@ -84,11 +91,20 @@ class Undecidable:
         return "no_reviewer" if self.ids is None or user_id in self.ids else None
 
 
-async def _behind_all(
-    connection: Connection, reviewer_ids: Collection[int], review_id: int | None
+async def _same_as_all(
+    connection: Connection,
+    people: People,
+    at: datetime,
+    reviewer_ids: Collection[int],
+    user_ids: Collection[int],
 ) -> Undecidable:
-    behind = (await request_exclusions.behind(connection, reviewer_ids, review_id)).values()
-    return Undecidable(set.intersection(*behind) if behind else None)
+    if not reviewer_ids:
+        return Undecidable(None)
+    # Reviewer and user take part: nobody but these two.
+    persons = await people.of(connection, (), at, beside=[*reviewer_ids, *user_ids])
+    return Undecidable(
+        {user_id for user_id in user_ids if all(persons.same(each, user_id) for each in reviewer_ids)}
+    )
 
 
 async def draw(
@@ -97,10 +113,10 @@ async def draw(
     invariants: Invariants,
     scope: Mapping[str, Any],
     *,
-    undecidable: Undecidable,
+    undecidable: Callable[[Collection[int]], Awaitable[Undecidable]],
     at: datetime,
 ) -> Drawn:
-    """Return the assignments of ``scope`` as they are at ``at``; ``undecidable`` is of its reviewers.
+    """Return the assignments of ``scope`` as they are at ``at``; ``undecidable`` is asked of its reviewers.
 
     ValidationFailed for a scope without any, or with more than ``MOST_ITEMS``.
     """
@@ -124,12 +140,13 @@ async def draw(
     opened = {code: given.get(code, ()) for code in sorted({each.role_code for each in subjects})}
     used = await last_uses_of(connection, uses.covered, [each.id for each in subjects])
     last = await role_rights.administrators(connection, 2)
+    nobody = await undecidable({each.user_id for each in subjects})
     items = [
         _item(
             each,
             used.get(each.id),
             _ground(each, uses, used.get(each.id), since),
-            _finding(each, opened[each.role_code], undecidable, last),
+            _finding(each, opened[each.role_code], nobody, last),
         )
         for each in subjects
     ]

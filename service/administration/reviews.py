@@ -1,14 +1,16 @@
 """Starting reviews, deciding in them, and closing them before their deadline, each in a unit of work."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from service.administration import change_log
 from service.administration import review_settling as settling
 from service.administration.access_requests.asking import require_reason
 from service.administration.older_nodes import require_known
+from service.administration.people import People, reason_of
 from service.administration.review_closing import Closing
 from service.administration.review_population import Reviewers, draw
 from service.administration.unit_of_work import PublishingRequiredError, Saved, UnitOfWork, UnitsOfWork
@@ -22,7 +24,8 @@ from service.kernel.request_objects import CLOSE_OTHERS, CLOSE_OWN, WhoseAssignm
 from service.kernel.value_rules import SHORT_LINE
 from service.kernel.write import Write
 from service.mail.notices import Notices
-from service.records import request_exclusions, reviews
+from service.records import reviews
+from service.records.database.transactions import Connection
 from service.records.policy_workers import WINDOWS
 from service.records.reviews import Item, NewReview, Progress, Review, Visible
 
@@ -44,6 +47,7 @@ class Reviews:
         closing: Closing,
         now: Callable[[], float],
     ) -> None:
+        self._people = People(live.takeover_days)
         self._units = units
         self._live = live
         self._notices = notices
@@ -88,7 +92,7 @@ class Reviews:
             if not policy.rules.codes(REVIEW, assignment_for("others", reviewers.code)):
                 unit.require_publishing()
                 await require_known(unit.connection, REVIEW)
-            undecidable = await reviewers.undecidable(unit.connection, policy, now)
+            undecidable = partial(reviewers.undecidable, unit.connection, policy, self._people, now)
             known = self._live.invariants
             drawn = await draw(
                 unit.connection, policy, known, given["scope"], undecidable=undecidable, at=now
@@ -133,7 +137,7 @@ class Reviews:
             review = await reviews.read(connection, review_id, visible)
             item = await reviews.item(connection, review_id, item_id)
             change_log.concerns(change_log.user_target(item.user_name))
-            decision = await _allowed(unit, review, item)
+            decision = await _allowed(unit, review, item, self._people, now)
             _require_open(review, now)
             if item.outcome is not None:
                 raise Conflict(f"The assignment is {item.outcome}", rule="history")
@@ -165,6 +169,22 @@ class Reviews:
                 decided = settling.with_decision(decided, settled.items[item_id])
         return Saved(decided)
 
+    async def same_persons(
+        self, connection: Connection, review: Review, reviewer_id: int, user_ids: Collection[int]
+    ) -> dict[int, str]:
+        """Return of which users somebody does not count as another person, and why, by id.
+
+        None of a review that is over.
+        """
+        if review.state != "open":
+            return {}
+        persons = await self._people.of(connection, [reviewer_id], self.now(), beside=user_ids)
+        return {
+            user_id: await reason_of(connection, same)
+            for user_id in sorted(user_ids)
+            if (same := persons.same(reviewer_id, user_id)) is not None
+        }
+
     async def close(self, write: Write, review_id: int, visible: Visible | None) -> Saved[Review]:
         """Close a ``visible`` review before its deadline: by its author, or whom the layer ``review`` lets.
 
@@ -187,15 +207,17 @@ class Reviews:
         return Saved(review)
 
 
-async def _allowed(unit: UnitOfWork, review: Review, item: Item) -> Decision:
+async def _allowed(unit: UnitOfWork, review: Review, item: Item, people: People, at: datetime) -> Decision:
     """Return the decision that lets the caller decide about an item; the refusal else."""
     caller = unit.caller.user_id
-    behind = await request_exclusions.behind(unit.connection, [caller], review.id)
+    persons = await people.of(unit.connection, {caller, item.user_id}, at)
+    same = persons.same(caller, item.user_id)
     asked = review.reviewer_ids is None or caller in review.reviewer_ids
-    whose: WhoseAssignment = "self" if item.user_id in behind[caller] else "others" if asked else "unasked"
+    whose: WhoseAssignment = "self" if same is not None else "others" if asked else "unasked"
     decision = unit.check.ask(REVIEW, assignment_for(whose, review.reviewer_code))
     if not decision.allowed:
-        raise PermissionDenied("You may not decide about this assignment", decision)
+        why = "" if same is None else f": {await reason_of(unit.connection, same)}"
+        raise PermissionDenied(f"You may not decide about this assignment{why}", decision)
     return decision
 
 

@@ -188,6 +188,7 @@ class UnitsOfWork(RightsUnits):
         async with begun as change:
             async with self._delegation.keeping_an_administrator(change.connection):
                 check = await self._delegation.check(change.connection, caller, change)
+                change.author_ids = check.acting_ids
                 unit = UnitOfWork(write, change.connection, check, change)
                 async with check.circle.watching(change.connection):
                     yield unit

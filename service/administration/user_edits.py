@@ -100,8 +100,17 @@ async def add(unit: UnitOfWork, new: NewUser, password_hash: str | None) -> User
     unit.authorized()
     role_ids = sorted(set(new.role_ids))
     user_id = await accounts.create(unit.connection, password_hash, account, role_ids)
-    await unit.check.circle.has_made(unit.connection, [user_id])
+    if gives_way_in(new.values, password_hash):
+        await unit.check.take_over(unit.connection, [user_id], "made")
     return await user_list.read(unit.connection, user_id)
+
+
+def gives_way_in(values: AccountValues, password: str | None) -> bool:
+    """Tell whether who makes an account with ``values`` and ``password`` could act as it.
+
+    Not where there is no way in yet: an invitation that is mailed leads its owner in, and nobody else.
+    """
+    return password is not None or values.get("kind") == "service"
 
 
 async def edit(

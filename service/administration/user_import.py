@@ -129,7 +129,12 @@ async def _create(work: Work, users: Sequence[Wanted], hashes: Hashes | None) ->
             for user in alike:
                 work.faults.note(user.given.row, "roles", refusal)
     written = await accounts.create_all(work.connection, rows.values())
-    await work.check.circle.has_made(work.connection, written.values())
+    made = [
+        written[user.key]
+        for user in users
+        if user.key in written and account_edits.gives_way_in(user.values, user.given.password)
+    ]
+    await work.check.take_over(work.connection, made, "made")
     for user in users:
         if user.key in rows and user.key not in written:
             work.faults.note(user.given.row, "userName", Conflict(TAKEN, rule="unique"))

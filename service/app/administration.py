@@ -18,6 +18,8 @@ from service.administration.factor_reset import FactorReset
 from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.administration.own_factors import OwnFactors
+from service.administration.owners import Owners
+from service.administration.people import People
 from service.administration.policy_restore import PolicyRestore
 from service.administration.provider_accounts import Handover, ProviderAccounts
 from service.administration.provider_logout import ProviderLogout
@@ -28,6 +30,7 @@ from service.administration.role_import import RoleImport
 from service.administration.scim_groups import ScimGroups
 from service.administration.scim_users import ScimUsers
 from service.administration.sign_in_origins import SignInOrigins
+from service.administration.sign_offs import SignOffs
 from service.administration.unit_of_work import RightsUnits, UnitsOfWork
 from service.administration.user_import import UserImport
 from service.administration.ways_in import WaysIn
@@ -57,6 +60,8 @@ class Administration:
     invitations: Invitations
     kicks: Kicks
     own_factors: OwnFactors
+    owners: Owners
+    sign_offs: SignOffs
     factor_reset: FactorReset
     password_reset: PasswordReset
     handover: Handover
@@ -117,12 +122,15 @@ def make(
         units, revocations, passwords, rules, notices=notices, address_changed=addresses.changed
     )
     now = stores.sessions.synchronized.now
+    people = People(settings.policy.takeover_days)
     providers = providers_of(settings, now)
     ways_in = WaysIn(
         providers={each.name: each for each in settings.oidc.providers}, passkeys=second.party is not None
     )
     directories = Directories(units, accounts, revocations, notices, now, providers=settings.oidc.names)
-    requests = AccessRequests(units, stores.sessions.synchronized.now, notices, policy.live.invariants)
+    requests = AccessRequests(
+        units, stores.sessions.synchronized.now, notices, policy.live.invariants, people
+    )
     closing = Closing(
         database,
         delegation,
@@ -172,9 +180,17 @@ def make(
             log=trail.logins,
             now=second.now,
         ),
+        owners=Owners(database, delegation, people, stores.sessions.synchronized.instant),
+        sign_offs=SignOffs(people, stores.sessions.synchronized.instant),
         factor_reset=FactorReset(database, delegation, revocations, notices, trail.logins),
         password_reset=PasswordReset(delegation, sign_in.password_change),
-        handover=Handover(units, notices, {name: each.settings.issuer for name, each in providers.items()}),
+        handover=Handover(
+            units,
+            notices,
+            {name: each.settings.issuer for name, each in providers.items()},
+            people=people,
+            now=stores.sessions.synchronized.instant,
+        ),
         provider_logout=ProviderLogout(providers, database, stores.sessions, trail.logins),
         provider_sign_in=ProviderSignIn(
             settings.oidc,
@@ -192,6 +208,7 @@ def make(
                 ),
                 directories=directories,
                 notices=notices,
+                people=people,
             ),
             console=settings.console.enabled,
         ),

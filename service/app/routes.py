@@ -35,6 +35,7 @@ from service.endpoints import (
     oauth,
     operation_log,
     origins,
+    owners,
     policy,
     policy_explain,
     policy_matrix,
@@ -203,6 +204,7 @@ def _add_online(routes: Routes, container: Container) -> None:
 
 def _add_policy(routes: Routes, container: Container) -> None:
     database, parts = container.stores.database, container.policy
+    signing = container.administration.sign_offs
     asked = database, parts.live, parts.concurrency, parts.past
     routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
     routes.add("/api/policy/coverage", policy_matrix.PolicyCoverage(parts.live, routes, parts.concurrency))
@@ -210,11 +212,13 @@ def _add_policy(routes: Routes, container: Container) -> None:
     routes.add("/api/policy/explain", policy_explain.Explain(*asked, decision_log))
     routes.add("/api/policy/reload", policy.Reload(parts.changes))
     routes.add("/api/policy/revisions", policy_revisions.RevisionList(database, parts.past.seals))
-    routes.add("/api/policy/revisions/{revision}", policy_revisions.OneRevision(database, parts.past.seals))
+    routes.add(
+        "/api/policy/revisions/{revision}", policy_revisions.OneRevision(database, parts.past.seals, signing)
+    )
     routes.add(
         "/api/policy/revisions/{revision}/restore", policy_revisions.Restore(container.administration.restore)
     )
-    sign_off = sign_offs.RevisionSignOff(database, parts.past.seals)
+    sign_off = sign_offs.RevisionSignOff(database, parts.past.seals, signing)
     routes.add("/api/policy/revisions/{revision}/sign-off", sign_off)
     changes = sign_offs.ChangesSince(database, parts.past.seals)
     routes.add("/api/policy/changes", changes)
@@ -349,6 +353,8 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/auth/address", account_links.OwnAddress(changes.addresses))
     routes.add("/api/user/profile/email/verification", account_links.OwnVerification(changes.addresses))
     routes.add("/api/user/{id}/email/verification", account_links.UserVerification(changes.addresses))
+    routes.add("/api/user/{id}/takeovers", owners.Takeovers(changes.owners))
+    routes.add("/api/user/{id}/owner/verification", owners.OwnerVerification(changes.owners))
     routes.add("/api/auth/invitation", account_links.OwnInvitation(changes.invitations))
     routes.add("/api/user/{id}/status", users.UserStatus(*user))
     assigned = database, changes.assignments

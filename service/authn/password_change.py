@@ -77,14 +77,14 @@ class PasswordChange:
 
         await self._set(owner, new, authorize, known=known, keep=caller, initial=None)
 
-    async def reset(self, new: str, authorize: Authorize) -> str:
+    async def reset(self, new: str, find: Authorize, authorize: Authorize) -> str:
         """Set the password of the user that ``authorize`` returns, and end all sessions of that user.
 
-        Returns the name of the user. ``authorize`` is awaited first, and again at the start of the
-        transaction that saves. Raises what it raises, ``NotFound``, ``ValidationFailed``, ``Conflict`` and
+        Returns the name of the user. ``find`` is awaited first, ``authorize`` at the start of the transaction
+        that saves. Raises what these raise, ``NotFound``, ``ValidationFailed``, ``Conflict`` and
         ``Unavailable``.
         """
-        known, owner = await self._found(authorize)
+        known, owner = await self._found(find)
         await self._set(owner, new, authorize, known=known, keep=None, initial=accounts.GIVEN)
         self.log.by_other("password_reset", known.user_id, owner.user_name)
         return owner.user_name

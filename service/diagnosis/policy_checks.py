@@ -3,6 +3,8 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+from service.administration.access_requests.approver_findings import approver_findings
+from service.administration.people import People
 from service.administration.review_population import Reviewers
 from service.audit.chain.seals import seals_of
 from service.authz.publishing.derive import covered_by
@@ -145,11 +147,14 @@ async def demands_met(installation: Installation) -> Finding:
 
 
 async def request_rules(installation: Installation) -> Finding:
-    """A role that nobody can approve is asked for in vain; another may be given to who must not have it."""
+    """A role that nobody can approve is asked for in vain; another one may be given by one person alone."""
     async with installation.records() as connection:
         policy = await derived_policy(connection, installation.policy, installation.in_force)
         persons = await standing_of(policy, connection, kind="person")
-    findings = await asyncio.to_thread(request_findings, persons, installation.policy.invariants)
+        people = People(installation.policy.takeover_days)
+        alike = await approver_findings(connection, persons, people, datetime.now(UTC))
+    asked = await asyncio.to_thread(request_findings, persons, installation.policy.invariants)
+    findings = [*asked, *alike]
     if not findings:
         return ok("what may be asked for can be approved, and keeps the statements")
     named = "; ".join(f"{finding.place}: {finding.reason}" for finding in findings[:NAMED])
@@ -174,7 +179,9 @@ async def reviews(installation: Installation) -> Finding:
                     connection, installation.policy, installation.in_force
                 )
                 asked = Reviewers(review.reviewer_ids, review.reviewer_code)
-                ids = (await asked.undecidable(connection, policy, now, review.id)).ids
+                users = await review_records.unsettled_users(connection, review.id)
+                people = People(installation.policy.takeover_days)
+                ids = (await asked.undecidable(connection, policy, people, now, users)).ids
                 if count := await review_records.count_undecidable(connection, review.id, ids):
                     stuck.append(f"{name}: {counted(count, 'item')}")
     if not stuck and not late:

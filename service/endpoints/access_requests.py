@@ -1,6 +1,6 @@
 """Requests for roles: ``/api/access-request``."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ from service.endpoints.request_rules import Stage
 from service.errors import Conflict, NotFound
 from service.kernel.account_acts import READ_REQUESTS
 from service.kernel.identity import codes_asked
+from service.kernel.persons import Persons
 from service.kernel.request_objects import is_for_others, role_of
 from service.kernel.value_rules import MAX_DURATION, REASON, bounds_of
 from service.records import access_requests
@@ -150,6 +151,13 @@ class AccessRequest(Schema, kw_only=True):
     permissions_removed: Annotated[
         list[str] | None, Meta(description="What the role could give then and could not now, sorted.")
     ]
+    same_person: Annotated[
+        str | None,
+        Meta(
+            description="Why the caller does not count as another person than its author, or than somebody "
+            "who has approved it, and may not approve or close it; null if they do, and in lists."
+        ),
+    ]
     closed: Annotated[ClosingOfRequest | None, Meta(description="Who has closed it: of an emergency alone.")]
 
 
@@ -164,10 +172,20 @@ def shown_request(
     request: access_requests.AccessRequest,
     decided: Sequence[AccessDecision],
     effect: Effect | None = None,
+    persons: Persons | None = None,
+    same_person: str | None = None,
 ) -> AccessRequest:
-    """Return a request as answers show it, with what was ``decided`` about it."""
+    """Return a request as answers show it, with what was ``decided`` about it.
+
+    Approvals count by ``persons``; as they were recorded without.
+    """
     approved = {each.user_id: each.stages for each in decided if each.decision == "approve"}
-    counted = [*passing.places(approved, request.stage_approvals).values()]
+    alike: Collection[frozenset[int]] = ()
+    if persons is not None:
+        others = {each for each in approved if persons.same(each, request.user_id) is None}
+        approved = {each: stages for each, stages in approved.items() if each in others}
+        alike = persons.pairs(others)
+    counted = [*passing.places(approved, request.stage_approvals, alike).values()]
     stages = [
         SimpleNamespace(code=stage.code, approvals=stage.approvals, counted=counted.count(number))
         for number, stage in enumerate(request.stages, 1)
@@ -185,6 +203,7 @@ def shown_request(
         "stages": stages,
         "decisions": decisions,
         "closed": closed,
+        "same_person": same_person,
     }
     return AccessRequest.of(SimpleNamespace(**fields | more))
 
@@ -242,7 +261,9 @@ class AccessRequestEndpoint:
             decided = (await access_requests.decisions(connection, [request.id]))[request.id]
         policy = context.policy
         effect = None if policy is None else await self.requests.effect(connection, policy, request)
-        return shown_request(request, decided, effect)
+        persons = (await self.requests.persons(connection, {request.id: decided}, [request])).get(request.id)
+        same = await self.requests.same_person(connection, request, decided, context.user.user_id)
+        return shown_request(request, decided, effect, persons, same)
 
 
 class AccessRequestList(AccessRequestEndpoint):
@@ -268,7 +289,8 @@ class AccessRequestList(AccessRequestEndpoint):
             )
             ids = [request.id for request in listed.items]
             decided = await access_requests.decisions(connection, ids)
-        items = [shown_request(each, decided[each.id]) for each in listed.items]
+            persons = await self.requests.persons(connection, decided, listed.items)
+        items = [shown_request(each, decided[each.id], None, persons.get(each.id)) for each in listed.items]
         return Page(items=items, page=query.page, size=query.size, total=listed.total)
 
 

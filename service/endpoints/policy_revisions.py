@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, field
 
 from service.administration.policy_restore import PolicyRestore
+from service.administration.sign_offs import SignOffs
 from service.audit.chain.seals import Authenticity, Judgement, RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.review.concurrency import ConcurrencyLimit
@@ -116,6 +117,18 @@ class RevisionChanges(ListedRevision, kw_only=True):
     truncated: Truncated
 
 
+class ShownRevision(RevisionChanges, kw_only=True):
+    """The same, for somebody who may sign it off."""
+
+    same_person: Annotated[
+        str | None,
+        Meta(
+            description="Why the caller does not count as another person than who made its changes, and may "
+            "not sign it off; null if they do."
+        ),
+    ]
+
+
 class LinesQuery(Schema):
     """Which of the lines are wanted: each page has up to `size` added and up to `size` removed ones."""
 
@@ -210,20 +223,23 @@ class RevisionList:
 class OneRevision:
     """``/api/policy/revisions/{revision}``."""
 
-    def __init__(self, database: Database, seals: RevisionSeals) -> None:
+    def __init__(self, database: Database, seals: RevisionSeals, signing: SignOffs) -> None:
         self._database = database
         self._seals = seals
+        self._signing = signing
 
     @needs("system:policy:read")
     @refuses(NotFound)
     @named("getRevision")
-    async def on_get(self, context: RequestContext, query: LinesQuery, revision: Id) -> RevisionChanges:
+    async def on_get(self, context: RequestContext, query: LinesQuery, revision: Id) -> ShownRevision:
         """Read a revision of the policy, with the lines of the stored policy that it added and removed."""
         async with self._database.snapshot(within=policy_history.READ_WITHIN) as connection:
             stored = await policy_revisions.read(connection, revision)
             if stored is None:
                 raise NotFound("There is no such revision")
-            return await changes_answer(connection, self._seals, stored, query.part)
+            changes = await changes_answer(connection, self._seals, stored, query.part)
+            same = await self._signing.same_person(connection, revision, context.user.user_id)
+        return ShownRevision(**msgspec.structs.asdict(changes), same_person=same)
 
 
 async def changes_answer(

@@ -152,6 +152,13 @@ class ReviewItem(Schema, kw_only=True):
     outcome: Outcome | None
     outcome_reason: str | None
     outcome_time: Moment | None
+    same_person: Annotated[
+        str | None,
+        Meta(
+            description="Why the caller does not count as another person than the user, and may not decide; "
+            "null if they do, and once the review is over."
+        ),
+    ]
 
 
 class ItemDecisionBody(Schema, kw_only=True):
@@ -181,9 +188,11 @@ def _shown(review: reviews.Review, progress: Progress | None) -> Review:
     return Review.of(SimpleNamespace(**names, progress=progress or Progress(0, 0, 0, 0)))
 
 
-def _shown_item(item: Item, roles: Mapping[str, Mapping[str, list[str]]]) -> ReviewItem:
+def _shown_item(
+    item: Item, roles: Mapping[str, Mapping[str, list[str]]], same_person: str | None = None
+) -> ReviewItem:
     known = {each.name: getattr(item, each.name) for each in fields(item)}
-    return ReviewItem.of(SimpleNamespace(**known, **roles[item.role_code]))
+    return ReviewItem.of(SimpleNamespace(**known, **roles[item.role_code], same_person=same_person))
 
 
 class ReviewEndpoint:
@@ -313,7 +322,9 @@ class ReviewItemList(ReviewEndpoint):
             listed = await reviews.item_page(
                 connection, id, query.filter(ItemFilter), page=query.page, size=query.size, sort=query.sort
             )
-        items = [_shown_item(item, review.roles) for item in listed.items]
+            users = {item.user_id for item in listed.items}
+            same = await self.changes.same_persons(connection, review, context.user.user_id, users)
+        items = [_shown_item(item, review.roles, same.get(item.user_id)) for item in listed.items]
         return Page(items=items, page=query.page, size=query.size, total=listed.total)
 
 

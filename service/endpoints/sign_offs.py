@@ -6,8 +6,9 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, field
 
 from service.administration import change_log
+from service.administration.sign_offs import SignOffs
 from service.audit.chain.seals import RevisionSeals
-from service.authz.engine.rules import ASSURANCE
+from service.authz.engine.rules import ASSURANCE, REVIEW
 from service.endpoints.policy_revisions import (
     LinesQuery,
     SharedLine,
@@ -15,8 +16,9 @@ from service.endpoints.policy_revisions import (
     Truncated,
     require_kept,
 )
-from service.errors import NotFound, RevisionUntrusted, ValidationFailed
+from service.errors import NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed
 from service.kernel.origin import FieldChange
+from service.kernel.request_objects import sign_off_for
 from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
 from service.records import policy_history, policy_revisions, role_lives, sign_offs
 from service.records.assignments import Source
@@ -47,9 +49,10 @@ class SignOffBody(Schema, kw_only=True):
 class RevisionSignOff:
     """``/api/policy/revisions/{revision}/sign-off``."""
 
-    def __init__(self, database: Database, seals: RevisionSeals) -> None:
+    def __init__(self, database: Database, seals: RevisionSeals, signing: SignOffs) -> None:
         self._database = database
         self._seals = seals
+        self._signing = signing
 
     @needs("system:policy:sign-off")
     @refuses(NotFound, RevisionUntrusted)
@@ -60,7 +63,8 @@ class RevisionSignOff:
     async def on_post(self, context: RequestContext, body: SignOffBody, revision: Id) -> SignOff:
         """Sign a revision off: say that the caller has looked at it.
 
-        It must be as it was published. A sign-off is kept for ever, and is on the time axis.
+        It must be as it was published. Nobody signs off changes of their own: those since the last earlier
+        revision that was signed off. A sign-off is kept for ever, and is on the time axis.
         """
         texts = (("title", SHORT_LINE, body.title), ("note", REASON, body.note or ""))
         if faults := [(name, fault) for name, rule, text in texts if (fault := rule(text))]:
@@ -69,6 +73,11 @@ class RevisionSignOff:
             if await policy_revisions.read(connection, revision) is None:
                 raise NotFound("There is no such revision")
             await self._seals.require(connection, revision)
+            same = await self._signing.same_person(connection, revision, context.user.user_id)
+            decision = context.decide(REVIEW, sign_off_for("others" if same is None else "self"))
+            if not decision.allowed:
+                why = "" if same is None else f": {same}"
+                raise PermissionDenied(f"You may not sign this revision off{why}", decision)
             new = NewSignOff(
                 revision=revision,
                 title=body.title,

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias, get_args
 
+from service.kernel.persons import ControlAct
+
 Act: TypeAlias = Literal[
     "create",
     "edit",
@@ -16,6 +18,7 @@ Act: TypeAlias = Literal[
     "invite",
     "start-reset",
     "verify-address",
+    "confirm-owner",
     "create-key",
     "delete-key",
     "end-sessions",
@@ -26,10 +29,10 @@ Act: TypeAlias = Literal[
     "reset-factors",
 ]
 """What is done with an account. ``set-contact``: its email address or phone number; ``set-service``: the
-service that it is bound to; ``invite``: has its owner set the first password;
-``start-reset``: has its owner set another one, by mail; ``verify-address``: declares its
-address confirmed; ``change-factors``: adds or
-removes second factors beside the first one; ``reset-factors``: sees and removes all of them."""
+service that it is bound to; ``invite``: has its owner set the first password; ``start-reset``: has its owner
+set another one, by mail; ``verify-address``: declares its address confirmed; ``confirm-owner``: says that its
+owner is another person than those who acted on it; ``change-factors``: adds or removes second factors beside
+the first one; ``reset-factors``: sees and removes all of them."""
 
 Whom: TypeAlias = Literal["self", "others", "same-service", "other-service"]
 """Whose account it is, to the caller: the own one; another one; or, for a caller who is bound to a service,
@@ -74,7 +77,15 @@ OBJECTS: Final = frozenset(
 
 
 _OUT_OF_REACH: Final = frozenset(
-    {"set-service", "set-password", "invite", "start-reset", "verify-address", "reset-factors"}
+    {
+        "set-service",
+        "set-password",
+        "invite",
+        "start-reset",
+        "verify-address",
+        "confirm-owner",
+        "reset-factors",
+    }
 )
 """What only a caller who is bound to no service does, with the account of somebody else."""
 _OWN_FACTORS: Final = frozenset({"enrol-first-factor", "change-factors"})
@@ -94,6 +105,13 @@ NEVER_OPEN: Final = frozenset(
 )
 """The objects that are closed since no line opens them: a line that would is refused wherever it stands."""
 
+CONTROL_ACTS: Final[Mapping[Act, ControlAct]] = {
+    "set-contact": "address",
+    "set-password": "password",
+    "reset-factors": "factor",
+    "create-key": "key",
+}
+"""The acts by which somebody could get to act as the owner of another account, and what they count as."""
 
 DEMANDED: Final = frozenset({"set-contact self", "enrol-first-factor self", "change-factors self"})
 """The objects on which the policy's layer ``assurance`` has demands: acts that are asked about where they
@@ -116,6 +134,7 @@ _REFUSED: Final = {
     "reset-factors self": "Change your own second factors in your profile",
     "invite self": "You have a password already",
     "verify-address self": "Confirm your own address by the link that is mailed to it",
+    "confirm-owner self": "Somebody else confirms who the owner of your account is",
     "start-reset self": "Ask for a link on the page to log in",
     "set-password self": "Change your own password in your profile, with the current one",
     "create other-service": (
@@ -132,7 +151,14 @@ _REFUSED: Final = {
 
 CLOSED_TO_ALL: Final = frozenset(
     {"set-roles self", "disable self", "delete self", "ban self"}
-    | {"set-password self", "invite self", "start-reset self", "verify-address self", "reset-factors self"}
+    | {
+        "set-password self",
+        "invite self",
+        "start-reset self",
+        "verify-address self",
+        "confirm-owner self",
+        "reset-factors self",
+    }
 )
 """What nobody does to the own account, whatever they hold: no permission would help."""
 

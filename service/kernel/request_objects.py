@@ -124,7 +124,17 @@ def code_of_review(name: str) -> str | None:
 
 _BY: Final = f"{assignment_for('others')} by "
 
-OF_REVIEWS: Final = frozenset({CLOSE_OWN, CLOSE_OTHERS, *map(assignment_for, get_args(WhoseAssignment))})
+
+def sign_off_for(whose: Whose) -> str:
+    """Return the object of layer ``review`` that says who signs off changes of others, or the own ones."""
+    return f"sign-off for {whose}"
+
+
+OF_REVIEWS: Final = frozenset(
+    {CLOSE_OWN, CLOSE_OTHERS}.union(
+        map(assignment_for, get_args(WhoseAssignment)), map(sign_off_for, get_args(Whose))
+    )
+)
 """All objects of the layer ``review`` of the node's own files; others name the code of a review."""
-NEVER_OPEN: Final = frozenset({assignment_for("self"), assignment_for("unasked")})
-"""Those that have no line: nobody decides about the own roles, or in place of whom a review asks."""
+NEVER_OPEN: Final = frozenset({assignment_for("self"), assignment_for("unasked"), sign_off_for("self")})
+"""Those that have no line: nobody decides about their own, or in place of whom a review asks."""

@@ -352,14 +352,17 @@ async def names(connection: AsyncConnection, user_ids: Collection[int]) -> dict[
     return {row.id: row.user_name for row in await connection.execute(named)}
 
 
+async def maker(connection: AsyncConnection, user_id: int) -> int | None:
+    """Return the id of who has made an account; None for the operator, and where it is not known."""
+    made_by = select(user.c.made_by).where(user.c.id == user_id)
+    return (await connection.execute(made_by)).scalar_one_or_none()
+
+
 async def delete(connection: AsyncConnection, target: Target) -> None:
     """Delete a user; the user's files stay without an owner, and log entries stay.
 
-    The accounts that the user has made count as made by who made the user, so that their origin is not lost.
+    So does what the user did to other accounts: who stood behind the user stands behind these.
     """
-    maker = select(user.c.made_by).where(user.c.id == target.user_id).scalar_subquery()
-    made = change(user).where(user.c.made_by == target.user_id, maker.is_not(None))
-    await connection.execute(made.values(made_by=maker))
     await connection.execute(delete_from(user).where(user.c.id == target.user_id))
     for kept in (user_login, permission_use):
         await connection.execute(delete_from(kept).where(kept.c.user_id == target.user_id))

@@ -72,7 +72,8 @@ class Member:
 class Origin:
     """That the directory ``source`` knows a user as ``subject``; it is ``managed`` if it decides the values.
 
-    ``issuer`` is that of a provider, "" for the id of a client that provisions.
+    ``issuer`` is that of a provider, "" for the id of a client that provisions. ``linked_by`` are the ids of
+    those who could have linked it: whoever stood behind the account then; None where that is not known.
     """
 
     source: str
@@ -82,6 +83,7 @@ class Origin:
     managed: bool
     create_time: datetime
     last_time: datetime | None
+    linked_by: Sequence[int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +177,26 @@ async def known(connection: AsyncConnection, source: str, user_ids: Collection[i
 
 
 async def add_origin(
-    connection: AsyncConnection, source: str, issuer: str, subject: str, user_id: int, *, managed: bool
+    connection: AsyncConnection,
+    source: str,
+    issuer: str,
+    subject: str,
+    user_id: int,
+    *,
+    managed: bool,
+    linked_by: Collection[int] = (),
 ) -> bool:
-    """Store that a directory knows a user as ``subject``; False if it knows somebody as that already."""
+    """Store that a directory knows a user as ``subject``; False if it knows somebody as that already.
+
+    ``linked_by`` is that of ``Origin``: nobody where the directory itself says so.
+    """
     written = upsert(directory_account).values(
-        source=source, issuer=issuer, subject=subject, user_id=user_id, managed=managed
+        source=source,
+        issuer=issuer,
+        subject=subject,
+        user_id=user_id,
+        managed=managed,
+        linked_by=sorted(linked_by),
     )
     new = written.on_conflict_do_nothing().returning(directory_account.c.user_id)
     return (await connection.execute(new)).one_or_none() is not None

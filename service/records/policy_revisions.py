@@ -1,6 +1,6 @@
 """``sys.policy_revision``: one row for each published policy."""
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from operator import itemgetter
@@ -14,6 +14,7 @@ from service.records.database.paging import Page, page_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
 from service.records.database.transactions import is_rehearsal
 from service.records.schema.policy import policy_revision
+from service.records.schema.rights import user
 
 LOCK: Final = 0x706F6C69_63790000  # "policy"
 """The advisory lock for publishing."""
@@ -54,12 +55,16 @@ class PolicyRevision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRevision:
-    """What is recorded of a revision when it is published; see ``PolicyRevision``."""
+    """What is recorded of a revision when it is published; see ``PolicyRevision``.
+
+    ``author_ids`` are those of who has changed it, and who made the API key of theirs.
+    """
 
     digest: str
     line_count: int
     cause: str
     user_name: str | None = None
+    author_ids: Sequence[int] | None = None
     request_id: str | None = None
     tampered: int = 0
     lines_digest: str | None = None
@@ -123,6 +128,19 @@ _TAMPERED: Final[PreparedSelect[int]] = PreparedSelect(
 async def newest(source: Source) -> NewestRow | None:
     """Return the newest revision, in short; None before the first. Cheap enough to ask often."""
     return await _NEWEST.one_or_none(source)
+
+
+async def authors(connection: AsyncConnection, after: int, to: int) -> set[int]:
+    """Return the ids of those who have published the revisions above ``after``, and up to ``to``.
+
+    Of a revision that does not say it, who has the name of its author now.
+    """
+    table = policy_revision.c
+    chosen = (table.revision > after) & (table.revision <= to)
+    noted = sa.select(sa.func.unnest(table.author_ids)).where(chosen)
+    named = sa.select(user.c.id).join(policy_revision, table.user_name == user.c.user_name)
+    statement = sa.union(noted, named.where(chosen, table.author_ids.is_(None)))
+    return {*(await connection.execute(statement)).scalars()}
 
 
 async def older(

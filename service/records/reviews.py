@@ -344,6 +344,13 @@ async def unsettled(connection: AsyncConnection, review_id: int, most: int) -> l
     return await _ITEM.all(connection, chosen.order_by(table.until.nulls_first(), table.id).limit(most))
 
 
+async def unsettled_users(connection: AsyncConnection, review_id: int) -> list[int]:
+    """Return the ids of the users of these items."""
+    table = review_item.c
+    chosen = sa.select(table.user_id).where(table.review_id == review_id, table.outcome.is_(None))
+    return list((await connection.execute(chosen.distinct())).scalars())
+
+
 async def change_items(connection: AsyncConnection, changed: Mapping[int, Mapping[str, Any]]) -> None:
     """Store what was decided about items, and what has become of them: columns by the id of the item."""
     alike: dict[str, tuple[Mapping[str, Any], list[int]]] = {}

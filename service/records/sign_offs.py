@@ -70,6 +70,13 @@ async def of_revisions(connection: AsyncConnection, revisions: Collection[int]) 
     return by_revision
 
 
+async def last_before(connection: AsyncConnection, revision: int) -> int:
+    """Return the last revision before another one that somebody has signed off; 0 if there is none."""
+    table = policy_sign_off.c
+    last = sa.select(sa.func.max(table.revision)).where(table.revision < revision)
+    return (await connection.execute(last)).scalar_one() or 0
+
+
 async def last_of(connection: AsyncConnection, user_id: int) -> SignOff | None:
     """Return the last sign-off of a user; None if there is none."""
     chosen = sa.select(*_SIGN_OFF.columns).where(policy_sign_off.c.user_id == user_id)

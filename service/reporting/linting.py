@@ -3,11 +3,14 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from service.administration.access_requests.approver_findings import approver_findings
+from service.administration.people import People
 from service.app import check_routes
 from service.authz.engine.rules import PolicyError, read_rules
 from service.authz.publishing.demands import FOLDER
@@ -131,6 +134,8 @@ def _stored(settings: Settings) -> list[Finding]:
             persons = await standing_of(policy, connection, kind="person")
             strengths = await role_holdings.persons_by_strength(connection)
             broken = await broken_invariants(connection, shipped.invariants, policy)
+            people = People(shipped.takeover_days)
+            alike = await approver_findings(connection, persons, people, datetime.now(UTC))
             bound = {
                 f"{binding.method} {binding.path}": binding.buttons
                 for binding in await bindings.bound(connection)
@@ -148,7 +153,7 @@ def _stored(settings: Settings) -> list[Finding]:
         )
         unmet = await asyncio.to_thread(lambda: [*unmet_demands(standing, strengths)])
         asked = await asyncio.to_thread(request_findings.request_findings, persons, shipped.invariants)
-        return [*file_findings.broken_invariants(broken), *findings, *unmet, *asked]
+        return [*file_findings.broken_invariants(broken), *findings, *unmet, *asked, *alike]
 
     return with_database(settings, look)
 

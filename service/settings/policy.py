@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from service.kernel.persons import MOST_TAKEOVER_DAYS, TAKEOVER_DAYS
 from service.settings.checks import between
 from service.settings.table import setting
 from service.settings.values import Digests, LogOutput, OptionalPath, Packages, Paths
@@ -57,6 +58,14 @@ class Policy:
         "that `portcullis policy check` prints: separated by commas in the environment, a list in the file. "
         "A start with another one is refused, and running workers log other workers that use one. During the "
         "roll-out of a new version, name the digests of both.",
+    )
+    takeover_days: int = setting(
+        TAKEOVER_DAYS,
+        unit="days",
+        check=between(1, MOST_TAKEOVER_DAYS),
+        help="How long two accounts count as one person in decisions after the user of one of them has made "
+        "the other, set its password, address, factors or key, handed it over to a provider, or seen a link "
+        "to it (`docs/explanation/who-counts-as-one-person.md`). Name the same on all nodes.",
     )
     await_followers: float = setting(
         0.0,

@@ -16,6 +16,7 @@ from service.settings import Settings, load
 from tests.access_requests.test_requests import ASKED, ONE, after, ask, asked, decide, execute, ruled, state
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
+from tests.support.standing_behind import acted
 
 pytestmark = pytest.mark.anyio
 
@@ -105,7 +106,7 @@ async def test_what_is_approved_waits_for_its_beginning_and_ends_when_it_was_ask
         ),
         ("UPDATE sys.user SET status = 'disabled' WHERE id = {kestrel}", "Too few of its approvals count"),
         (
-            "INSERT INTO sys.access_request_exclusion VALUES ({request}, {kestrel}, 'credentials')",
+            "INSERT INTO sys.account_control VALUES ({heron}, {kestrel}, 'password')",
             "Too few of its approvals count",
         ),
         ("UPDATE sys.access_request SET duration = 30", "Its end has passed"),
@@ -116,7 +117,7 @@ async def test_all_is_decided_anew_at_the_beginning(
     house: Inside, database: Database, change: str, reason: str
 ) -> None:
     heron, kestrel, request = await approved(house)
-    await execute(house, change.format(kestrel=kestrel.user_id, request=request["id"]))
+    await execute(house, change.format(kestrel=kestrel.user_id, heron=heron.user_id))
     assert await state(house, request) == "pending"
 
     await begin(house)
@@ -239,7 +240,7 @@ async def test_who_is_behind_the_author_or_could_not_approve_is_not_asked_to(hou
     friend = await member(house, "friend", "system:user:list", "system:file:list")
     await member(house, "clerk", "system:user:list")
     await member(house, "kestrel", "system:user:list", "system:file:list")
-    await execute(house, "UPDATE sys.user SET made_by = %s WHERE id = %s", heron.user_id, friend.user_id)
+    await acted(house, heron.user_id, friend.user_id, "made")
 
     request = await asked(heron)
 

@@ -20,6 +20,7 @@ from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, member, query
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
+from tests.support.standing_behind import acted
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
@@ -151,7 +152,7 @@ async def test_once_it_is_closed_its_circle_is_free_again(site: Inside) -> None:
     await heron.log_in()
     assert (await heron.ask("PUT", f"/api/user/{crane.user_id}/password", password)).status == 200
 
-    excluded = "SELECT user_id FROM sys.access_request_exclusion WHERE user_id = %s"
+    excluded = "SELECT user_id FROM sys.access_request_appointee WHERE user_id = %s"
     assert await query(site, excluded, crane.user_id) == []
 
 
@@ -214,3 +215,16 @@ async def test_open_emergencies_are_counted_for_the_alert(site: Inside) -> None:
     metrics = (await site.ask("GET", "/metrics", None, token=TOKEN)).body.decode()
 
     assert "portcullis_emergencies_open 1" in metrics
+
+
+@pytest.mark.parametrize("downwards", [True, False])
+async def test_nobody_closes_their_own_emergency_by_another_account(site: Inside, *, downwards: bool) -> None:
+    heron, kestrel, request = await given(site)
+    above, below = (heron, kestrel) if downwards else (kestrel, heron)
+    await acted(site, above.user_id, below.user_id)
+    shown = (await kestrel.ask("GET", f"{ASKED}/{request['id']}")).json["data"]
+
+    refused = await close(kestrel, request)
+
+    assert (refused.status, refused.json["layer"], refused.json["required"]) == (403, "approve", [])
+    assert shown["samePerson"].startswith("kestrel counts as the same person as heron-1: ")

@@ -11,6 +11,7 @@ from service.records import access_requests
 from tests.access_requests.test_requests import ASKED, ONE, after, ask, asked, decide, execute, ruled, state
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
+from tests.support.standing_behind import acted
 
 pytestmark = pytest.mark.anyio
 
@@ -88,7 +89,7 @@ async def test_what_the_role_demands_of_assignments_is_demanded_of_who_asks(hous
 async def test_an_account_that_the_author_made_approves_nothing_in_the_authors_place(house: Inside) -> None:
     await ruled(house)
     heron, kestrel = await people(house)
-    await execute(house, "UPDATE sys.user SET made_by = %s WHERE id = %s", heron.user_id, kestrel.user_id)
+    await acted(house, heron.user_id, kestrel.user_id, "made")
     request = await asked(heron)
 
     refused = await decide(kestrel, request)

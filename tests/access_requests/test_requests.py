@@ -463,23 +463,6 @@ async def test_an_account_that_its_author_made_approves_nothing_in_their_place(h
     assert await state(house, request) == "pending"
 
 
-async def test_who_has_a_link_of_the_author_to_set_their_password_approves_nothing(house: Inside) -> None:
-    await ruled(house)
-    author, kestrel = await member(house, "author"), await member(house, "kestrel", "system:user:list")
-    await execute(
-        house,
-        "INSERT INTO sys.account_token (digest, purpose, user_id, expires_time, created_by)"
-        " VALUES (sha256('link'), 'password_reset', %s, now() + interval '1 hour', %s)",
-        kestrel.user_id,
-        author.user_id,
-    )
-    request = await asked(author)
-
-    refused = await decide(kestrel, request)
-
-    assert (refused.status, refused.json["layer"], await state(house, request)) == (403, "approve", "pending")
-
-
 async def test_a_rule_that_is_put_as_it_is_ends_no_request_and_the_end_by_another_one_is_logged(
     house: Inside,
 ) -> None:

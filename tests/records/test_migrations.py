@@ -160,6 +160,61 @@ def test_requests_that_services_have_made_in_the_name_of_persons_end(empty_datab
         assert [tuple(row) for row in rows] == [("by_herself", "pending"), ("by_service", "failed")]
 
 
+CONTROL = "v0063_account_control"
+BEHIND = """
+INSERT INTO sys."user" (user_name, user_name_key, nick_name) VALUES ('boss', 'boss', 'boss');
+INSERT INTO sys."user" (user_name, user_name_key, nick_name, password_hash, made_by)
+    SELECT name, name, name, hash, maker FROM (VALUES ('ann', 'x', 1), ('bob', NULL, 1), ('cid', 'x', 1),
+        ('own', 'x', NULL)) AS made (name, hash, maker);
+INSERT INTO sys.directory_account (source, issuer, subject, user_id, managed)
+    SELECT 'entra', '', user_name, id, user_name = 'cid' FROM sys."user" WHERE user_name IN ('cid', 'ann');
+INSERT INTO sys.account_token (digest, purpose, user_id, email, created_by, expires_time)
+    SELECT sha256(user_name::bytea), purpose, id, link.email, 1, now() + interval '1 hour'
+    FROM sys."user" JOIN (VALUES ('bob', 'invitation', NULL), ('own', 'password_reset', 'a@b.example'))
+        AS link (name, purpose, email) ON name = user_name;
+INSERT INTO sys.review (title, scope, on_silence, apply, deadline, author_id, author_name, roles,
+    policy_revision, create_time)
+    VALUES ('Q4', '{}', 'keep', 'at_end', now(), 1, 'admin', '{}', 1, now());
+INSERT INTO sys.review_takeover SELECT review.id, "user".id, 1 FROM sys.review, sys."user"
+    WHERE user_name = 'own';
+INSERT INTO sys.access_request (user_id, user_name, role_id, role_code, duration, asked_decision_id,
+    stage_codes, stage_approvals, grant_needed, create_time, deadline)
+    SELECT id, user_name, 7, 'auditor', 60, 'd', '{x:y}', '{1}', false, now(), now() FROM sys."user"
+    WHERE user_name = 'ann';
+INSERT INTO sys.access_request_exclusion (request_id, user_id, why)
+    SELECT access_request.id, "user".id, why FROM sys.access_request, sys."user"
+    JOIN (VALUES ('own', 'credentials'), ('bob', 'codes')) AS kept (name, why) ON name = user_name;
+"""
+
+
+def test_what_was_known_of_who_is_behind_whom_goes_on_counting(empty_database_url: str) -> None:
+    step = import_module(f"{versions.__name__}.{CONTROL}")
+    requests = import_module(f"{versions.__name__}.v0047_access_requests")
+    takeovers = import_module(f"{versions.__name__}.v0052_review_takeovers")
+    exclusions = requests.DECISIONS[requests.DECISIONS.index("CREATE TABLE sys.access_request_exclusion") :]
+    migrate(empty_database_url)
+    with engine(empty_database_url).begin() as connection:
+        for statement in (exclusions, takeovers.TAKEOVERS, BEHIND):
+            connection.exec_driver_sql(statement)
+        for statement in (step.KNOWN, step.APPOINTED, step.LINKED, step.GONE):
+            connection.exec_driver_sql(statement)
+        edges = connection.exec_driver_sql(
+            "SELECT holder.user_name, account.user_name, act FROM sys.account_control"
+            ' JOIN sys."user" holder ON holder.id = holder_id'
+            ' JOIN sys."user" account ON account.id = account_id ORDER BY 2, 1'
+        )
+        assert [tuple(row) for row in edges] == [
+            ("boss", "ann", "made"),
+            ("boss", "bob", "link"),
+            ("ann", "own", "take_over"),
+            ("boss", "own", "take_over"),
+        ]
+        appointed = connection.exec_driver_sql("SELECT count(*) FROM sys.access_request_appointee")
+        assert appointed.scalar_one() == 1
+        linked = connection.exec_driver_sql("SELECT linked_by FROM sys.directory_account ORDER BY subject")
+        assert [row[0] for row in linked] == [[1], []]
+
+
 def test_the_names_of_the_files_tell_the_revisions_and_the_newest_one() -> None:
     steps = ScriptDirectory(_SCRIPTS)
     assert known_schemas() == tuple(reversed([step.revision for step in steps.walk_revisions()]))

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.inside import Inside
 from tests.support.members import Member, member
+from tests.support.standing_behind import acted
 
 pytestmark = pytest.mark.anyio
 
@@ -84,3 +85,48 @@ async def test_what_has_changed_since_the_own_sign_off_is_in_one_place(house: In
     assert assigned == {("ended", given["id"]), ("given", mine["id"]), ("edited", edited["id"])}
     assert changes["truncated"] is False
     assert (await reader.ask("GET", f"{CHANGES}?size=1")).json["data"]["truncated"] is True
+
+
+async def test_nobody_signs_off_changes_of_their_own_by_any_of_their_accounts(house: Inside) -> None:
+    maker = await member(house, "maker", "*")
+    puppet, stranger = [
+        await member(house, name, "system:policy:sign-off", "system:policy:read")
+        for name in ("puppet", "stranger")
+    ]
+    await acted(house, maker.user_id, puppet.user_id, "key")
+    before = await newest(house)
+    resource = {"resourceName": "x", "resourceCode": "x", "method": "GET", "path": "/api/x/{id}"}
+    assert (await maker.ask("POST", "/api/resource", resource)).status == 201
+    revision = await newest(house)
+    path = f"/api/policy/revisions/{revision}"
+
+    assert await sign(maker, before) == 200  # of the revision before, whose changes others made
+    refused = await puppet.ask("POST", f"{path}/sign-off", {"title": "reviewed"})
+    shown = [(await each.ask("GET", path)).json["data"]["samePerson"] for each in (puppet, stranger)]
+    # A new name makes nobody new.
+    await house.data("PATCH", f"/api/user/{maker.user_id}", {"userName": "renamed"})
+    own = await maker.ask("POST", f"{path}/sign-off", {"title": "reviewed"})
+
+    assert (refused.status, refused.json["layer"], refused.json["required"]) == (403, "review", [])
+    assert refused.json["detail"] == f"You may not sign this revision off: {shown[0]}"
+    assert shown[0].startswith("puppet counts as the same person as maker: maker made an API key of it on")
+    assert shown[1] is None
+    assert own.status in (401, 403)
+    maker.name = "renamed"
+    assert await sign(await maker.log_in(), revision) == 403
+    assert await sign(stranger, revision) == 200
+
+
+async def test_once_somebody_else_has_signed_later_changes_alone_count(house: Inside) -> None:
+    signer, other = [
+        await member(house, name, "system:resource:create", "system:policy:sign-off", "*")
+        for name in ("signer", "other")
+    ]
+    resource = {"resourceName": "x", "resourceCode": "x", "method": "GET", "path": "/api/x/{id}"}
+    assert (await signer.ask("POST", "/api/resource", resource)).status == 201
+    first = await newest(house)
+    assert (await sign(signer, first), await sign(other, first)) == (403, 200)
+    later = resource | {"resourceCode": "y", "path": "/api/y/{id}"}
+    assert (await other.ask("POST", "/api/resource", later)).status == 201
+
+    assert await sign(signer, await newest(house)) == 200

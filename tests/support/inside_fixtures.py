@@ -23,10 +23,10 @@ _PUBLISHED: Final = frozenset(
 _RIGHTS: Final = _PUBLISHED | {
     *('sys."user"', "sys.role", "sys.user_role", "sys.role_menu", "sys.user_ban", "sys.api_key"),
     *("sys.retired_bit", "sys.file", "sys.idempotency_key"),
-    *("sys.access_request", "sys.access_decision", "sys.access_request_exclusion"),
+    *("sys.access_request", "sys.access_decision", "sys.access_request_appointee"),
     *("sys.directory", "sys.directory_account", "sys.directory_session"),
     *("sys.scim_user", "sys.scim_group", "sys.scim_member"),
-    *("sys.review_item", "sys.review_takeover", "sys.policy_sign_off"),
+    *("sys.review_item", "sys.policy_sign_off", "sys.account_control"),
 }
 
 

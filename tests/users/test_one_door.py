@@ -122,8 +122,8 @@ def test_only_the_delegation_check_compares_the_codes_of_callers_and_users() -> 
     assert asking == {
         ("role_rights.reach_of_users", "administration/delegation"),
         ("role_rights.reach_of_roles", "administration/delegation"),
-        # What approvers of a request need; it excludes people, and opens nothing.
-        ("role_rights.reach_of_roles", "administration/access_requests/exclusions"),
+        # What approvers of a request need: whom its author makes able to does not count. It opens nothing.
+        ("role_rights.reach_of_roles", "administration/access_requests/appointing"),
         # To whom it is told that a request waits: what they decide is asked of the delegation check.
         ("role_rights.reach_of_roles", "administration/access_requests/counting"),
     }
@@ -202,6 +202,8 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
         "administration/access_requests/requests",  # about asking, and about each stage
         "administration/reviews",  # about assignments of others, and closing
         "administration/delegation",
+        "administration/owners",  # about confirming owners
+        "endpoints/sign_offs",  # about changes of others
         "errors",  # of the layer assurance, where no step-up helps
         "evaluation/following",  # about the account that follows
         "web/messages/forwarding",  # tells a proxy what the enforcer decided about somebody else's request

@@ -1,10 +1,13 @@
 """Which approvals of a request count: each is asked anew, by what is stored; and who could approve it."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from service.administration.access_requests import passing
+from service.administration.access_requests.taking_part import TakingPart
+from service.administration.people import People
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import APPROVE, GRANT
@@ -12,7 +15,7 @@ from service.authz.proof.batch_decider import BatchDecider
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.request_objects import stage_for, without_grant
-from service.records import approvers, request_exclusions, role_rights
+from service.records import approvers, request_appointees, role_rights
 from service.records.access_requests import AccessDecision, AccessRequest
 
 MOST: Final = 100
@@ -22,24 +25,40 @@ _ASKED: Final = 1000  # holders of a code of a stage, or of a wildcard, at whom 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """An approval that counts: in which stages, by which decisions, and the end that it sets."""
+    """An approval of somebody who may: in which stages, by which decisions, and the end that it sets."""
 
     stages: Collection[int]
     decision_ids: Sequence[str]
     valid_until: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """The approvals of a request that count, by user id; of accounts that are ``alike`` one of each pair."""
+
+    by_user: Mapping[int, Approval] = field(default_factory=dict)
+    alike: Collection[frozenset[int]] = ()
+
+    def have_passed(self, request: AccessRequest) -> bool:
+        """True if every stage has the approvals that it takes."""
+        entitled = {user_id: approval.stages for user_id, approval in self.by_user.items()}
+        return passing.have_passed(entitled, request.stage_approvals, self.alike)
+
+
 async def approvals_of(
-    unit: UnitOfWork, request: AccessRequest, decided: Sequence[AccessDecision], now: datetime
-) -> dict[int, Approval]:
-    """Return the approvals that count at ``now``, by user id: in every stage that its giver may decide now.
+    unit: UnitOfWork, people: People, request: AccessRequest, decided: Sequence[AccessDecision], now: datetime
+) -> Approvals:
+    """Return the approvals that count at ``now``: in every stage that its giver may decide now.
 
     Somebody may have come to be able to decide another stage since, where the approval is needed.
     """
-    excluded = await request_exclusions.of_request(unit.connection, request.id)
+    persons = await TakingPart(people, request, decided, now).persons(unit.connection)
+    appointed = await request_appointees.of_request(unit.connection, request.id)
     counting: dict[int, Approval] = {}
     for decision in decided:
-        if decision.decision != "approve" or decision.user_id in (request.user_id, *excluded):
+        if decision.decision != "approve" or decision.user_id in appointed:
+            continue
+        if persons.same(decision.user_id, request.user_id) is not None:
             continue
         rights = await role_rights.of_enabled_user(unit.connection, decision.user_id, now)
         if rights is None:
@@ -48,13 +67,13 @@ async def approvals_of(
         if passed:
             ids = [answer.id for answer in passed.values()]
             counting[decision.user_id] = Approval([*passed], ids, decision.valid_until)
-    return counting
+    return Approvals(counting, persons.pairs(counting))
 
 
-async def approvers_of(unit: UnitOfWork, request: AccessRequest, now: datetime) -> list[int]:
-    """Return the ids of at most ``MOST`` persons who may decide about a request: others than its circle."""
-    excluded = await request_exclusions.of_request(unit.connection, request.id)
-    stored = await request_exclusions.codes_like(unit.connection, request.stage_codes)
+async def approvers_of(unit: UnitOfWork, people: People, request: AccessRequest, now: datetime) -> list[int]:
+    """Return the ids of at most ``MOST`` accounts that may decide about a request: of other persons."""
+    appointed = await request_appointees.of_request(unit.connection, request.id)
+    stored = await request_appointees.codes_like(unit.connection, request.stage_codes)
     reach = await role_rights.reach_of_roles(unit.connection, [request.role_id])
     stages = [stage_for(request.role_code, number, "others") for number in range(1, len(request.stages) + 1)]
     # Everybody who could decide is asked about under the lock of rights: few questions to the enforcer.
@@ -68,8 +87,12 @@ async def approvers_of(unit: UnitOfWork, request: AccessRequest, now: datetime) 
         )
 
     chosen: list[int] = []
-    for user_id, codes in await approvers.holders(unit.connection, stored, now, _ASKED):
-        if user_id != request.user_id and user_id not in excluded and may_decide(HeldCodes(codes)):
+    asked = await approvers.holders(unit.connection, stored, now, _ASKED)
+    beside = [user_id for user_id, _ in asked]
+    persons = await people.of(unit.connection, [request.user_id], now, beside=beside)
+    for user_id, codes in asked:
+        other = user_id not in appointed and persons.same(user_id, request.user_id) is None
+        if other and may_decide(HeldCodes(codes)):
             chosen.append(user_id)
             if len(chosen) == MOST:
                 break

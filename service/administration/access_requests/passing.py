@@ -1,14 +1,49 @@
-"""Whether the stages of a request have passed: each approver counts in one stage, once."""
+"""Whether the stages of a request have passed: each person counts in one stage, once."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 
-def places(entitled: Mapping[int, Collection[int]], needed: Sequence[int]) -> dict[int, int]:
+def places(
+    entitled: Mapping[int, Collection[int]], needed: Sequence[int], alike: Collection[frozenset[int]] = ()
+) -> dict[int, int]:
     """Return in which stage, from 1, each approver counts, so that as many approvals as possible count.
 
     ``entitled`` are the stages that each approver may decide, by user id; ``needed`` the approvals that each
-    stage takes. Who could count in two stages counts where others can't: a maximum matching of approvers to
-    the approvals that are needed, by augmenting paths.
+    stage takes; ``alike`` the pairs of approvers that are one person, of whom one counts.
+    """
+    best: dict[int, int] = {}
+    for chosen in _apart(frozenset(entitled), alike):
+        counted = _matched({user_id: entitled[user_id] for user_id in chosen}, needed)
+        if len(counted) > len(best):
+            best = counted
+        if len(best) == sum(needed):
+            break
+    return best
+
+
+def _apart(user_ids: frozenset[int], alike: Collection[frozenset[int]]) -> Iterator[frozenset[int]]:
+    """Yield sets of approvers no two of whom are one person; the largest ones are among them.
+
+    Who is one person with the most others either counts, and they do not, or does not.
+    """
+    near: dict[int, set[int]] = {}
+    for pair in alike:
+        if pair <= user_ids:
+            for user_id in pair:
+                near.setdefault(user_id, set()).update(pair - {user_id})
+    if not near:
+        yield user_ids
+        return
+    chosen = max(sorted(near), key=lambda user_id: len(near[user_id]))
+    yield from _apart(user_ids - near[chosen], alike)
+    yield from _apart(user_ids - {chosen}, alike)
+
+
+def _matched(entitled: Mapping[int, Collection[int]], needed: Sequence[int]) -> dict[int, int]:
+    """Return the same of approvers who are all different persons.
+
+    Who could count in two stages counts where others can't: a maximum matching of approvers to the approvals
+    that are needed, by augmenting paths.
     """
     counted: dict[int, list[int]] = {stage: [] for stage in range(1, len(needed) + 1)}
 
@@ -32,6 +67,8 @@ def places(entitled: Mapping[int, Collection[int]], needed: Sequence[int]) -> di
     return {user_id: stage for stage, users in counted.items() for user_id in users}
 
 
-def have_passed(entitled: Mapping[int, Collection[int]], needed: Sequence[int]) -> bool:
+def have_passed(
+    entitled: Mapping[int, Collection[int]], needed: Sequence[int], alike: Collection[frozenset[int]] = ()
+) -> bool:
     """True if every stage has all the approvals that it takes; the arguments are those of ``places``."""
-    return len(places(entitled, needed)) == sum(needed)
+    return len(places(entitled, needed, alike)) == sum(needed)

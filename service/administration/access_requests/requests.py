@@ -1,6 +1,6 @@
 """Asking for roles, deciding about requests, and giving what was approved, each in a unit of work."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from typing import Any, Final
 import structlog
 
 from service.administration import change_log
-from service.administration.access_requests import exclusions, passing
+from service.administration.access_requests.appointing import circle_of
 from service.administration.access_requests.asking import (
     new_request,
     require_reason,
@@ -18,8 +18,10 @@ from service.administration.access_requests.asking import (
     rule_of,
     until_of,
 )
-from service.administration.access_requests.counting import Approval, approvals_of, approvers_of
+from service.administration.access_requests.counting import Approvals, approvals_of, approvers_of
 from service.administration.access_requests.effects import Effect, effect_of
+from service.administration.access_requests.taking_part import TakingPart
+from service.administration.people import People
 from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.authz.engine.policy import Decision, Policy
@@ -29,6 +31,7 @@ from service.errors import Conflict, PermissionDenied
 from service.kernel.clock import from_seconds, whole_milliseconds
 from service.kernel.codes import HeldCodes
 from service.kernel.origin import FieldChange, values_change
+from service.kernel.persons import Persons
 from service.kernel.request_objects import Whose, ask, ask_at_once, stage_for, without_grant
 from service.kernel.write import Write
 from service.mail.notices import Notices
@@ -36,7 +39,6 @@ from service.records import (
     access_requests,
     accounts,
     assignments,
-    request_exclusions,
     role_rights,
     roles,
     user_list,
@@ -60,13 +62,19 @@ class Asked(AccessRequest):
 class AccessRequests:
     """Requests for roles. ``now`` is the session store's time, in seconds since the epoch.
 
-    ``invariants`` are the statements that a grant may not break. All raise ``NotFound`` for a request that
-    the caller may not see, and what ``RightsUnits`` raises.
+    ``invariants`` are the statements that a grant may not break, ``people`` who counts as one person. All
+    raise ``NotFound`` for a request that the caller may not see, and what ``RightsUnits`` raises.
     """
 
     def __init__(
-        self, units: RightsUnits, now: Callable[[], float], notices: Notices, invariants: Invariants
+        self,
+        units: RightsUnits,
+        now: Callable[[], float],
+        notices: Notices,
+        invariants: Invariants,
+        people: People,
     ) -> None:
+        self._people = people
         self._units = units
         self._now = now
         self._notices = notices
@@ -96,6 +104,42 @@ class AccessRequests:
             return None
         return await effect_of(connection, policy, self._invariants, request, self.now())
 
+    async def persons(
+        self,
+        connection: Connection,
+        decided: Mapping[int, Sequence[AccessDecision]],
+        requests: Iterable[AccessRequest],
+    ) -> dict[int, Persons]:
+        """Return which accounts count as one person in each pending one of ``requests``, by its id.
+
+        ``decided`` has what is decided about each.
+        """
+        now = self.now()
+        parties = {
+            request.id: TakingPart(self._people, request, decided[request.id], now).parties
+            for request in requests
+            if request.state == "pending" and decided[request.id]
+        }
+        all_persons = await self._people.of(connection, set().union(*parties.values()), now)
+        return {request_id: all_persons.taking_part(each) for request_id, each in parties.items()}
+
+    async def same_person(
+        self,
+        connection: Connection,
+        request: AccessRequest,
+        decided: Sequence[AccessDecision],
+        user_id: int,
+    ) -> str | None:
+        """Return why somebody does not count as another person, who could approve or close it else.
+
+        None if they do, and where nothing is to be decided.
+        """
+        is_open = request.emergency and request.state == "approved"
+        if request.state != "pending" and not is_open:
+            return None
+        taking_part = TakingPart(self._people, request, decided, self.now())
+        return await taking_part.not_another(connection, user_id, "close" if is_open else "approve")
+
     async def _tell_approvers(self, unit: UnitOfWork, request: AccessRequest) -> None:
         """Tell those who may decide about a request that it was made, or given at once."""
         if request.state not in ("pending", "approved"):
@@ -108,7 +152,7 @@ class AccessRequests:
             "reason": request.reason,
         }
         kind: Final = "access_request_made" if request.state == "pending" else "emergency_given"
-        approvers = await approvers_of(unit, request, self.now())
+        approvers = await approvers_of(unit, self._people, request, self.now())
         await self._notices.tell_each(unit.connection, approvers, kind, "administrator", facts)
 
     async def _make(self, unit: UnitOfWork, given: Mapping[str, Any]) -> AccessRequest:
@@ -124,10 +168,9 @@ class AccessRequests:
         unit.authorized()
         reach = await role_rights.reach_of_roles(unit.connection, [role.id])
         made = await access_requests.create(unit.connection, new, reach)
-        await exclusions.begin(unit.connection, made.user_id, made.id)
         unit.changes += _told(made, f"asked by {made.user_name}")
         if rule.emergency:
-            await self._give(unit, made, {})
+            await self._give(unit, made, Approvals())
             made = await access_requests.read(unit.connection, made.id, self.now())
             if made.state == "approved":
                 unit.follow_ups.append(partial(_alert, made))
@@ -177,7 +220,7 @@ class AccessRequests:
                     await self._proceed(unit, request, known, now)
                 return Saved(await self._decided(connection, request_id, now))
             _require_pending(request)
-            made = await self._decision(unit, request, given, now)
+            made = await self._decision(unit, request, known, given, now)
             await access_requests.decide(connection, request_id, made)
             ids = ", ".join(made.decision_ids)
             unit.changes += _told(request, f"{made.decision} by {made.user_name} ({ids})")
@@ -210,8 +253,8 @@ class AccessRequests:
             change_log.concerns(change_log.role_target(request.role_code))
             if not request.emergency or request.state != "approved":
                 raise Conflict("No role was given by it in an emergency", rule="history")
-            made = await self._decision(unit, request, {"decision": "close", "reason": reason}, now)
             known = (await access_requests.decisions(connection, [request_id]))[request_id]
+            made = await self._decision(unit, request, known, {"decision": "close", "reason": reason}, now)
             if closed := next((each for each in known if each.decision == "close"), None):
                 raise Conflict(f"{closed.user_name} has closed it", rule="history")
             await access_requests.decide(connection, request_id, made)
@@ -234,8 +277,8 @@ class AccessRequests:
             if request.state != "pending" or request.valid_from is None or request.valid_from > now:
                 return request, ()
             known = (await access_requests.decisions(unit.connection, [request_id]))[request_id]
-            approvals = await approvals_of(unit, request, known, now)
-            if failed is None and not _have_passed(request, approvals):
+            approvals = await approvals_of(unit, self._people, request, known, now)
+            if failed is None and not approvals.have_passed(request):
                 failed = TOO_FEW
             if failed is not None:
                 await _fail(unit, request, now, failed)
@@ -244,23 +287,24 @@ class AccessRequests:
             return await access_requests.read(unit.connection, request_id, now), unit.changes
 
     async def _decision(
-        self, unit: UnitOfWork, request: AccessRequest, given: Mapping[str, Any], now: datetime
+        self,
+        unit: UnitOfWork,
+        request: AccessRequest,
+        decided: Sequence[AccessDecision],
+        given: Mapping[str, Any],
+        now: datetime,
     ) -> AccessDecision:
         """Return what the caller decides, if the enforcer lets them pass a stage."""
-        caller = unit.caller
-        excluded = await request_exclusions.of_request(unit.connection, request.id)
-        whose: Whose = "self" if caller.user_id == request.user_id or caller.user_id in excluded else "others"
+        caller, taking_part = unit.caller, TakingPart(self._people, request, decided, now)
+        same = await taking_part.not_another(unit.connection, caller.user_id, given["decision"])
+        whose: Whose = "others" if same is None else "self"
         answers = {
             number: unit.check.ask(APPROVE, stage_for(request.role_code, number, whose), optional=True)
             for number in range(1, len(request.stages) + 1)
         }
         passed = {number: answer for number, answer in answers.items() if answer.allowed}
         if not passed:
-            why = ""
-            if caller.user_id == request.user_id:
-                why = ": it is your own"
-            elif whose == "self":
-                why = ": your account does not count as somebody else than its author"
+            why = "" if same is None else f": {same}"
             denial = unit.check.ask(APPROVE, stage_for(request.role_code, 1, whose))
             raise PermissionDenied(f"You may not decide about this request{why}", denial)
         if not unit.check.ask(APPROVE, without_grant(request.role_code), optional=True).allowed:
@@ -284,31 +328,30 @@ class AccessRequests:
         self, unit: UnitOfWork, request: AccessRequest, decided: Sequence[AccessDecision], now: datetime
     ) -> None:
         """Give the role if all stages have passed and it begins; else let the request wait."""
-        approvals = await approvals_of(unit, request, decided, now)
-        for user_id, approval in approvals.items():
+        approvals = await approvals_of(unit, self._people, request, decided, now)
+        for user_id, approval in approvals.by_user.items():
             await access_requests.count_in(
                 unit.connection, request.id, user_id, approval.stages, approval.decision_ids
             )
         if request.valid_from is not None and request.valid_from <= now:
-            if not _have_passed(request, approvals):
+            if not approvals.have_passed(request):
                 await _fail(unit, request, now, TOO_FEW)
                 return
-        elif not _have_passed(request, approvals):
+        elif not approvals.have_passed(request):
             return
         elif request.valid_from is not None:
             await access_requests.wait(unit.connection, request.id)
             return
         await self._give(unit, request, approvals)
 
-    async def _give(
-        self, unit: UnitOfWork, request: AccessRequest, approvals: Mapping[int, Approval]
-    ) -> None:
+    async def _give(self, unit: UnitOfWork, request: AccessRequest, approvals: Approvals) -> None:
         """Assign the role as it was asked for, and no longer than each approval lets; or end as failed.
 
         All who have approved give it: who gets it may not use it to approve a request of one of them.
         """
         connection, now = unit.connection, self.now()
-        ends = [until_of(request, now), *(each.valid_until for each in approvals.values())]
+        given = approvals.by_user
+        ends = [until_of(request, now), *(each.valid_until for each in given.values())]
         until = whole_milliseconds(min(end for end in ends if end is not None))
         new = Given(request.role_id, None, until, request.reason, "request")
         target = unit.check.author(request.user_id)
@@ -324,8 +367,8 @@ class AccessRequests:
         require_demands(await roles.read(connection, request.role_id), new, now)
         user = await user_list.read(connection, request.user_id)
         async with AsyncExitStack() as watches:
-            for user_id in approvals.keys() - {unit.caller.user_id}:  # the unit watches the caller's
-                circle = await exclusions.circle_of(connection, user_id, unit.check.policy)
+            for user_id in given.keys() - {unit.caller.user_id}:  # the unit watches the caller's
+                circle = await circle_of(connection, [user_id], unit.check.policy, self._people, now)
                 await watches.enter_async_context(circle.watching(connection))
             (assignment_id,) = await assignments.give(connection, target, [new])
         granted = Granted(assignment_id, now, until)
@@ -333,7 +376,7 @@ class AccessRequests:
         await access_requests.end(connection, request.id, "approved", now, by=by, granted=granted)
         await accounts.update(connection, target, {})
         unit.refreshing.add(request.user_id)
-        ids = ", ".join(decision_id for each in approvals.values() for decision_id in each.decision_ids)
+        ids = ", ".join(decision_id for each in given.values() for decision_id in each.decision_ids)
         unit.changes += _told(request, f"approved ({ids or request.asked_decision_id})")
         unit.changes += values_change(
             change_log.user_target(user.user_name), "roles", (), [request.role_code]
@@ -342,11 +385,6 @@ class AccessRequests:
 
 def _waits_for_approvals(request: AccessRequest) -> bool:
     return request.state == "pending" and not request.complete
-
-
-def _have_passed(request: AccessRequest, approvals: Mapping[int, Approval]) -> bool:
-    entitled = {user_id: approval.stages for user_id, approval in approvals.items()}
-    return passing.have_passed(entitled, request.stage_approvals)
 
 
 def _fields(request: AccessRequest) -> dict[str, Any]:

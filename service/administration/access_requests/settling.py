@@ -7,6 +7,7 @@ from typing import Final
 
 from service.administration.access_requests.requests import AccessRequests
 from service.administration.delegation import Delegation, DelegationCheck
+from service.administration.people import People
 from service.administration.unit_of_work import RightsUnits
 from service.audit.chain.seals import seals_of
 from service.audit.journal import enter_changes
@@ -96,7 +97,8 @@ async def _requests(
         await store.clock()
         await live.load(database)
         units = RightsUnits(database, _JobDelegation(live, database, store), revocations)
-        yield AccessRequests(units, store.synchronized.now, notices, live.invariants)
+        people = People(live.takeover_days)
+        yield AccessRequests(units, store.synchronized.now, notices, live.invariants, people)
     finally:
         await revocations.finish()
         await store.close()

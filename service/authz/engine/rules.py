@@ -286,7 +286,7 @@ def _review_fault(name: str) -> str | None:
 
 def _review_code_fault(name: str, code: str) -> str | None:
     if name in request_objects.NEVER_OPEN:
-        return "nobody decides about their own roles, or in place of others: there is no such line"
+        return "nobody decides about their own, or in place of others: there is no such line"
     if (named := request_objects.code_of_review(name)) is not None:
         return _same_code_fault(named, code)
     return None if code == NOBODY or is_code(code) else f"the code is a permission code, not {code!r}"

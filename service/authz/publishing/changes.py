@@ -1,7 +1,7 @@
 """Changes of data from which the policy is derived: saved, published and put in force together."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, nullcontext
 from typing import Final
 
@@ -34,7 +34,8 @@ Check = Callable[[Policy], None]
 class Change:
     """A running change; ``policy`` is set before the last steps, and in force after the commit.
 
-    ``now`` is when it began, in seconds since the epoch, by the clock by which lines end.
+    ``now`` is when it began, in seconds since the epoch, by the clock by which lines end. ``author_ids`` are
+    those of who makes it, for the list of revisions; None if nobody has said.
     """
 
     policy: Policy
@@ -42,6 +43,7 @@ class Change:
     def __init__(self, connection: Connection, now: float) -> None:
         self.connection = connection
         self.now = now
+        self.author_ids: Collection[int] | None = None
         self._checks: list[Check] = []
         self._last_steps: list[Callable[[], Awaitable[None]]] = []
 
@@ -231,6 +233,7 @@ class PolicyChanges:
                     cause,
                     lambda policy: change.check(self._live.as_now(policy)),
                     user_name=user_name,
+                    author_ids=change.author_ids,
                     in_force=in_force,
                 )
                 policy, in_force = self._live.as_now(published), self._live.current

@@ -98,6 +98,11 @@ class LivePolicy:
         """The statements that changes on this node must not break."""
         return self._shipped.invariants
 
+    @property
+    def takeover_days(self) -> int:
+        """How many days an act on an account lets its holder count as its owner."""
+        return self._shipped.takeover_days
+
     def confirm(self, since: float) -> None:
         """Record that at the time ``since`` (by ``now``) others knew the revision of this process.
 

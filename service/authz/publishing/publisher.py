@@ -1,7 +1,7 @@
 """Publishes the policy: derives and builds it, and writes lines and revision in one transaction."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 import structlog
@@ -42,6 +42,7 @@ async def publish_if_changed(
     check: Callable[[Policy], None] = lambda _: None,
     *,
     user_name: str | None = None,
+    author_ids: Collection[int] | None = None,
     in_force: Policy | None = None,
     least: int = 0,
     anew: bool = False,
@@ -53,9 +54,10 @@ async def publish_if_changed(
     can't be built raises PolicyError, which undoes the change; so does what ``check`` raises, which is called
     with the policy before it is published. Unchanged, the newest revision stays; lines that somebody else
     has tampered with are written anew, and the log tells so. ``cause`` says why, and ``user_name`` who asked
-    for it, for the list of revisions. ``in_force`` is the policy in force in this process: what it has in
-    common with the new one is not built again. ``least`` is the lowest number that the revision may have: one
-    with a lower number is published again. After the commit, hand the policy to ``LivePolicy.offer``.
+    for it, for the list of revisions; ``author_ids`` are for its sign-offs. ``in_force`` is the policy in
+    force in this process: what it has in common with the new one is not built again. ``least`` is the lowest
+    number that the revision may have: one with a lower number is published again. After the commit, hand the
+    policy to ``LivePolicy.offer``.
 
     Revisions that ``seals`` does not trust are passed over: what is stored is published above them. One that
     is sealed by an unknown key is passed over with ``anew`` only, else UntrustedRevisionError is raised:
@@ -83,6 +85,7 @@ async def publish_if_changed(
             line_count=line_count,
             cause=cause,
             user_name=user_name,
+            author_ids=None if author_ids is None else sorted(author_ids),
             request_id=None if origin is None else origin.request_id,
             tampered=tampered + base.passed_over,
             lines_digest=lines_digest,

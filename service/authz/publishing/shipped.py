@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -39,6 +39,7 @@ from service.authz.publishing.derive import digest_of, with_demands
 from service.kernel.account_acts import ACTS, ASKING
 from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions, pages_with
 from service.kernel.permission_catalogue import Page
+from service.kernel.persons import TAKEOVER_DAYS
 from service.kernel.request_objects import code_of_review
 from service.kernel.services import OWN_ACTIONS, PORTCULLIS, split_object
 
@@ -65,7 +66,7 @@ class Shipped:
     the lines of who may administer the resources of this service, ``accounts`` what callers may do with
     accounts, ``assurance`` how strongly they must have authenticated. ``invariants`` are statements about
     the policy that must stay true; they decide no request. Lines and statements of ``extensions`` are among
-    them.
+    them. ``takeover_days`` is how long an act on an account lets its holder count as its owner.
     """
 
     model_text: str
@@ -75,6 +76,7 @@ class Shipped:
     invariants: Invariants = NONE
     extensions: tuple[Extension, ...] = ()
     assurance: tuple[Rule, ...] = ()
+    takeover_days: int = TAKEOVER_DAYS
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -183,7 +185,7 @@ def configured(settings: settings.Policy) -> Shipped:
         assurance=settings.assurance,
     )
     require_allowed(shipped.digest, settings.own_digests)
-    return shipped
+    return replace(shipped, takeover_days=settings.takeover_days)
 
 
 def read_shipped(

@@ -150,7 +150,7 @@ def _proved_object(policy: Policy, layer: str, name: str) -> ProvedRequest:
 _CHOSEN: Final = {
     ACCOUNT: "whose account it is, or how the caller has come",
     APPROVE: "whether a request counts as one of others, and whose approvals count",
-    REVIEW: "whose assignment or review it is",
+    REVIEW: "whose assignment, review or changes these are",
 }
 
 

@@ -18,8 +18,9 @@ from service.kernel.text import counted
 UNAPPROVABLE: Final = "request-unapprovable"
 AGAINST_INVARIANT: Final = "request-against-invariant"
 WEAK_EMERGENCY: Final = "emergency-without-two-factors"
+ONE_PERSON: Final = "request-approvers-one-person"
 
-CODES: Final = (UNAPPROVABLE, AGAINST_INVARIANT, WEAK_EMERGENCY)
+CODES: Final = (UNAPPROVABLE, AGAINST_INVARIANT, WEAK_EMERGENCY, ONE_PERSON)
 """The codes of the findings."""
 
 
@@ -38,7 +39,7 @@ def _of_role(persons: Standing, invariants: Invariants, role: str) -> Iterator[F
     authors = [
         roles for roles in persons.users if policy.judge(REQUEST, ask(role), persons.held(roles)).allowed
     ]
-    if short := _Approvers.of(persons, role).short(authors):
+    if short := Approvers.of(persons, role).short(authors):
         yield Finding(UNAPPROVABLE, ask(role), short)
     if broken := _broken(persons, invariants, role, authors):
         yield Finding(AGAINST_INVARIANT, ask(role), broken)
@@ -52,7 +53,7 @@ def _needs_two_factors(policy: Policy, words: tuple[str, ...]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Approvers:
+class Approvers:
     """How many persons have roles by which they approve which stages, and how many each stage takes."""
 
     takes: dict[int, int]
@@ -60,10 +61,16 @@ class _Approvers:
     persons: dict[Roles, int]
 
     @classmethod
-    def of(cls, persons: Standing, role: str) -> "_Approvers":
+    def of(cls, persons: Standing, role: str) -> "Approvers":
+        """Return the approvers of a role that may be asked for."""
         takes = stages_of(persons.policy.rules.objects(APPROVE), role)
         stages = {roles: _stages(persons, role, roles, takes) for roles in persons.users}
         return cls(takes, stages, dict(persons.users))
+
+    @property
+    def role_sets(self) -> list[Roles]:
+        """The sets of roles whose persons approve any stage."""
+        return [roles for roles, stages in self.stages.items() if stages]
 
     def short(self, authors: list[Roles]) -> str | None:
         """Return for which stages too few persons are left beside one of ``authors``; None if for none.

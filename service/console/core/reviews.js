@@ -27,7 +27,7 @@ export function reviews({ state, reviewerIds, reviewerCode }) {
 
 /** True if the caller may decide about an item, as `reviews`. @param {Review} review @param {ReviewItem} item */
 export function decides(review, item) {
-  return reviews(review) && item.outcome === null && item.userId !== session.me?.id;
+  return reviews(review) && item.outcome === null && item.samePerson === null;
 }
 
 /** Return how many items of a review wait for the caller. Throws `Problem`. @param {Review} review */

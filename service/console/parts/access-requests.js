@@ -61,6 +61,7 @@ export function acts(page, request) {
   return {
     approve:
       queue.decides(request) &&
+      request.samePerson === null &&
       page.may(`POST ${ONE}/decision`) &&
       button(T.approve, () => approve(page, request), { kind: "primary", icon: "check" }),
     deny:
@@ -74,6 +75,7 @@ export function acts(page, request) {
       button(T.withdraw, () => withdraw(page, request)),
     close:
       queue.closes(request) &&
+      request.samePerson === null &&
       page.may(`POST ${CLOSING}`) &&
       button(T.close, () => close(page, request), { kind: "primary", icon: "check" }),
   };

@@ -105,6 +105,7 @@ export function details(page, review, item) {
   const buttons = queue.decides(review, item) ? verdicts(page, review, item, () => box.close()) : [];
   const box = dialog(
     `${item.roleCode}: ${item.userName}`,
+    queue.reviews(review) && item.samePerson && h("p", { class: "note warn" }, T.samePerson(item.samePerson)),
     facts(page, item),
     buttons.length > 0 && h("div", { class: "actions" }, buttons),
   );

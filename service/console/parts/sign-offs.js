@@ -19,6 +19,14 @@ export function signing(page, revision) {
   return button(T.signOff, () => sign(page, revision), { icon: "check" });
 }
 
+/**
+ * Return why the caller may not sign a revision off; null if they lack the permission for it.
+ * @param {Page} page @param {string} reason
+ */
+export function notOthers(page, reason) {
+  return page.may(`POST ${SIGN_OFF}`) && h("p", { class: "note" }, T.samePerson(reason));
+}
+
 /** @param {Page} page @param {number} revision */
 async function sign(page, revision) {
   const made = await ask({

@@ -96,6 +96,7 @@ export const REQUESTS = {
   anyOrder: "All stages must pass, in any order. A person counts in one stage, once.",
   atOnce: "Nobody has to approve in an emergency. Somebody else closes it afterwards, with a reason.",
 
+  samePerson: (/** @type {string} */ reason) => `You may not approve or close this: ${reason}.`,
   approve: "Approve",
   deny: "Deny",
   withdraw: "Withdraw",

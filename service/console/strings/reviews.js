@@ -11,6 +11,7 @@ export const REVIEWS = {
     "Whether people still need their roles, who says so, and what is taken away. Nobody decides about their own " +
     "roles, and nothing in a review changes once it is closed.",
   caption: "Reviews of assignments",
+  samePerson: (/** @type {string} */ reason) => `You may not decide about this: ${reason}.`,
   none: "No review has been started yet.",
   begin: "Start a review",
   name: "Title",
@@ -287,6 +288,7 @@ export const UNUSED = {
 
 export const SIGN_OFFS = {
   signOff: "Sign off",
+  samePerson: (/** @type {string} */ reason) => `You may not sign this revision off: ${reason}.`,
   title: (/** @type {number} */ revision) => `Sign off revision ${revision}`,
   text: "You say that you have looked at this revision. It is kept for ever, with your name.",
   name: "Title",

@@ -50,6 +50,7 @@ export interface AccessRequest {
   permissions: string[] | null;
   permissionsAdded: string[] | null;
   permissionsRemoved: string[] | null;
+  samePerson: string | null;
   closed: ClosingOfRequest | null;
 }
 
@@ -1701,6 +1702,7 @@ export interface ReviewItem {
   outcome: ReviewOutcome | null;
   outcomeReason: string | null;
   outcomeTime: string | null;
+  samePerson: string | null;
 }
 
 /** One page of a list; `total` counts the items of all pages. */
@@ -1754,24 +1756,6 @@ export interface Reviewers {
 }
 
 export type RevisionAuthenticity = "forged" | "sealed" | "unknown_key" | "unsealed";
-
-/** A revision with the lines that it added and removed. These are `null` where they were not kept, and where they are not those that were published. */
-export interface RevisionChanges {
-  revision: number;
-  createTime: string;
-  userName: string | null;
-  requestId: string | null;
-  cause: string;
-  added: number | null;
-  removed: number | null;
-  tampered: number;
-  authenticity: RevisionAuthenticity;
-  distrust: string | null;
-  signOffs: SignOff[];
-  addedLines: string[] | null;
-  removedLines: string[] | null;
-  truncated: boolean;
-}
 
 /** A named set of menus and Buttons. Each edit increments `version`, which is its `ETag`. */
 export interface Role {
@@ -2087,6 +2071,25 @@ export interface SessionsOfUsersOrder {
   ids: number[];
 }
 
+/** The same, for somebody who may sign it off. */
+export interface ShownRevision {
+  revision: number;
+  createTime: string;
+  userName: string | null;
+  requestId: string | null;
+  cause: string;
+  added: number | null;
+  removed: number | null;
+  tampered: number;
+  authenticity: RevisionAuthenticity;
+  distrust: string | null;
+  signOffs: SignOff[];
+  addedLines: string[] | null;
+  removedLines: string[] | null;
+  truncated: boolean;
+  samePerson: string | null;
+}
+
 /** Where the browser goes to sign in. */
 export interface SignInPlace {
   url: string;
@@ -2207,6 +2210,20 @@ export interface SystemFindings {
   status: FindingState;
   checkedTime: string;
   items: CheckFinding[];
+}
+
+/** That the user of another account made the account, or could get to act as its owner, by `act`. It counts in requests, reviews and sign-offs until `until`. */
+export interface Takeover {
+  userId: number;
+  userName: string | null;
+  act: "address" | "factor" | "hand_over" | "key" | "link" | "made" | "password" | "take_over";
+  time: string;
+  until: string;
+}
+
+/** What users of other accounts did, the latest first. */
+export interface TakeoverList {
+  takeovers: Takeover[];
 }
 
 /** An access token with its lifetime in seconds, and the refresh token that renews it. */
@@ -2651,7 +2668,7 @@ export interface Operations {
     path: { revision: number };
     query: { page?: number; size?: number };
     body: undefined;
-    answer: RevisionChanges;
+    answer: ShownRevision;
   };
   "POST /api/policy/revisions/{revision}/restore": {
     path: { revision: number };
@@ -3324,6 +3341,18 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: null;
+  };
+  "GET /api/user/{id}/takeovers": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: TakeoverList;
+  };
+  "POST /api/user/{id}/owner/verification": {
+    path: { id: number };
+    query: {};
+    body: undefined;
+    answer: TakeoverList;
   };
   "POST /api/auth/invitation": {
     path: {};

@@ -1,6 +1,7 @@
 // @ts-check
 /** One request for a role: what was asked, what it would change, who decides, and what happened. */
 import { card, definition, h, link } from "../core/dom.js";
+import * as queue from "../core/queue.js";
 import { REQUESTS as PATH } from "../navigation.js";
 import { access } from "../parts/access.js";
 import { acts, approvers, asked, stateOf } from "../parts/access-requests.js";
@@ -47,7 +48,9 @@ function opens(page, { roleCode }) {
 
 /** @param {Page} page @param {AccessRequest} request */
 function overview(page, request) {
+  const notOthers = (queue.decides(request) || queue.closes(request)) && request.samePerson;
   return [
+    notOthers && h("p", { class: "note warn" }, T.samePerson(notOthers)),
     card(
       T.stages,
       request.emergency

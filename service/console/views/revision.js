@@ -5,7 +5,7 @@ import { tell } from "../parts/dialog.js";
 import { FIRST, lines } from "../parts/lines.js";
 import { attempt, previewed } from "../parts/preview.js";
 import { table } from "../parts/rows.js";
-import { signOffs, signing } from "../parts/sign-offs.js";
+import { notOthers, signOffs, signing } from "../parts/sign-offs.js";
 import { time } from "../parts/time.js";
 import { POLICY as T } from "../strings/policy.js";
 import { delta } from "./revisions.js";
@@ -34,11 +34,12 @@ export async function show(page) {
     !isNewest &&
       page.may("POST /api/policy/revisions/{revision}/restore") &&
       button(T.restore, () => restore(page, data.revision), { icon: "refresh" }),
-    signing(page, data.revision),
+    data.samePerson === null && signing(page, data.revision),
   );
   const signed = await signOffs(page, data);
   const logs = page.may("GET /api/operation-log/list");
   page.put(
+    data.samePerson !== null && notOthers(page, data.samePerson),
     card(
       "",
       definition([

@@ -44,6 +44,8 @@ directory_account = sa.Table(
     sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False, index=True),
     # Whether the directory decides about the values of the account, and nobody else edits them.
     sa.Column("managed", sa.Boolean, nullable=False),
+    # Who could have linked it: who handed the account over, or stood behind it then; null: not known.
+    sa.Column("linked_by", ARRAY(sa.BigInteger)),
     moment("create_time"),
     sa.Column("last_time", sa.DateTime(timezone=True)),
     # Of a sign-in: the groups that the provider has told, when, and until when they give roles.

@@ -37,6 +37,8 @@ policy_revision = Table(
     Column("cause", Text, nullable=False),
     moment("create_time"),
     Column("user_name", Text),
+    # The ids of who has published it: the account, and who made the API key with which it came.
+    Column("author_ids", ARRAY(BigInteger)),
     Column("request_id", Text),
     Column("added", Integer),
     Column("removed", Integer),

@@ -153,12 +153,11 @@ access_decision = sa.Table(
     sa.Index(None, "user_id"),
 )
 
-access_request_exclusion = sa.Table(
-    "access_request_exclusion",
+# To whom somebody of the author's person gave what it takes to approve, while the request was open.
+access_request_appointee = sa.Table(
+    "access_request_appointee",
     metadata,
     sa.Column("request_id", sa.ForeignKey(access_request.c.id, ondelete="CASCADE"), primary_key=True),
     sa.Column("user_id", sa.BigInteger, primary_key=True, index=True, autoincrement=False),
-    # What the author of the request has made or given: they approve nothing in its author's place.
-    chosen("why", "account", "codes", "credentials", nullable=False),
     moment("create_time"),
 )

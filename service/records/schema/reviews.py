@@ -88,15 +88,6 @@ review_item = sa.Table(
     sa.Index("review_item_user_id_idx", "user_id"),
 )
 
-review_takeover = sa.Table(
-    "review_takeover",
-    metadata,
-    sa.Column("review_id", sa.ForeignKey(review.c.id), primary_key=True),
-    # The account, and who could get to act as its owner while the review was open; no foreign keys.
-    sa.Column("user_id", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("by_id", sa.BigInteger, primary_key=True, autoincrement=False),
-)
-
 policy_sign_off = sa.Table(
     "policy_sign_off",
     metadata,

@@ -1,9 +1,12 @@
 """Users with their second factors, roles, menus, services, resources, and the tables that join them."""
 
+from typing import get_args
+
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from service.kernel.origin import acting
+from service.kernel.persons import ControlAct
 from service.records.schema.base import (
     CODE_PATTERN,
     chosen,
@@ -60,8 +63,8 @@ user = sa.Table(
     chosen("password_initial", "given", "leaked"),
     # The last address that the owner has confirmed, to which a forgotten password is mailed.
     sa.Column("recovery_email", sa.Text),
-    # Who has made the account, or the API key by which it was made, or the maker that is gone; null for the
-    # operator, and for accounts that are older than this.
+    # Who has made the account, or the API key by which it was made; null for the operator, and for accounts
+    # that are older than this.
     sa.Column("made_by", sa.BigInteger, index=True),
     sa.Index("user_password_initial_idx", "id", postgresql_where=sa.text("password_initial IS NOT NULL")),
     sa.Index("user_user_name_key_id_idx", "user_name_key", "id", postgresql_include=["status"]),
@@ -77,6 +80,20 @@ user = sa.Table(
         postgresql_using="gin",
         postgresql_ops=dict.fromkeys(_SEARCHED, "gin_trgm_ops"),
     ),
+)
+
+# Who could get to act as the owner of an account, by which act, and when for the last time.
+account_control = sa.Table(
+    "account_control",
+    metadata,
+    # No foreign keys: a deleted account hides nobody behind it. Ids are never reused.
+    sa.Column("holder_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("account_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    chosen("act", *get_args(ControlAct), primary_key=True),
+    moment("act_time"),
+    sa.CheckConstraint("holder_id <> account_id", name="holder_id"),
+    sa.Index(None, "account_id"),
+    sa.Index(None, "act_time"),
 )
 
 role = sa.Table(

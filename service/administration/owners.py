@@ -1,0 +1,98 @@
+"""Owners of accounts: who could get to act as them, and who confirms that these are other people."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from service.administration import change_log
+from service.administration.delegation import Delegation
+from service.administration.people import People
+from service.authz.engine.policy import Decision
+from service.errors import PermissionDenied
+from service.kernel.account_acts import Whom
+from service.kernel.identity import Caller
+from service.kernel.origin import values_change
+from service.kernel.persons import ControlAct
+from service.records import account_control, accounts, user_list
+from service.records.database.transactions import Connection, Database
+
+
+@dataclass(frozen=True, slots=True)
+class Takeover:
+    """That the user of another account could get to act as somebody: by which act, when, and until when.
+
+    ``user_name`` is None for a deleted account.
+    """
+
+    user_id: int
+    user_name: str | None
+    act: ControlAct
+    time: datetime
+    until: datetime
+
+
+class Owners:
+    """Says who stands behind accounts, and ends that. ``now`` is the session store's time."""
+
+    def __init__(
+        self, database: Database, delegation: Delegation, people: People, now: Callable[[], datetime]
+    ) -> None:
+        self._database = database
+        self._delegation = delegation
+        self._people = people
+        self._now = now
+
+    async def takeovers(self, user_id: int) -> list[Takeover]:
+        """Return what users of other accounts did to an account, the latest first; ``NotFound``."""
+        async with self._database.snapshot() as connection:
+            await user_list.read(connection, user_id)
+            return await self._takeovers(connection, user_id)
+
+    async def confirm(self, caller: Caller, user_id: int) -> list[Takeover]:
+        """Confirm that the owner of an account is another person than those who acted on it; return the rest.
+
+        What those did behind whom stands the caller, and what is done by who stands behind the caller, stays.
+        ``PermissionDenied`` if all of it does, if the account stands behind the caller, and for users who
+        hold more; ``NotFound``.
+        """
+        async with self._database.transaction() as connection:
+            check = await self._delegation.check(connection, caller)
+            user = await user_list.read(connection, user_id)
+            target = change_log.user_target(user.user_name)
+            change_log.concerns(target)
+            await check.target(connection, user_id, "confirm-owner")
+            near = {*check.acting_ids}
+            for acting_id in check.acting_ids:
+                near |= await self._people.standing_behind(connection, acting_id, self._now())
+            holders = await self._people.holders(connection, user_id, self._now())
+            ended, denials = [], []
+            for holder_id in sorted(holders):
+                whom: Whom = "others" if near.isdisjoint({user_id, holder_id}) else "self"
+                decision = check.decide_owner(whom)
+                if decision.allowed:
+                    ended.append(holder_id)
+                else:
+                    denials.append(decision)
+            if denials and not ended:
+                raise _refused(denials[0])
+            await account_control.end(connection, user_id, ended)
+            names = await accounts.names(connection, ended)
+            changes = values_change(target, "takeoversBy", [names.get(each, str(each)) for each in ended], [])
+            left = await self._takeovers(connection, user_id)
+            change_log.saving(changes)
+        change_log.saved(changes)
+        return left
+
+    async def _takeovers(self, connection: Connection, user_id: int) -> list[Takeover]:
+        edges = await self._people.acts_on(connection, user_id, self._now())
+        names = await accounts.names(connection, {edge.holder_id for edge in edges})
+        lasting = timedelta(days=self._people.takeover_days)
+        return [
+            Takeover(edge.holder_id, names.get(edge.holder_id), edge.act, edge.time, edge.time + lasting)
+            for edge in sorted(edges, key=lambda edge: edge.time, reverse=True)
+        ]
+
+
+def _refused(denial: Decision) -> PermissionDenied:
+    why = "the account, or who acted on it, stands behind your account"
+    return PermissionDenied(f"You may not confirm the owner of this account: {why}", denial)

@@ -1,0 +1,67 @@
+"""Which accounts count as one person in decisions, by what is stored."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from service.kernel.persons import Edge, Persons, SamePerson, since_of
+from service.records import account_control, accounts
+from service.records.database.transactions import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Reads who stands behind whom; an act counts for ``takeover_days`` days."""
+
+    takeover_days: int
+
+    async def of(
+        self, connection: Connection, parties: Collection[int], at: datetime, beside: Collection[int] = ()
+    ) -> Persons:
+        """Return who of ``parties``, who take part in a decision at ``at``, counts as whom.
+
+        It can be asked about the accounts ``beside`` them as well, who take no part.
+        """
+        since = since_of(at, self.takeover_days)
+        edges = await account_control.leading_to(connection, {*parties, *beside}, since)
+        return Persons(edges, parties, since)
+
+    async def acts_on(self, connection: Connection, user_id: int, at: datetime) -> list[Edge]:
+        """Return what was done to an account itself."""
+        since = since_of(at, self.takeover_days)
+        edges = await account_control.leading_to(connection, [user_id], since)
+        return [edge for edge in edges if edge.account_id == user_id]
+
+    async def holders(self, connection: Connection, user_id: int, at: datetime) -> dict[int, frozenset[int]]:
+        """Return who acted on an account, by id, each with all who stand behind that one."""
+        since = since_of(at, self.takeover_days)
+        edges = await account_control.leading_to(connection, [user_id], since)
+        persons = Persons(edges, (), since)
+        return {
+            edge.holder_id: persons.behind(edge.holder_id) for edge in edges if edge.account_id == user_id
+        }
+
+    async def standing_behind(self, connection: Connection, user_id: int, at: datetime) -> set[int]:
+        """Return the ids of all who stand behind an account."""
+        holders = await self.holders(connection, user_id, at)
+        return {*holders}.union(*holders.values())
+
+    async def signed_in(
+        self, connection: Connection, user_id: int, linked_by: Collection[int] | None, at: datetime
+    ) -> None:
+        """End what others have done to an account whose owner has signed in with a provider.
+
+        Not what those have done who could have linked the account there: the sign-in may be theirs.
+        """
+        if linked_by is None:
+            return
+        holders = await self.holders(connection, user_id, at)
+        ended = [each for each, behind in holders.items() if behind.union([each]).isdisjoint(linked_by)]
+        await account_control.end(connection, user_id, ended)
+
+
+async def reason_of(connection: Connection, same: SamePerson) -> str:
+    """Return in words why two accounts count as one person."""
+    if same.first == same.second:
+        return "it is your own"
+    return same.sentence(await accounts.names(connection, same.user_ids))

@@ -1,0 +1,65 @@
+"""Who could get to act as the owner of an account, and who confirms that its owner is somebody else."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from service.administration.owners import Owners
+from service.administration.owners import Takeover as TakeoverRecord
+from service.endpoints.record_endpoints import Endpoint
+from service.errors import NotFound
+from service.kernel.persons import ControlAct
+from service.web.messages import operation_metadata as operation
+from service.web.messages.context import RequestContext
+from service.web.messages.schema import Id, Moment, Schema
+
+
+class Takeover(Schema, kw_only=True):
+    """That the user of another account made the account, or could get to act as its owner, by `act`.
+
+    It counts in requests, reviews and sign-offs until `until`.
+    """
+
+    user_id: Id
+    user_name: Annotated[str | None, Meta(description="Null for a deleted account.", examples=["mira"])]
+    act: ControlAct
+    time: Moment
+    until: Moment
+
+
+class TakeoverList(Schema):
+    """What users of other accounts did, the latest first."""
+
+    takeovers: list[Takeover]
+
+
+def _shown(takeovers: list[TakeoverRecord]) -> TakeoverList:
+    return TakeoverList([Takeover.of(each) for each in takeovers])
+
+
+class Takeovers(Endpoint[Owners]):
+    """``/api/user/{id}/takeovers``."""
+
+    @operation.needs("system:user:verify")
+    @operation.refuses(NotFound)
+    @operation.named("listTakeovers")
+    async def on_get(self, context: RequestContext, id: int) -> TakeoverList:
+        """Read who made an account, or set its password, address, factors or key, in the last days."""
+        return _shown(await self.part.takeovers(id))
+
+
+class OwnerVerification(Endpoint[Owners]):
+    """``/api/user/{id}/owner/verification``."""
+
+    @operation.needs("system:user:verify")
+    @operation.logged("user", "confirm the owner of an account", "UPDATE")
+    @operation.refuses(NotFound)
+    @operation.named("verifyOwner")
+    @operation.refuses_keys("sent again, it changes nothing more")
+    async def on_post(self, context: RequestContext, id: int) -> TakeoverList:
+        """Confirm that the owner of an account is another person than those who acted on it.
+
+        From then on these acts do not count any more. Those of people who stand behind the caller's account
+        stay, and nobody confirms the owner of an account that stands behind their own.
+        """
+        return _shown(await self.part.confirm(context.user, id))
