@@ -127,6 +127,7 @@ FAMILIES: Final = (
                 "prove", "print the exact condition of a request, or whether two policies are equivalent"
             ),
             Command("log", "print what each revision changed, when, by whom and why"),
+            Command("changes", "print what has changed since a revision, or since somebody's last sign-off"),
             Command("diff", "compare two policies: lines, and who gains and loses what"),
             Command("replay", "print which logged decisions would come out differently"),
             Command("report", "write one page about the whole policy, for an auditor: HTML or Markdown"),

@@ -143,6 +143,9 @@ def _decided(origin: policy_explained.Origin) -> str:
     ]
     facts += [f"until {origin.until}"] if origin.until else []
     facts += [f"assigned by {origin.created_by}"] if origin.created_by else []
+    if origin.access_request_id is not None:
+        facts.append(f"request {origin.access_request_id}")
+    facts += [f"approved by {' and '.join(origin.approved_by)}"] if origin.approved_by else []
     facts += [f"reason: {origin.reason}"] if origin.reason else []
     return f"    {', '.join(facts)}"
 

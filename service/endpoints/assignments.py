@@ -23,6 +23,14 @@ from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, pag
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+AccessRequestId = Annotated[
+    Id | None,
+    Meta(description="The request that has given it; null for other sources, and once it is deleted."),
+]
+ApprovedBy = Annotated[
+    list[str],
+    Meta(examples=[["mira"]], description="Who has approved that request: the user names at that time."),
+]
 _From = Annotated[Moment | None, Meta(description="In force from here on; null: since it was made.")]
 _Until = Annotated[Moment | None, Meta(description="No longer in force from here on; null: without an end.")]
 
@@ -52,6 +60,8 @@ class Assignment(Schema, kw_only=True):
             description="Who has assigned it: the user name at that time, or `@operator`; null if unknown.",
         ),
     ]
+    access_request_id: AccessRequestId
+    approved_by: ApprovedBy
 
 
 class AssignmentOfUser(Assignment, kw_only=True):

@@ -24,9 +24,9 @@ class Origin(Schema):
     """A role, and its Button, from which a held code comes.
 
     Of a user, it also says by which assignment the role is held: since when, until when, for which `reason`,
-    by which `source`, and who decided (`createdBy`). Each assignment in force has an entry. These are null
-    for a question about a role or about `permissions`, where no end or reason was set, and where it is not
-    known, since an older version has assigned the role.
+    by which `source`, and who decided (`createdBy`); and which access request gave it, and who approved that.
+    Each assignment in force has an entry. These are null for a question about a role or about `permissions`,
+    where no end or reason was set, and where it is not known, since an older version has assigned the role.
     """
 
     role_code: RoleCode
@@ -38,6 +38,8 @@ class Origin(Schema):
     reason: Annotated[str, Meta(examples=["Stands in for the auditor"])] | None
     source: Literal["direct", "request", "directory"] | None
     created_by: Annotated[str, Meta(examples=["admin"])] | None
+    access_request_id: Id | None
+    approved_by: Annotated[list[str], Meta(examples=[["mira"]])]
 
 
 class ExplainedCode(FiredCode):

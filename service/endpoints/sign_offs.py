@@ -155,39 +155,51 @@ class ChangesSince:
         """Read what has changed since the caller's last sign-off, or since a revision: in one place."""
         async with self._database.snapshot(within=policy_history.READ_WITHIN) as connection:
             mine = await sign_offs.last_of(connection, context.user.user_id) if query.since is None else None
-            since = mine.revision if mine is not None else query.since
-            if since is None:
+            if mine is None and query.since is None:
                 raise ValidationFailed(("since", "You have signed no revision off: name one"))
-            await require_kept(connection, "since", since)
-            latest = await policy_revisions.latest(connection)
-            to = since if latest is None else latest.revision
-            await self._seals.require(connection, since, to)
-            at = await self._time(connection, since) if mine is None else mine.create_time
-            size, offset = query.part
-            assert size is not None  # noqa: S101 - the query has one
-            lines = await policy_history.difference(connection, since, to, query.part)
-            lives = (await role_lives.changed(connection, at))[offset : offset + size + 1]
-            assigned = await sign_offs.changed_assignments(connection, at, size=size + 1, offset=offset)
-        added, removed = ([str(line) for line in each] for each in (lines.added, lines.removed))
-        return PolicyChanges(
-            since=since,
-            since_time=moment(at),
-            to=to,
-            sign_off=None if mine is None else SignOff.of(mine),
-            added_lines=[line for line in added if not line.startswith(_DEMAND)],
-            removed_lines=[line for line in removed if not line.startswith(_DEMAND)],
-            added_demands=[line for line in added if line.startswith(_DEMAND)],
-            removed_demands=[line for line in removed if line.startswith(_DEMAND)],
-            grants=[_grant(life) for life in lives[:size]],
-            assignments=[ChangedAssignment.of(each) for each in assigned[:size]],
-            truncated=lines.more or len(lives) > size or len(assigned) > size,
-        )
+            return await changes_since(connection, self._seals, query, mine)
 
-    async def _time(self, connection: Connection, revision: int) -> datetime:
-        stored = await policy_revisions.read(connection, revision)
-        if stored is None:
-            raise NotFound("There is no such revision")
-        return stored.create_time
+
+async def changes_since(
+    connection: Connection, seals: RevisionSeals, query: ChangesQuery, mine: sign_offs.SignOff | None
+) -> PolicyChanges:
+    """Return what has changed since the sign-off ``mine``, or else since the revision of ``query``.
+
+    ValidationFailed if that is not kept, NotFound if there is none, RevisionUntrusted.
+    """
+    since = query.since if mine is None else mine.revision
+    assert since is not None  # noqa: S101 - one of both names it
+    await require_kept(connection, "since", since)
+    latest = await policy_revisions.latest(connection)
+    to = since if latest is None else latest.revision
+    await seals.require(connection, since, to)
+    at = await _time(connection, since) if mine is None else mine.create_time
+    size, offset = query.part
+    assert size is not None  # noqa: S101 - the query has one
+    lines = await policy_history.difference(connection, since, to, query.part)
+    lives = (await role_lives.changed(connection, at))[offset : offset + size + 1]
+    assigned = await sign_offs.changed_assignments(connection, at, size=size + 1, offset=offset)
+    added, removed = ([str(line) for line in each] for each in (lines.added, lines.removed))
+    return PolicyChanges(
+        since=since,
+        since_time=moment(at),
+        to=to,
+        sign_off=None if mine is None else SignOff.of(mine),
+        added_lines=[line for line in added if not line.startswith(_DEMAND)],
+        removed_lines=[line for line in removed if not line.startswith(_DEMAND)],
+        added_demands=[line for line in added if line.startswith(_DEMAND)],
+        removed_demands=[line for line in removed if line.startswith(_DEMAND)],
+        grants=[_grant(life) for life in lives[:size]],
+        assignments=[ChangedAssignment.of(each) for each in assigned[:size]],
+        truncated=lines.more or len(lives) > size or len(assigned) > size,
+    )
+
+
+async def _time(connection: Connection, revision: int) -> datetime:
+    stored = await policy_revisions.read(connection, revision)
+    if stored is None:
+        raise NotFound("There is no such revision")
+    return stored.create_time
 
 
 def _grant(life: Life) -> ChangedGrant:

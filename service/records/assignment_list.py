@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
 from service.kernel.value_rules import ID
-from service.records.assignments import How, Source, instant, not_ended
+from service.records.assignments import How, Source, approved, instant, not_ended
 from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of
 from service.records.schema.rights import ended_assignment, role, user, user_role
@@ -22,10 +22,11 @@ from service.records.user_list import PLANNING
 class Assignment:
     """An assignment of a role to a user.
 
-    In force from ``valid_from`` on, None for from its making on, and no longer at ``valid_until``, None for
+    In force from ``valid_from`` on, None from its making on, and no longer at ``valid_until``, None for
     no end. One that has ended has ``end_time`` and ``how``, and ``ended_by`` who ended it; its ``version`` is
-    0. ``directory`` is the one that has given it. ``create_time`` and ``created_by`` are None for one that a
-    version without windows has made.
+    0. ``directory`` is the one that has given it, ``access_request_id`` the request, which ``approved_by``
+    have approved. ``create_time`` and ``created_by`` are None for one that a version without windows has
+    made.
     """
 
     id: int
@@ -41,6 +42,8 @@ class Assignment:
     version: int
     create_time: datetime | None
     created_by: str | None
+    access_request_id: int | None
+    approved_by: Sequence[str]
     end_time: datetime | None = None
     ended_by: str | None = None
     how: How | None = None
@@ -91,6 +94,7 @@ def _live(moment: sa.ColumnElement[datetime]) -> sa.Select[*tuple[Any, ...]]:
         sa.case((over, table.valid_until), else_=sa.null()).label("end_time"),
         sa.null().cast(sa.Text).label("ended_by"),
         sa.case((over, "expired"), else_=sa.null()).label("how"),
+        *approved(table.id),
     ).select_from(user_role.join(user, user.c.id == table.user_id).join(role, role.c.id == table.role_id))
 
 
@@ -102,6 +106,7 @@ def _over() -> sa.Select[*tuple[Any, ...]]:
         sa.literal(0).label("version"),
         *(table.create_time, table.created_by, user.c.user_name, table.role_code),
         *(table.end_time, table.ended_by, table.how),
+        *approved(table.id),
     ).select_from(ended_assignment.join(user, user.c.id == table.user_id))
 
 

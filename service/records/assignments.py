@@ -23,6 +23,7 @@ from service.kernel.identity import Target
 from service.kernel.origin import acting
 from service.records.database.filters import among, each_of
 from service.records.database.row_mapper import RowMapper
+from service.records.schema.requests import access_decision, access_request
 from service.records.schema.rights import ended_assignment, role, user_role
 
 Source: TypeAlias = Literal["direct", "request", "directory"]
@@ -83,11 +84,30 @@ def assigned(at: datetime | Present | None) -> sa.Subquery:
     return sa.union_all(live, over).subquery("assigned")
 
 
+def approved(assignment_id: sa.ColumnElement[int]) -> list[sa.ColumnElement[Any]]:
+    """Return the columns ``access_request_id`` and ``approved_by`` of an assignment.
+
+    That is the id of the request that has given it, null for none, and the names of the users who have
+    approved it, as they were then, in the order of time.
+    """
+    of_assignment = access_request.c.assignment_id == assignment_id
+    request = sa.select(access_request.c.id).where(of_assignment).scalar_subquery()
+    names = (
+        sa.select(access_decision.c.user_name)
+        .join(access_request, access_request.c.id == access_decision.c.request_id)
+        .where(of_assignment, access_decision.c.decision == "approve")
+        .order_by(access_decision.c.id)
+        .scalar_subquery()
+    )
+    return [request.label("access_request_id"), sa.func.array(names).label("approved_by")]
+
+
 def of_user(user_id: int, at: datetime | None) -> sa.Subquery:
     """Return the assignments of a user in force at that instant, past or future: who decided what, and why.
 
-    Its columns are ``id``, ``role_id``, ``since``, ``until``, ``reason``, ``source`` and ``created_by``.
-    ``since`` is null for what an older version has assigned; ``until`` is when an ended one did end.
+    Its columns are ``id``, ``role_id``, ``since``, ``until``, ``reason``, ``source``, ``created_by`` and
+    those of ``approved``. ``since`` is null for what an older version has assigned; ``until`` is when an
+    ended one did end.
     """
     live, ended = user_role.c, ended_assignment.c
     moment = instant(at)
@@ -95,7 +115,8 @@ def of_user(user_id: int, at: datetime | None) -> sa.Subquery:
     def shown(column: Any, until: sa.ColumnElement[datetime | None]) -> list[sa.ColumnElement[Any]]:
         since = sa.func.greatest(column.valid_from, column.create_time)
         decided = column.reason, column.source, column.created_by
-        return [column.id, column.role_id, since.label("since"), until.label("until"), *decided]
+        held = column.id, column.role_id, since.label("since"), until.label("until")
+        return [*held, *decided, *approved(column.id)]
 
     now = sa.select(*shown(live, live.valid_until)).where(live.user_id == user_id, in_force(moment))
     if at is None:

@@ -7,7 +7,7 @@ Whether a user may log in is always that of now.
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import compress
@@ -61,7 +61,8 @@ class CodeOrigin:
     """Where a held code comes from: a role, and the Button with the code that the role gives.
 
     Of a user it also says by which assignment the role is held, since when, until when, why and by whose
-    decision. Without a user, and where it is not known, these are None.
+    decision; and by which request, approved by whom. Without a user, and where it is not known, these are
+    None.
     """
 
     code: str
@@ -74,6 +75,8 @@ class CodeOrigin:
     reason: str | None = None
     source: Source | None = None
     created_by: str | None = None
+    access_request_id: int | None = None
+    approved_by: Sequence[str] = ()
 
 
 ACTIVE: Final[sa.ColumnElement[bool]] = sa.and_(
@@ -266,7 +269,8 @@ async def origins(
     if user_id is None:
         return [CodeOrigin(*row) for row in await connection.execute(sa.select(*shown).order_by(*order))]
     having = of_user(user_id, at)
-    decided = [having.c[name] for name in ("id", "since", "until", "reason", "source", "created_by")]
+    names = ("id", "since", "until", "reason", "source", "created_by", "access_request_id", "approved_by")
+    decided = [having.c[name] for name in names]
     statement = sa.select(*shown, *decided).join(having, having.c.role_id == given.c.role_id)
     return [CodeOrigin(*row) for row in await connection.execute(statement.order_by(*order, having.c.id))]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from service.kernel.clock import rfc3339
 from tests.access_requests.test_rules import RULE, path, role
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query, until_row
+from tests.support.running import portcullis
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
@@ -20,6 +22,7 @@ pytestmark = pytest.mark.anyio
 ONE: dict[str, Any] = {"code": "system:user:list", "approvals": 1}
 ASKED = "/api/access-request"
 REASON = "The books of this month"
+SECRET = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
 
 
 def after(seconds: float) -> str:
@@ -58,7 +61,7 @@ async def execute(house: Inside, statement: str, *values: object) -> None:
 
 
 async def test_a_role_is_given_when_another_person_has_approved_and_no_longer_than_asked(
-    house: Inside,
+    house: Inside, tmp_path: Path
 ) -> None:
     number = await ruled(house, "system:file:list")
     heron, kestrel = (
@@ -85,6 +88,15 @@ async def test_a_role_is_given_when_another_person_has_approved_and_no_longer_th
         if item["roleCode"] == "heron"
     ]
     assert (given["id"], given["source"], given["reason"]) == (approved["assignmentId"], "request", REASON)
+    assert (given["accessRequestId"], given["approvedBy"]) == (request["id"], ["kestrel"])
+    question = {"userName": "heron-1", "permission": "system:file:list"}
+    explained = await house.data("POST", "/api/policy/explain", question)
+    (origin,) = explained["permission"]["fired"][0]["origins"]
+    assert (origin["accessRequestId"], origin["approvedBy"]) == (request["id"], ["kestrel"])
+    variables = {"DATABASE_URL": house.database_url, "REDIS_URL": house.redis_url, "JWT_SECRET": SECRET}
+    words = ("policy", "explain", "heron-1", "PERMISSION", "system:file:list")
+    printed = (await asyncio.to_thread(portcullis, tmp_path, *words, **variables)).output
+    assert f"request {request['id']}, approved by kestrel" in printed
     lasts = datetime.fromisoformat(given["until"]) - begun
     assert timedelta(seconds=590) < lasts < timedelta(seconds=620)
 

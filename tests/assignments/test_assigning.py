@@ -68,6 +68,8 @@ async def test_a_role_is_assigned_for_a_time_with_a_reason_and_read_at_its_locat
         "directory": None,
         "createTime": item["createTime"],
         "createdBy": "admin",
+        "accessRequestId": None,
+        "approvedBy": [],
         "version": 1,
         "endTime": None,
         "endedBy": None,

@@ -74,6 +74,9 @@ ANSWERS = {
         "what-if --resource 'GET /api/user/list' --with system:user:list": "+ auditor (1 user)"
     },
     "What changed last week, and by whom?": {"log --since 7d": f"+ p, resource, GET /api/user/list, {BOUND}"},
+    "What has changed since revision 12, or since I last signed one off?": {
+        "changes --since 1": f"+ p, resource, GET /api/user/list, {BOUND}"
+    },
     "Which roles pass which requests?": {
         "matrix": '"GET /api/user/list","@login @service","system:*","","*"'
     },

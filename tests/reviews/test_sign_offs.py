@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import psycopg
 import pytest
 
+from tests.reviews.test_evidence_command import run
 from tests.support.inside import Inside
 from tests.support.members import Member, member
 from tests.support.standing_behind import acted
@@ -54,7 +59,23 @@ async def test_a_sign_off_has_only_characters_that_can_be_seen(house: Inside) ->
     assert [await sign(house, revision, **{name: "fine\u202e"}) for name in ("title", "note")] == [422, 422]
 
 
-async def test_what_has_changed_since_the_own_sign_off_is_in_one_place(house: Inside) -> None:
+async def the_command_tells_the_same(house: Inside, changes: Any, folder: Path) -> None:
+    printed = await run(house, folder, "policy", "changes", "--user", "reader", "--json")
+    answer = json.loads(printed.output)
+    text = (await run(house, folder, "policy", "changes", "--user", "reader")).output
+    since = await run(house, folder, "policy", "changes", "--since", str(changes["since"]))
+    unsigned = await run(house, folder, "policy", "changes", "--user", "heron")
+
+    assert answer.pop("source").startswith("the database ")
+    assert answer == changes
+    assert "+ p, resource, GET /api/x/{id}, @login\n" in text
+    assert "- role heron: system:file:list  " in text
+    assert "- heron heron, ended " in text
+    assert (since.status, "+ p, resource, GET /api/x/{id}, @login\n" in since.output) == (0, True)
+    assert (unsigned.status, "no sign-off of theirs" in unsigned.errors) == (1, True)
+
+
+async def test_what_has_changed_since_the_own_sign_off_is_in_one_place(house: Inside, tmp_path: Path) -> None:
     reader = await member(house, "reader", "system:policy:read", "system:policy:sign-off")
     heron = await member(house, "heron", "system:file:list", "system:file:share")
     assert (await reader.ask("GET", CHANGES)).status == 422
@@ -84,6 +105,7 @@ async def test_what_has_changed_since_the_own_sign_off_is_in_one_place(house: In
     assigned = {(each["change"], each["id"]) for each in changes["assignments"]}
     assert assigned == {("ended", given["id"]), ("given", mine["id"]), ("edited", edited["id"])}
     assert changes["truncated"] is False
+    await the_command_tells_the_same(house, changes, tmp_path)
     assert (await reader.ask("GET", f"{CHANGES}?size=1")).json["data"]["truncated"] is True
 
 

@@ -136,6 +136,8 @@ export interface Assignment {
   directory: string | null;
   createTime: string | null;
   createdBy: string | null;
+  accessRequestId: number | null;
+  approvedBy: string[];
 }
 
 /** A role to assign, by its id or its code, and from when until when. */
@@ -165,6 +167,8 @@ export interface AssignmentOfUser {
   directory: string | null;
   createTime: string | null;
   createdBy: string | null;
+  accessRequestId: number | null;
+  approvedBy: string[];
   version: number;
   endTime: string | null;
   endedBy: string | null;
@@ -1241,7 +1245,7 @@ export interface OperationExportEntry {
 
 export type OperationKind = "BAN" | "DELETE" | "EXPORT" | "IMPORT" | "INSERT" | "KICK" | "LOGIN" | "LOGOUT" | "QUERY" | "REFRESH" | "REFUSED_READ" | "UPDATE";
 
-/** A role, and its Button, from which a held code comes. Of a user, it also says by which assignment the role is held: since when, until when, for which `reason`, by which `source`, and who decided (`createdBy`). Each assignment in force has an entry. These are null for a question about a role or about `permissions`, where no end or reason was set, and where it is not known, since an older version has assigned the role. */
+/** A role, and its Button, from which a held code comes. Of a user, it also says by which assignment the role is held: since when, until when, for which `reason`, by which `source`, and who decided (`createdBy`); and which access request gave it, and who approved that. Each assignment in force has an entry. These are null for a question about a role or about `permissions`, where no end or reason was set, and where it is not known, since an older version has assigned the role. */
 export interface Origin {
   roleCode: string;
   buttonId: number;
@@ -1252,6 +1256,8 @@ export interface Origin {
   reason: string | null;
   source: AssignmentSource | null;
   createdBy: string | null;
+  accessRequestId: number | null;
+  approvedBy: string[];
 }
 
 /** A Menu visible to the caller; `buttons` are the held codes of the Buttons directly below. */
