@@ -35,4 +35,4 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 def _url(given: str) -> str:
-    return Path(given[1:]).read_text(encoding="utf-8").strip() if given.startswith("@") else given
+    return Path(given[1:]).read_text(encoding="utf-8-sig").strip() if given.startswith("@") else given

@@ -11,7 +11,7 @@ from service.administration.resource_edits import Buttons
 from service.endpoints.record_endpoints import RecordEndpoint, in_force, require_shown, shown_services
 from service.endpoints.resources import RESOURCE
 from service.errors import NotFound
-from service.kernel.codes import MAX_CODE_LENGTH
+from service.kernel.codes import MAX_CODE_LENGTH, MOST_LINKED
 from service.records import bindings, menus, resources
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
@@ -24,10 +24,6 @@ from service.web.messages.operation_metadata import (
 )
 from service.web.messages.preconditions import answer_tag, content_tag, require_match
 from service.web.messages.schema import Id, Revision, Schema
-
-MOST = 10_000
-"""The most bindings of one resource or one Button that are set at once."""
-
 
 Code = Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:user:list"])]
 
@@ -83,14 +79,14 @@ class SavedResources(ResourcesOfButton):
 class ButtonsEdit(Schema):
     """All Buttons that are to open the resource: by ids, by codes, or by both with the same Buttons."""
 
-    menu_ids: Annotated[list[Id], Meta(max_length=MOST)] | UnsetType = UNSET
-    codes: Annotated[list[Code], Meta(max_length=MOST)] | UnsetType = UNSET
+    menu_ids: Annotated[list[Id], Meta(max_length=MOST_LINKED)] | UnsetType = UNSET
+    codes: Annotated[list[Code], Meta(max_length=MOST_LINKED)] | UnsetType = UNSET
 
 
 class ResourceIds(Schema):
     """The ids of all resources that the Button opens."""
 
-    resource_ids: Annotated[list[Id], Meta(max_length=MOST)]
+    resource_ids: Annotated[list[Id], Meta(max_length=MOST_LINKED)]
 
 
 class ResourceButtons(RecordEndpoint[Changes]):

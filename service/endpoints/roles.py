@@ -10,7 +10,7 @@ from service.administration.changes import Changes
 from service.administration.role_edits import Given
 from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
 from service.errors import Conflict, NotFound, ValidationFailed
-from service.kernel.codes import MAX_CODE_LENGTH
+from service.kernel.codes import MAX_CODE_LENGTH, MOST_LINKED
 from service.records import roles
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs, refuses, tagged
@@ -24,9 +24,6 @@ from service.web.messages.record_schemas import (
     replacement_of,
 )
 from service.web.messages.schema import Id, Moment, PageQuery, Schema, UpdatedBy, sort_keys
-
-MOST = 10_000
-"""The most menus and Buttons of a role in one request."""
 
 
 @answer_of(roles.RoleValues)
@@ -45,12 +42,12 @@ class Role(Schema):
 Permission = Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:list"])]
 MenuIds = Annotated[
     list[Id],
-    Meta(max_length=MOST, examples=[[13]]),
+    Meta(max_length=MOST_LINKED, examples=[[13]]),
     Meta(description="All menus and Buttons that the role gives, exactly these."),
 ]
 Permissions = Annotated[
     list[Permission],
-    Meta(max_length=MOST),
+    Meta(max_length=MOST_LINKED),
     Meta(
         description="The codes of all Buttons that the role gives, enabled or not. It keeps its Menus, and "
         "gets those above its new Buttons. With `menuIds`, both must name the same Buttons."

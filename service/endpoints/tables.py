@@ -10,6 +10,7 @@ from service.administration.user_import import UserImport
 from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.users import UserName
 from service.errors import Conflict, RowsRefused
+from service.kernel.codes import MOST_LINKED
 from service.kernel.identity import Kind
 from service.records import roles, user_list
 from service.records.database.paging import batches
@@ -100,7 +101,7 @@ class ImportedRole(Schema):
     """A role, identified by `roleCode`. Omitted fields are unchanged, or empty for a new role."""
 
     role_code: RoleCode
-    permissions: Annotated[list[Permission], Meta(max_length=1000)] | UnsetType = UNSET
+    permissions: Annotated[list[Permission], Meta(max_length=MOST_LINKED)] | UnsetType = UNSET
 
 
 class ImportedRoles(Table):

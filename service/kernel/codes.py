@@ -24,6 +24,8 @@ from collections.abc import Iterable, Mapping
 
 CODE = re.compile(r"(?:[a-z0-9_-]+|\*)(?::(?:[a-z0-9_-]+|\*))*")
 MAX_CODE_LENGTH = 128
+MOST_LINKED = 10_000
+"""The most Menus, or Buttons, that the API, tables and state files link to one role or resource."""
 
 
 def is_code(text: str) -> bool:

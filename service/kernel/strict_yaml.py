@@ -96,7 +96,7 @@ def document_of(path: Path, raw: bytes, type_: type[T], bounds: Bounds = OWN) ->
     allow, and fields that ``type_`` does not know.
     """
     try:
-        text = raw.decode("utf-8")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise YamlError(f"{path} can't be read: {error}") from error
     content, lines = _parsed(path, text, bounds)

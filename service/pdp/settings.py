@@ -106,7 +106,7 @@ class PdpSettings:
     def key(self) -> str:
         """Return the API key; PdpSettingsError for a file that can't be read or that others may read."""
         try:
-            mode, text = self.key_file.stat().st_mode, self.key_file.read_text("ascii").strip()
+            mode, text = self.key_file.stat().st_mode, self.key_file.read_text("utf-8-sig").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise PdpSettingsError(f"key_file can't be read: {error}") from None
         self._require(not mode & 0o007, "key_file", f"is open to all users: chmod 600 {self.key_file}")
@@ -119,7 +119,7 @@ class PdpSettings:
         given: dict[str, Any] = {}
         if path is not None:
             try:
-                given = tomllib.loads(path.read_text("utf-8"))
+                given = tomllib.loads(path.read_text("utf-8-sig"))
             except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
                 raise PdpSettingsError(f"{path} can't be read: {error}") from None
         given |= {name: value for name, value in options.items() if value is not None}

@@ -22,7 +22,7 @@ _REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\
 def read_file(path: Path) -> tuple[dict[str, Any], list[Fault]]:
     """Return the tables of the file at ``path``, and faults: one if the file can't be read."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8")), []
+        return tomllib.loads(path.read_text(encoding="utf-8-sig")), []
     except OSError as error:
         reason = error.strerror or type(error).__name__
     except UnicodeDecodeError:

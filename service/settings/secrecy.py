@@ -5,6 +5,7 @@ import re
 import secrets
 import stat
 import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -166,7 +167,7 @@ def platform_text(path: Path) -> tuple[str, str | None]:
     if complaint:
         return "", complaint
     try:
-        text = content.decode().rstrip("\r\n")
+        text = content.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError:
         return "", "is not UTF-8"
     return text, None if text else "is empty"
@@ -175,7 +176,7 @@ def platform_text(path: Path) -> tuple[str, str | None]:
 def _text(path: Path, flags: int, is_open: Callable[[os.stat_result], bool]) -> tuple[str, str | None]:
     content, complaint = _content(path, flags, is_open)
     try:
-        return content.decode("ascii").strip(), complaint
+        return content.removeprefix(BOM_UTF8).decode("ascii").strip(), complaint
     except UnicodeDecodeError:
         return "", "is not text"
 

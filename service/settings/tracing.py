@@ -2,6 +2,7 @@
 # ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -95,7 +96,9 @@ class Tracing:
         """Return the headers of the setting and of the file; OSError and ValueError if that can't be read."""
         headers = _headers(self.headers)
         if self.headers_file is not None:
-            headers |= _headers(",".join(self.headers_file.read_text("ascii").splitlines()))
+            headers |= _headers(
+                ",".join(self.headers_file.read_bytes().removeprefix(BOM_UTF8).decode("ascii").splitlines())
+            )
         return headers
 
 

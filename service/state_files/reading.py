@@ -13,7 +13,7 @@ from service.administration import state as states
 from service.administration.menu_edits import MAX_DEPTH
 from service.administration.state_edits import clashes
 from service.authz.engine.paths import registered_fault
-from service.kernel.codes import is_code
+from service.kernel.codes import MOST_LINKED, is_code
 from service.kernel.fields import ITS_TYPE, Rule
 from service.kernel.services import PORTCULLIS, has_ended, is_opening_word, is_other_service, split_object
 from service.kernel.strict_yaml import Document, Keys, YamlError, read_yaml
@@ -160,6 +160,9 @@ class _Reader:
     def _list(self, name: str, given: Any, place: Keys) -> tuple[str, ...]:
         if not isinstance(given, list):
             self._fault(place, "must be a list; [] if there is nothing in it")
+            return ()
+        if len(given) > MOST_LINKED:
+            self._fault(place, f"must have at most {MOST_LINKED} entries")
             return ()
         target: states.Kind = "menu" if name == "menus" else "button"
         seen: set[str] = set()

@@ -127,7 +127,6 @@ def test_words_that_open_nothing_are_parted_and_the_old_ones_are_read(tmp_path: 
         ("p, endpoint, GET /api/x, @login # why", "the code is"),
         ("p, endpoint, GET /api/x, @login ", "the code is"),
         ("p, endpoint, GET /api/x,  @login", "the code is"),
-        ("p, endpoint, GET /api/x, @login\r", "the code is"),
         ("p, endpoint, GET /api/x, " + "a" * 129, "the code is"),
         ("p, endpoint, GET /api/x", "has 3 columns"),
         ("p, endpoint, GET /api/x, @login, allow", "has 5 columns"),
@@ -197,3 +196,21 @@ def test_no_value_that_casbin_would_read_otherwise_passes(poison: str, at: int, 
         return
     assert not set(as_csv([rule])[3:-1]) & set('"[]()#;\t\n\r\\\u2028')
     assert as_csv([rule]).count(",") == 3
+
+
+LINES = "# a comment\np, endpoint, GET /api/x, system:x\n\np, endpoint, GET /api/y, @login\n"
+
+
+@pytest.mark.parametrize("written", [LINES.replace("\n", "\r\n"), f"\ufeff{LINES}"], ids=["windows", "mark"])
+def test_a_file_that_an_editor_of_windows_has_written_is_read_alike(tmp_path: Path, written: str) -> None:
+    (tmp_path / "plain.csv").write_bytes(LINES.encode())
+    (tmp_path / "written.csv").write_bytes(written.encode())
+    assert read_rules(tmp_path / "written.csv") == read_rules(tmp_path / "plain.csv")
+
+
+def test_a_return_within_a_line_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lines.csv").write_bytes(
+        b"p, endpoint, GET /api/x, system:x\rp, endpoint, GET /api/y, @login\n"
+    )
+    with pytest.raises(PolicyError):
+        read_rules(tmp_path / "lines.csv")

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from service.authz.engine.lines import Lines
-from service.authz.engine.rules import PolicyError, Rule, read_rules
-from service.authz.publishing.shipped import read_shipped
+from service.authz.engine.rules import WORDS, PolicyError, Rule, read_rules
+from service.authz.publishing.shipped import policy_folder, read_shipped
+from service.authz.review.sources import static_policy
+from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL, POLICIES
 
 
@@ -134,3 +136,19 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
         read_shipped(tmp_path / "none.conf")
     with pytest.raises(PolicyError, match="can't be read"):
         read_shipped(MODEL, tmp_path)
+
+
+def test_the_order_of_lines_changes_neither_the_digest_nor_who_passes(tmp_path: Path) -> None:
+    folder = tmp_path / "policies"
+    shutil.copytree(policy_folder(None), folder)
+    for path in (*folder.glob("*.csv"), *folder.glob("assurance/*.csv")):
+        lines = [line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+        path.write_text("\n".join(reversed(lines)), "utf-8")
+    plain, turned = read_shipped(), read_shipped(folder=folder)
+    assert turned.rules != plain.rules
+    assert turned.digest == plain.digest
+    one, other = static_policy(plain), static_policy(turned)
+    for rule in (rule for rule in plain.rules if rule.layer == "endpoint" and rule.code not in WORDS):
+        held = HeldCodes((rule.code,))
+        answers = [policy.judge(rule.layer, rule.object, held) for policy in (one, other)]
+        assert len({(answer.allowed, frozenset(answer.required)) for answer in answers}) == 1, rule

@@ -130,3 +130,15 @@ def test_the_first_password_can_be_in_a_file(tmp_path: Path) -> None:
         first_password({FIRST_PASSWORD: "battery", f"{FIRST_PASSWORD}_FILE": path})
     with pytest.raises(SettingsError, match="can't be opened"):
         first_password({f"{FIRST_PASSWORD}_FILE": f"{path}2"})
+
+
+@pytest.mark.parametrize("end", ["", "\r\n"])
+def test_a_byte_order_mark_is_no_part_of_a_secret(tmp_path: Path, end: str) -> None:
+    path = written(tmp_path, f"\ufeff{SECRET}{end}")
+    assert load({"PORTCULLIS_CONFIG": "", "JWT_SECRET_FILE": path}).auth.jwt_secret == SECRET
+
+
+def test_a_file_of_settings_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "portcullis.toml"
+    path.write_bytes(f'\ufeff[auth]\r\njwt_secret = "{SECRET}"\r\n'.encode())
+    assert load({"PORTCULLIS_CONFIG": str(path)}).auth.jwt_secret == SECRET

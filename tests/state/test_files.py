@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import make_dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import fields
 
 from service.administration.state import (
     TYPES,
@@ -23,6 +26,10 @@ from service.administration.state import (
     segment_of,
     state_of,
 )
+from service.endpoints.bindings import ButtonsEdit
+from service.endpoints.roles import RoleMenusEdit
+from service.kernel.codes import MOST_LINKED
+from service.kernel.sentences import metas_of
 from service.kernel.strict_yaml import YamlError
 from service.kernel.value_rules import DESCRIPTION
 from service.records.roles import RoleValues
@@ -311,6 +318,28 @@ def test_a_tree_of_more_than_ten_levels_is_refused(tmp_path: Path) -> None:
     assert "the tree has at most 10 levels" in faults(tmp_path, yaml.safe_dump(content))[0]
     content["buttons"] = {"a:b": {"title": "B", "menu": keys[8]}}
     assert len(read(tmp_path, yaml.safe_dump(content)).menus) == 10
+
+
+@pytest.mark.parametrize("kind", ["roles", "resources"])
+def test_a_file_links_no_more_buttons_to_a_record_than_the_api_does(tmp_path: Path, kind: str) -> None:
+    assert _most(RoleMenusEdit, "permissions") == _most(ButtonsEdit, "codes") == MOST_LINKED
+    buttons = {f"a:b{number}": {"title": "B"} for number in range(MOST_LINKED + 1)}
+    records = {"roles": {"r": {"name": "R"}}, "resources": {"GET /a": {"code": "a", "name": "A"}}}
+    (record,) = records[kind].values()
+    record["buttons"] = [*buttons]  # type: ignore[assignment]
+    content = {"format": 1, "menus": {}, "buttons": buttons, "resources": {}, "roles": {}} | {
+        kind: records[kind]
+    }
+    (fault,) = faults(tmp_path, json.dumps(content))
+    assert fault.endswith(".buttons: must have at most 10000 entries")
+    record["buttons"] = [*buttons][1:]  # type: ignore[assignment]
+    read(tmp_path, json.dumps(content))
+
+
+def _most(kind: type[Struct], name: str) -> int | None:
+    """Return the most items of a list of a body."""
+    (field,) = (field for field in fields(kind) if field.name == name)
+    return next(meta.max_length for meta in metas_of(field.type) if meta.max_length is not None)
 
 
 def test_the_example_of_the_page_is_a_state_file(tmp_path: Path) -> None:

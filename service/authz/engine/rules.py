@@ -347,16 +347,18 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
 def read_rules(path: Path) -> tuple[Rule, ...]:
     """Return the lines of a policy file in order; raises PolicyError with file and line of every fault.
 
-    Blank lines and lines that start with ``#`` are skipped. Every other line is ``p, layer, object, code``.
-    Repeated lines are refused, since an edit could miss one of them.
+    Blank lines and lines that start with ``#`` are skipped. Every other line is ``p, layer, object, code``;
+    its end may be that of Windows, and a byte order mark may stand before the first. Repeated lines are
+    refused, since an edit could miss one of them.
     """
     return tuple(checked(_rows(path)))
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
     try:
-        # Bytes, since universal newlines would split lines where Casbin does not.
-        text = path.read_bytes().decode("utf-8")
+        # Bytes, since universal newlines would split lines where Casbin does not: at a single \r. Editors of
+        # Windows write a mark before the first line, and \r\n at the ends of lines.
+        text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyError(f"{path} can't be read: {error}") from error
     seen = set()

@@ -116,9 +116,9 @@ class Shipped:
     def digest(self) -> str:
         """The SHA-256, in hexadecimal, of the parsed model, the lines and the statements.
 
-        Comments and layout of the model, and the order and places of statements, are no part of it.
+        Comments and layout of the model, and the order and places of lines and statements, are no part of it.
         """
-        lines = as_csv(self.rules)
+        lines = as_csv(sorted(self.rules))
         decides = f"{parsed_model(self.model_text)}\n{lines}\n".encode()
         return hashlib.sha256(decides + self.invariants.canonical).hexdigest()
 
@@ -259,7 +259,7 @@ def _shipped(name: str) -> Path:
 def read_model(path: Path, lint: Lint = lint_model) -> str:
     """Return the linted text of a ``model.conf``; PolicyError if it can't be read or used."""
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyError(f"{path} can't be read: {error}") from error
     lint(text, str(path))
