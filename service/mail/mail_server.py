@@ -63,34 +63,54 @@ class MailServer:
                 self._smtp = None
             else:
                 return
-        with _told("connection"):
-            smtp = await self._client()
-            try:
-                async with asyncio.timeout(ENVELOPE_SHARE * self._mail.timeout):
-                    await smtp.connect()
-                    if smtp.is_ehlo_or_helo_needed:
-                        await smtp.ehlo()
-            except BaseException:
-                smtp.close()
-                raise
-        self._smtp = smtp
-
-    async def _client(self) -> SMTP:
         scheme, host, port = self._mail.server
         context = None
         if scheme != "smtp":  # reading all authorities takes longer than most requests
-            context = await asyncio.to_thread(ssl.create_default_context, cafile=self._mail.ca_file)
-        return SMTP(
+            with _told("connection"):
+                context = await asyncio.to_thread(ssl.create_default_context, cafile=self._mail.ca_file)
+        smtp = SMTP(
             hostname=host,
             port=port,
-            username=self._mail.user or None,
-            password=self._mail.password or None,
             local_hostname=self._name,
             timeout=self._mail.timeout,
             use_tls=scheme == "smtps",
-            start_tls=scheme == "smtp+starttls",
+            start_tls=False,  # a step of its own
             tls_context=context,
         )
+        try:
+            await self._begin_session(smtp, context if scheme == "smtp+starttls" else None)
+        except BaseException:
+            smtp.close()
+            raise
+        self._smtp = smtp
+
+    async def _begin_session(self, smtp: SMTP, upgrade: ssl.SSLContext | None) -> None:
+        """Connect, greet, begin TLS with the context ``upgrade``, and log in; a fault names the step."""
+        until = asyncio.get_running_loop().time() + ENVELOPE_SHARE * self._mail.timeout
+        with _told("connection"):
+            async with asyncio.timeout_at(until):
+                await smtp.connect()
+        with _told("EHLO"):
+            async with asyncio.timeout_at(until):
+                if smtp.is_ehlo_or_helo_needed:
+                    await smtp.ehlo()
+        if upgrade is not None:
+            with _told("STARTTLS"):
+                async with asyncio.timeout_at(until):
+                    await smtp.starttls(tls_context=upgrade)
+        if self._mail.user:
+            with _told("login"):
+                async with asyncio.timeout_at(until):
+                    await smtp.login(self._mail.user, self._mail.password)
+
+    async def try_sender(self) -> None:
+        """Connect, and begin a mail from ``mail.from`` that is not sent; raises ``MailFault``."""
+        await self.connect()
+        assert self._smtp is not None  # noqa: S101 - connected
+        with _told("MAIL"):
+            async with asyncio.timeout(ENVELOPE_SHARE * self._mail.timeout):
+                await self._smtp.mail(self._mail.from_)
+                await self._smtp.rset()
 
     async def begin(self, recipient: str) -> None:
         """Begin a mail to ``recipient``, as ``deliverable`` returns it; raises ``MailFault``."""

@@ -90,12 +90,15 @@ class MailFilter:
 class MailStanding:
     """How many mails wait, how many were given up within ``TOLD_FOR``, and the age of the oldest that waits.
 
-    The age is in seconds, 0 if none waits.
+    The age is in seconds, 0 if none waits. ``refused`` are the mails, waiting ones among them, that were
+    tried in vain and are younger than the last one that the server took; ``fault`` is why the youngest was.
     """
 
     waiting: int
     given_up: int
     oldest: float
+    refused: int
+    fault: str | None
 
 
 _WAITING: Final = RowMapper(WaitingMail, mail)
@@ -179,7 +182,14 @@ async def standing(connection: Connection) -> MailStanding:
     lately = sa.and_(mail.c.state == "given_up", mail.c.end_time > sa.func.now() - TOLD_FOR)
     given_up = sa.select(sa.func.count()).where(lately).scalar_subquery()
     row = (await connection.execute(sa.select(sa.func.count(), given_up, age).where(_IS_WAITING))).one()
-    return MailStanding(row[0], row[1], float(row[2]))
+    sent = (
+        sa.select(mail.c.create_time).where(mail.c.state == "sent").order_by(mail.c.end_time.desc()).limit(1)
+    )
+    since = sa.func.greatest(sent.scalar_subquery(), sa.func.now() - TOLD_FOR)
+    refused = sa.and_(mail.c.fault.is_not(None), mail.c.state != "sent", mail.c.create_time > since)
+    youngest = sa.select(mail.c.fault).where(refused).order_by(mail.c.create_time.desc(), mail.c.id.desc())
+    faults = (await connection.execute(youngest)).scalars().all()
+    return MailStanding(row[0], row[1], float(row[2]), len(faults), faults[0] if faults else None)
 
 
 async def sealed_with_others(

@@ -22,6 +22,7 @@ from service.records.schema.base import SCHEMA
 from service.records.schema_revision import SchemaError, record_support, schema_standing
 from service.records.seed import is_new, seed
 from service.records.seed_catalogue import Additions, Covered, bring, is_complete, pending
+from service.records.table_locks import holders_of, locks_of
 
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _SCRIPTS: Final = str(_MIGRATIONS).replace("%", "%%")
@@ -128,6 +129,8 @@ def additions(url: str, covered: Covered, extensions: Sequence[Extension] = ()) 
 def _in_turn(url: str, work: Callable[[Connection], T]) -> T:
     """Do ``work`` in one transaction under the lock of migrations; again while others hold its tables."""
     bind = engine(url)
+    tables: Sequence[str] = ()
+    held: Sequence[str] = ()
     for attempt in range(1, LOCK_ATTEMPTS + 1):
         try:
             with out_of_reach(in_words=True), bind.begin() as connection, _lock_missed():
@@ -136,16 +139,25 @@ def _in_turn(url: str, work: Callable[[Connection], T]) -> T:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
                 return work(connection)
         except _LockMissedError as missed:
-            _log.warning("a migration waits for a lock", reason=str(missed), attempt=attempt)
+            tables, held = missed.tables, holders_of(bind, missed.tables)
+            _log.warning(
+                "a migration waits for a lock", reason=str(missed), tables=tables, held=held, attempt=attempt
+            )
             sleep(LOCK_PAUSE)
+    what = " and ".join(tables) or "what it changes"
+    why = "; ".join(held) or "another transaction holds it, perhaps a backup or a long report"
     raise SchemaError(
-        f"The migration could not lock what it changes in {LOCK_ATTEMPTS} attempts: another transaction "
-        "holds it, perhaps a backup or a long report. Nothing was changed: try again when that has ended."
+        f"The migration could not lock {what} in {LOCK_ATTEMPTS} attempts: {why}. Nothing was changed: try "
+        "again when that has ended."
     )
 
 
 class _LockMissedError(Exception):
-    """A lock was not free within ``LOCK_WITHIN``."""
+    """A lock on one of ``tables`` was not free within ``LOCK_WITHIN``."""
+
+    def __init__(self, words: str, tables: Sequence[str]) -> None:
+        super().__init__(words)
+        self.tables: Final = tables
 
 
 @contextmanager
@@ -154,7 +166,8 @@ def _lock_missed() -> Iterator[None]:
         yield
     except DBAPIError as error:
         if isinstance(error.orig, LockNotAvailable):
-            raise _LockMissedError(words_of(error.orig)) from error
+            tables = [*locks_of(error.statement or "")]
+            raise _LockMissedError(words_of(error.orig), tables) from error
         raise
 
 

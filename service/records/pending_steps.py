@@ -1,6 +1,5 @@
 """What a migration would do: its steps, the locks they take, and how large the tables are."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -18,23 +17,10 @@ from service.records.database.transactions import engine
 from service.records.migrate import unmigrated
 from service.records.migrations.running import Kind, declared_kind, declared_least
 from service.records.schema_revision import SchemaStanding, schema_standing
+from service.records.table_locks import locks_of
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
-EXCLUSIVE: Final = "ACCESS EXCLUSIVE"
-"""The lock that makes even readers wait (PostgreSQL manual, §13.3.1)."""
-
-# PostgreSQL manual, §13.3.1: which statement takes which lock. The strongest comes first.
-_LOCKS: Final = (
-    (EXCLUSIVE, r"ALTER TABLE (?:IF EXISTS )?(?:ONLY )?(\S+)"),
-    (EXCLUSIVE, r"DROP TABLE (?:IF EXISTS )?(\S+)"),
-    (EXCLUSIVE, r"TRUNCATE (?:TABLE )?(\S+)"),
-    ("SHARE ROW EXCLUSIVE", r"REFERENCES (\S+)"),
-    ("SHARE ROW EXCLUSIVE", r"CREATE (?:OR REPLACE )?(?:CONSTRAINT )?TRIGGER .+? ON (\S+)"),
-    ("SHARE", r"CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(?:\S+ )?ON (?:ONLY )?(\S+)"),
-    ("ROW EXCLUSIVE", r"(?:INSERT INTO|DELETE FROM) (\S+)"),
-    ("ROW EXCLUSIVE", r"UPDATE (?:ONLY )?(sys\.\S+)"),
-)
 _SIZES: Final = text("""
 SELECT c.oid::regclass::text AS name, greatest(0, sum(coalesce(leaf.reltuples, c.reltuples)))::bigint AS rows,
     pg_size_pretty(sum(pg_total_relation_size(coalesce(leaf.oid, c.oid)))) AS size
@@ -103,16 +89,6 @@ def statements_of(step: Script) -> str:
     with Operations.context(context):
         step.module.upgrade()
     return output.getvalue()
-
-
-def locks_of(statements: str) -> dict[str, str]:
-    """Return the strongest lock that SQL ``statements`` take on each table that they name."""
-    line = " ".join(re.sub(r"--.*", "", statements).split())
-    locks: dict[str, str] = {}
-    for lock, pattern in _LOCKS:
-        for match in re.finditer(pattern, line, re.IGNORECASE):
-            locks.setdefault(match[1].strip("(),;"), lock)
-    return locks
 
 
 def _described(step: Script, sizes: Mapping[str, tuple[int, str]]) -> PendingStep:

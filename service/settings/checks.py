@@ -136,6 +136,10 @@ def store_url(value: str) -> str | None:
 
 _one_store = url("redis", "rediss", "unix")
 _public = url("https")
+_OWN_HOST: Final = (
+    "must be https:// and a host, such as https://access.example.com: the service needs a host of its own, "
+    "and does not work below a path of another one"
+)
 
 
 def public_base(value: str) -> str | None:
@@ -144,7 +148,7 @@ def public_base(value: str) -> str | None:
     Browsers trust that one as they trust https.
     """
     fits = not value or _LOCAL.fullmatch(value) or (_HTTPS.fullmatch(value) and not _public(value))
-    return None if fits else "must be https:// and a host, such as https://access.example.com, without a path"
+    return None if fits else _OWN_HOST
 
 
 def hard_to_guess(value: str) -> str | None:

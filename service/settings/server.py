@@ -63,9 +63,9 @@ class Server:
         "",
         check=checks.public_base,
         shown="none",
-        help="How other services reach this one, such as `https://access.example.com`: "
-        "`/.well-known/authzen-configuration` and `servers` of the OpenAPI document say so. Without it the "
-        "first answers 404.",
+        help="How others reach this service, such as `https://access.example.com`: a host of its own, "
+        "without a path. `/.well-known/authzen-configuration` and `servers` of the OpenAPI document say so. "
+        "Without it the first answers 404.",
     )
     cors_origins: Origins = setting(
         Origins(),

@@ -216,20 +216,34 @@ def test_home_has_the_parts_that_the_caller_may_see_and_asks_for_no_other(
     assert [url for url in refused if "/api/auth/refresh" not in url] == []
 
 
+def test_below_a_path_of_another_site_the_console_says_what_is_wrong(visit: Visit) -> None:
+    def empty(route: Route) -> None:  # in place of 404, of which the browser tells
+        kind = "text/javascript" if route.request.url.endswith(".js") else "text/css"
+        route.fulfill(body="", content_type=kind)
+
+    visit.page.route("**/console/*/**", empty)
+    visit.page.goto("/console")
+    expect(visit.page.get_by_text("Portcullis needs a host of its own")).to_be_visible()
+    visit.page.unroute("**/console/*/**")
+    visit.page.goto("about:blank")
+    visit.sign_in()
+    expect(visit.page.get_by_text("Portcullis needs a host of its own")).to_be_hidden()
+
+
 def test_the_first_page_says_after_a_restore_why_ids_and_the_revision_jump(
     visit: Visit, house: House
 ) -> None:
     house.execute(RESTORED)
     house.member("dotterel-6", "system:operation-log:list", "system:operation-log:detail")
     visit.sign_in("dotterel-6")
-    told = visit.page.locator(
+    card = visit.page.locator(
         "section.card", has=visit.page.get_by_role("heading", name="Restored from a backup")
     )
-    expect(told).to_contain_text("New ids and the policy revision are much higher than before")
-    expect(told.get_by_role("link", name="Show the entry")).to_be_visible()
+    expect(card).to_contain_text("New ids and the policy revision are much higher than before")
+    expect(card.get_by_role("link", name="Show the entry")).to_be_visible()
     house.execute("DELETE FROM sys.operation_log WHERE module = 'backup'")
     home(visit)
-    expect(told).to_be_hidden()
+    expect(card).to_be_hidden()
 
 
 def test_the_own_account_says_which_roles_one_has_and_what_they_allow(visit: Visit, house: House) -> None:

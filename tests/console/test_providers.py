@@ -26,6 +26,12 @@ KNOWN = (
     " SELECT 'good', %s, %s, id, false FROM sys.user WHERE user_name = '{}'"
 )
 
+NO_STORAGE = """
+for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name, {
+  get() { throw new DOMException("The operation is insecure.", "SecurityError"); },
+});
+"""
+
 
 @dataclass
 class Site:
@@ -98,6 +104,20 @@ def test_somebody_signs_in_sees_where_from_and_keeps_the_last_way_in(site: Site)
     expect(dialog.get_by_role("alert")).to_contain_text("This is your only way to sign in")
     button(dialog, "Cancel").click()
     expect(card).to_contain_text(site.provider.subject)
+
+
+def test_where_the_browser_stores_nothing_a_sign_in_says_so_and_does_not_begin(site: Site) -> None:
+    page = site.visit.page
+    page.add_init_script(NO_STORAGE)
+    site.visit.go("/account")
+    page.reload()
+    button(page, "Sign in with Example Inc.").click()
+    if site.cookies:  # nothing has to be stored
+        headed(page, "Your account")
+        return
+    dialog = page.get_by_role("dialog", name="The sign-in could not begin")
+    expect(dialog.get_by_role("alert")).to_contain_text("This browser stores nothing for this site")
+    assert page.url.startswith(site.house.url.replace("127.0.0.1", "localhost"))
 
 
 @pytest.mark.extended

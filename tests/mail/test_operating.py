@@ -137,6 +137,28 @@ async def test_the_doctor_tells_of_a_mail_server_that_can_not_be_used_and_of_mai
     assert gone.message.startswith("the mail server can't be used: connection: ")
 
 
+async def test_the_doctor_tells_of_a_mail_server_that_answers_and_takes_no_mail(
+    database: Database, seeded_database_url: str
+) -> None:
+    async with mail_server() as server:
+        url = {"PORTCULLIS_MAIL__URL": f"smtp://127.0.0.1:{server.port}"}
+        server.to_mail.append(saying("550 5.7.1 Sender is not welcome"))
+        sender = await finding_of(seeded_database_url, **url)
+        assert (sender.state, sender.message) == ("fault", "the mail server can't be used: MAIL: 550 5.7.1")
+        for name in ("heron", "wren"):  # both wait: nothing is given up, and nothing is old
+            await put(database, f"{name}@example.org")
+            server.to_rcpt.append(saying("451 4.7.1 Try later"))
+            await sending(at(server)).run(database)
+        refused = await finding_of(seeded_database_url, **url)
+        assert refused.state == "fault"
+        assert refused.message == "the mail server has refused the last 2 mails: RCPT: 451 4.7.1"
+        assert server.taken == []
+        await put(database, "egret@example.org")
+        await sending(at(server)).run(database)
+        taken = await finding_of(seeded_database_url, **url)
+        assert (taken.state, len(server.taken)) == ("ok", 1)
+
+
 async def command(tmp_path: Path, port: int, address: str, **variables: str) -> Ended:
     return await asyncio.to_thread(
         portcullis, tmp_path, "mail", "test", address, **variables_of(port, **variables)

@@ -129,7 +129,8 @@ async def test_a_server_whose_certificate_does_not_fit_gets_nothing(
         assert (server.taken, server.logins) == ([], [])
     ((state, attempts, fault),) = await states(database)
     assert (state, attempts) == ("waiting", 1)
-    assert str(fault).startswith("connection: the certificate is refused")
+    step = "connection" if scheme == "smtps" else "STARTTLS"
+    assert str(fault).startswith(f"{step}: the certificate is refused")
 
 
 async def test_a_server_that_does_not_offer_starttls_gets_no_mail_and_no_password(
@@ -137,7 +138,7 @@ async def test_a_server_that_does_not_offer_starttls_gets_no_mail_and_no_passwor
 ) -> None:
     await put(database)
     settings = at(server, "smtp+starttls", MAIL__USER="portcullis", MAIL__PASSWORD="p4ss")
-    with pytest.raises(OperatorError, match="STARTTLS extension not supported"):
+    with pytest.raises(OperatorError, match="STARTTLS: SMTP STARTTLS extension not supported"):
         await sending(settings).run(database)
     assert (server.taken, server.logins) == ([], [])
 
@@ -151,7 +152,7 @@ async def test_a_wrong_password_of_the_mail_server_defers_and_is_told(
             server, "smtps", MAIL__CA_FILE=str(authority.file), MAIL__USER="u", MAIL__PASSWORD="wrong"
         )
         await put(database)
-        with pytest.raises(OperatorError, match=r"connection: 535 5\.7\.8"):
+        with pytest.raises(OperatorError, match=r"login: 535 5\.7\.8"):
             await sending(settings).run(database)
     assert (await states(database))[0][0] == "waiting"
 

@@ -11,8 +11,9 @@ from alembic.script import Script, ScriptDirectory
 from service import __version__
 from service.authz.engine.rules import LAYERS
 from service.records.migrations.running import declared_kind, declared_least, least_version_of
-from service.records.pending_steps import MIGRATIONS, locks_of, pending_migration, statements_of
+from service.records.pending_steps import MIGRATIONS, pending_migration, statements_of
 from service.records.schema_revision import is_older
+from service.records.table_locks import locks_of
 from tests.records.test_schema_standing import execute
 
 FIRST_DECLARED = "v0021"

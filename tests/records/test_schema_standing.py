@@ -237,8 +237,12 @@ def test_a_migration_gives_up_a_table_that_others_hold_and_says_so(
     monkeypatch.setattr(migrations, "LOCK_ATTEMPTS", 3)
     monkeypatch.setattr(migrations, "LOCK_PAUSE", 0.0)
     with engine(empty_database_url).connect() as report:
-        report.execute(text("SELECT count(*) FROM sys.role"))
-        with pytest.raises(SchemaError, match="another transaction holds it"):
+        report.execute(text("SET application_name = 'monthly report'"))
+        pid = report.execute(text("SELECT pg_backend_pid() FROM sys.role LIMIT 1")).scalar_one()
+        held = (
+            rf"lock sys\.role in 3 attempts: process {pid} \(user \w+, monthly report, .*\) holds sys\.role\."
+        )
+        with pytest.raises(SchemaError, match=held):
             migrate(empty_database_url)
     assert len(attempts) == 3
     assert migrate(empty_database_url) is True  # the report has ended

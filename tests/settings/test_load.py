@@ -355,6 +355,11 @@ def test_the_message_of_the_error_has_one_line_for_each_fault() -> None:
     ]
 
 
+def test_an_address_below_a_path_is_refused_with_what_the_service_needs() -> None:
+    with pytest.raises(SettingsError, match=r"server\.public_url: .* needs a host of its own"):
+        load({"PORTCULLIS_SERVER__PUBLIC_URL": "https://example.com/access"})
+
+
 @pytest.mark.parametrize("value", ["true", "false"])
 def test_a_setting_that_was_removed_says_what_to_do(tmp_path: Path, value: str) -> None:
     file = write(tmp_path, f"[policy]\nrequest_profile = {value}\n")

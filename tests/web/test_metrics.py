@@ -237,7 +237,7 @@ FOUND = InDatabase(
     entries={"operation_log": 5, "login_log": 0},
     verified=[Verification("operation_log", NOW, 3, 1)],
     backup=Standing(None, 60.0),
-    mails=MailStanding(2, 1, 90.0),
+    mails=MailStanding(2, 1, 90.0, 0, None),
 )
 FOLLOWERS = [
     FollowerFacts(str(number), 7, "pdp", ("orders",), revision, "", 0, seen, 2.0)

@@ -30,7 +30,7 @@ export async function ways(place) {
     const { items } = (await send("GET", "/api/auth/oidc")).data;
     place.replaceChildren(
       ...items.map((/** @type {import("../types/api").SignInProvider} */ { name, title }) =>
-        button(T.signIn(title), () => signInAt(name)),
+        button(T.signIn(title), () => signInAt(name).catch((problem) => refused({ problem }, T.notBegun))),
       ),
     );
   } catch (problem) {
@@ -38,11 +38,14 @@ export async function ways(place) {
   }
 }
 
-/** Say over the view why a provider has led back without what was begun. @param {Back} [back] */
-export async function refused(back) {
+/**
+ * Say over the view why a provider has led back without what was begun, or why nothing could begin.
+ * @param {Back} [back] @param {string} [title]
+ */
+export async function refused(back, title = T.refused) {
   if (!back?.problem) return;
   const { dialog } = await import("./dialog.js");
-  dialog(T.refused, trouble(back.problem));
+  dialog(title, trouble(back.problem));
 }
 
 /** Leave for a provider. @param {string} name @returns {Promise<never>} */
@@ -132,7 +135,11 @@ async function beginning() {
   const next = `${location.pathname}${address}`;
   if (document.documentElement.dataset.session === "browser") return { next };
   const verifier = encoded(crypto.getRandomValues(new Uint8Array(48)));
-  sessionStorage.setItem(VERIFIER, verifier);
+  try {
+    sessionStorage.setItem(VERIFIER, verifier);
+  } catch {
+    throw new Problem(400, { code: "storage_forbidden" }); // what comes back could not be redeemed
+  }
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
   return { next, challenge: encoded(new Uint8Array(digest)) };
 }

@@ -69,6 +69,10 @@ export const TROUBLE = {
   ],
   passkey_known: ["This device has a passkey already", "Use that one, or another device."],
   passkey_failed: ["The browser could not use a passkey", "Try another browser, or another way to sign in."],
+  storage_forbidden: [
+    "This browser stores nothing for this site",
+    "A sign-in with a provider needs that until you come back. Allow this site to store data, or sign in otherwise.",
+  ],
   account_banned: ["The account is banned", ""],
   account_disabled: ["The account is disabled", "An administrator can enable it."],
   mail_not_configured: ["This installation sends no mail", "Ask an administrator to set a password."],

@@ -4,6 +4,7 @@
 export const PROVIDERS = {
   signIn: (/** @type {string} */ title) => `Sign in with ${title}`,
   refused: "The provider has not confirmed who you are",
+  notBegun: "The sign-in could not begin",
   prove: (/** @type {string} */ title) => `Confirm at ${title}`,
   proveText: (/** @type {string} */ title) =>
     `You have signed in with ${title}, and can confirm there. You leave this page for that: what you have typed on ` +
