@@ -13,7 +13,7 @@ from service.administration.unit_of_work import UnitOfWork
 from service.errors import Conflict, ValidationFailed
 from service.kernel.fields import camel
 from service.kernel.origin import field_changes
-from service.records import menus, request_rules, role_rights
+from service.records import menus, role_rights
 from service.records.database.row_mapper import merged
 from service.records.database.transactions import Connection
 from service.records.menus import Menu, MenuType, MenuValues
@@ -164,7 +164,8 @@ async def update(
     known: Known = {}
     if values.parent_id != before.parent_id:
         known = await _check_place(unit.connection, before, values.parent_id)
-    asked = await _asked_roles(unit.connection, before, values)
+    renamed = before.auth_mark not in (None, values.auth_mark)
+    asked = await suspending.roles_giving(unit.connection, before.id) if renamed else {}
     saved = await menus.update(unit.connection, before, values, _asking(unit))
     for role_id, reach in asked.items():
         await suspending.ask_anew(unit, role_id, reach)
@@ -254,14 +255,6 @@ async def _affected(connection: Connection, before: Menu, saved: Menu) -> list[i
     if same or before.menu_type != "Button" or not (before.enabled or saved.enabled):
         return []
     return await role_rights.holders_of_menus(connection, [saved.id])
-
-
-async def _asked_roles(connection: Connection, before: Menu, values: MenuValues) -> dict[int, set[str]]:
-    """Return what the roles can give that come to give another code by this edit, and have a rule; by id."""
-    if before.auth_mark is None or before.auth_mark == values.auth_mark:
-        return {}
-    ids = await request_rules.roles_with_menu(connection, before.id)
-    return {role_id: await role_rights.reach_of_roles(connection, [role_id]) for role_id in ids}
 
 
 def _in_use(uses: menus.Uses) -> Conflict:

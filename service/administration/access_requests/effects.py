@@ -67,5 +67,10 @@ async def _since(
     then = await access_requests.permissions_then(connection, request.id)
     if then is None:
         return None, (), ()
-    now = await role_rights.reach_of_roles(connection, [request.role_id])
+    now = await permissions_of(connection, request.role_id)
     return then, sorted(now.difference(then)), [code for code in then if code not in now]
+
+
+async def permissions_of(connection: Connection, role_id: int) -> set[str]:
+    """Return what a role could give now, to be shown to those who decide."""
+    return await role_rights.reach_of_roles(connection, [role_id])

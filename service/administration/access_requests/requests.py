@@ -19,7 +19,7 @@ from service.administration.access_requests.asking import (
     until_of,
 )
 from service.administration.access_requests.counting import Approvals, approvals_of, approvers_of
-from service.administration.access_requests.effects import Effect, effect_of
+from service.administration.access_requests.effects import Effect, effect_of, permissions_of
 from service.administration.access_requests.taking_part import TakingPart
 from service.administration.people import People
 from service.administration.role_demands import require_demands
@@ -166,8 +166,8 @@ class AccessRequests:
         until = until_of(new, new.create_time)
         require_demands(role, Given(role.id, new.valid_from, until, new.reason), new.create_time)
         unit.authorized()
-        reach = await role_rights.reach_of_roles(unit.connection, [role.id])
-        made = await access_requests.create(unit.connection, new, reach)
+        permissions = await permissions_of(unit.connection, role.id)
+        made = await access_requests.create(unit.connection, new, permissions)
         unit.changes += _told(made, f"asked by {made.user_name}")
         if rule.emergency:
             await self._give(unit, made, Approvals())

@@ -55,6 +55,12 @@ async def ask_anew(unit: UnitOfWork, role_id: int, before: Collection[str]) -> N
     )
 
 
+async def roles_giving(connection: Connection, menu_id: int) -> dict[int, set[str]]:
+    """Return the codes that each role with a rule that gives a menu could give, by the id of the role."""
+    ids = await request_rules.roles_with_menu(connection, menu_id)
+    return {role_id: await role_rights.reach_of_roles(connection, [role_id]) for role_id in ids}
+
+
 async def require_standing(
     connection: Connection, check: DelegationCheck, role_id: int, before: Collection[str]
 ) -> None:
