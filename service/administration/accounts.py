@@ -213,6 +213,7 @@ class PasswordReset:
         async def authorize(connection: Connection, *, only_reads: bool = False) -> Target:
             check = await self._delegation.check(connection, caller)
             target = await check.target(connection, user_id, "set-password", only_reads=only_reads)
+            await require_unmanaged(connection, check, user_id)
             if (user := await accounts.standing_of(connection, user_id)) is not None:
                 change_log.concerns(change_log.user_target(user.user_name))
             return target

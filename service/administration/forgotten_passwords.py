@@ -10,6 +10,7 @@ from typing import Any, Final
 from service.administration import change_log
 from service.administration.account_links import AccountLinks, Link, digest_of
 from service.administration.delegation import Delegation
+from service.administration.managed_accounts import require_unmanaged
 from service.authn.factors import Answer
 from service.authn.factors.challenges import LIFE, Challenge, Challenges
 from service.authn.factors.checking import FactorCheck
@@ -21,7 +22,7 @@ from service.errors import Conflict, LinkInvalid, LoginFailed, SecondFactorRequi
 from service.kernel.identity import Caller, Target, owner
 from service.kernel.text import name_key
 from service.mail.notices import Notices
-from service.records import account_tokens, accounts, user_list
+from service.records import account_tokens, accounts, directories, user_list
 from service.records.account_tokens import AccountToken
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
@@ -81,6 +82,7 @@ class ForgottenPasswords:
             user = await user_list.read(connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             await check.target(connection, user_id, "start-reset")
+            await require_unmanaged(connection, check, user_id)
             self._links.require_mail()
             if user.kind == "service" or user.invited:
                 raise Conflict("Only who has a password can have forgotten it", rule="has_password")
@@ -181,7 +183,7 @@ async def answer_requests(
     """Mail a link to each user who has asked for one, and may have it; return how many were mailed.
 
     A name that no user has, or one who is disabled, banned or invited, a service account, without a confirmed
-    address, or whose password is ``closed``, is forgotten. Raises Unavailable.
+    address, or whose password is ``closed``, or whom a directory manages, is forgotten. Raises Unavailable.
     """
     mailed = 0
     while True:
@@ -193,6 +195,8 @@ async def answer_requests(
             if known is None or await account_tokens.made_within(connection, _PURPOSE, known.user_id, PAUSE):
                 continue
             if await closed.includes(connection, known.user_id):
+                continue
+            if await directories.manager_of(connection, known.user_id) is not None:
                 continue
             await notices.tell(connection, known.user_id, "reset_asked", client_ip=requests[0].client_ip)
             await links.mail(connection, _PURPOSE, known.user_id, known.user_name, known.email)

@@ -254,7 +254,7 @@ class Handover:
         if fault := unseen_fault(subject):
             raise ValidationFailed(("subject", fault))
         async with self._units.of_rights(write) as unit:
-            user_id = await _person(unit.connection, user_name)
+            user_id = await person_of(unit.connection, user_name)
             target = await unit.check.target(unit.connection, user_id, "set-password", only_reads=True)
             await unit.check.take_over(unit.connection, [user_id], "hand_over")
             known = await user_list.read(unit.connection, target.user_id)
@@ -277,7 +277,8 @@ class Handover:
             )
 
 
-async def _person(connection: Connection, user_name: str) -> int:
+async def person_of(connection: Connection, user_name: str) -> int:
+    """Return the id of the person with that name; ``NotFound``, and ``Conflict`` for a service account."""
     known = await accounts.standing(connection, user_name)
     if known is None:
         raise NotFound("There is no such user")

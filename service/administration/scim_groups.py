@@ -1,6 +1,6 @@
 """Groups that a directory provisions by SCIM: their members get the roles of its mapping."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +20,9 @@ from service.records.scim import Group
 
 WITHIN: Final = 60.0
 """Seconds that an edit of a group may take, with the roles of all its members."""
+
+
+_NAMED, _LONGEST = 10, 64  # refused members that a refusal names, and the characters of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +140,18 @@ async def _members(
     """
     if len(sent) > scim.MOST_MEMBERS:
         raise ValidationFailed(("members", f"A group has at most {scim.MOST_MEMBERS} members"))
-    ids = {number for each in sent if (number := id_of(each)) is not None}
+    numbers = {each: id_of(each) for each in sent}
+    ids = {number for number in numbers.values() if number is not None}
     new = ids.difference(had)
-    if len(ids) != len(sent) or (new and new != await scim.known_users(connection, source.name, new)):
-        raise ValidationFailed(("members", "There is a member that is no user of the directory"))
+    known = {*had, *(await scim.known_users(connection, source.name, new) if new else ())}
+    if strangers := sorted(each for each, number in numbers.items() if number not in known):
+        raise ValidationFailed(("members", f"These are no users of the directory: {_named(strangers)}"))
     return ids
+
+
+def _named(ids: Sequence[str]) -> str:
+    shown = ", ".join(each[:_LONGEST] for each in ids[:_NAMED])
+    return shown if len(ids) <= _NAMED else f"{shown} and {len(ids) - _NAMED} more"
 
 
 async def _read(connection: Connection, source: Directory, group_id: int) -> Group:

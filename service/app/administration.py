@@ -7,6 +7,7 @@ from service.administration.access_requests.requests import AccessRequests
 from service.administration.account_links import AccountLinks, Invitations, SessionEnding
 from service.administration.accounts import Accounts, PasswordReset
 from service.administration.addresses import Addresses
+from service.administration.adoptions import Adoptions
 from service.administration.api_keys import ApiKeys
 from service.administration.assignment_edits import AssignmentEdits
 from service.administration.bans import Bans, Kicks
@@ -65,6 +66,7 @@ class Administration:
     factor_reset: FactorReset
     password_reset: PasswordReset
     handover: Handover
+    adoptions: Adoptions
     provider_logout: ProviderLogout
     provider_sign_in: ProviderSignIn
     reviews: Reviews
@@ -191,6 +193,7 @@ def make(
             people=people,
             now=stores.sessions.synchronized.instant,
         ),
+        adoptions=Adoptions(units, notices),
         provider_logout=ProviderLogout(providers, database, stores.sessions, trail.logins),
         provider_sign_in=ProviderSignIn(
             settings.oidc,

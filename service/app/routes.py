@@ -372,6 +372,10 @@ def _add_directories(routes: Routes, container: Container) -> None:
     directory = container.stores.database, container.administration.directories
     routes.add("/api/directory/list", directories.ListOfDirectories(*directory))
     routes.add("/api/directory/{source}", directories.OneDirectory(*directory))
+    routes.add(
+        "/api/directory/{source}/accounts",
+        directories.AccountsOfDirectory(container.administration.adoptions),
+    )
 
 
 def _add_scim(routes: Routes, container: Container) -> None:

@@ -5,8 +5,11 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from service.administration import directory
+from service.administration.adoptions import Adoptions
 from service.administration.directory import MAX_GROUP, MOST_GROUPS, Directories, Match
 from service.administration.managed_accounts import is_name
+from service.endpoints.record_endpoints import Endpoint
+from service.endpoints.users import UserName
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.text import unseen_fault
@@ -178,6 +181,31 @@ class OneDirectory(DirectoryEndpoint):
             ceiling=tuple(sorted(set(body.ceiling))),
             enabled=body.enabled,
         )
+
+
+class AdoptionOrder(Schema):
+    """Whose account the directory is to manage."""
+
+    user_name: UserName
+
+
+class AccountsOfDirectory(Endpoint[Adoptions]):
+    """``/api/directory/{source}/accounts``."""
+
+    @operation.needs("system:user:reset-password")
+    @operation.logged("user", "hand over to a directory", "UPDATE")
+    @operation.refuses(NotFound, Conflict)
+    @operation.answers(204)
+    @operation.named("assignAccountToDirectory")
+    @operation.example_body({"userName": "nobody"})
+    async def on_post(self, context: RequestContext, body: AdoptionOrder, source: _Source) -> None:
+        """Let a directory that provisions by SCIM manage the account of somebody, as if it had created it.
+
+        For accounts that were here before, and those of a directory that was deleted and made anew. The
+        person is told. Callers can't do it for users who hold more permissions than they do, nor for
+        themselves; 409 for users who hold more than the ceiling of the directory.
+        """
+        await self.part.adopt(context.write, source, body.user_name)
 
 
 def _answer_of(stored: Directory) -> DirectoryOfService:

@@ -15,8 +15,10 @@ from service.web.messages.scim import ScimGroupBody, ScimReference
 def _sent(body: ScimGroupBody) -> SentGroup:
     """Return the group of a body; raises ScimFault for a group among its members."""
     members = body.members or ()
-    if any((each.type or "User").lower() != "user" for each in members):
-        raise ScimFault("invalidValue", "members: Only users are members of groups")
+    other = next((each for each in members if (each.type or "User").lower() != "user"), None)
+    if other is not None:
+        named = f"{other.value[:64]} is a {(other.type or '')[:64]}"
+        raise ScimFault("invalidValue", f"members: Only users are members of groups, and {named}")
     return SentGroup(body.display_name, body.external_id, frozenset(each.value for each in members))
 
 

@@ -135,9 +135,16 @@ class ScimKind:
     def replaces(self, summary: str) -> Responder:
         """Return the responder that replaces a resource."""
 
-        def change_of(body: Any, _deviations: Deviations, _base: str) -> Callable[[Any], Any]:
+        def change_of(body: Any, deviations: Deviations, _base: str) -> Callable[[Any], Any]:
             sent = self.sent(body)
-            return lambda _: sent
+
+            def change(stored: Any) -> Any:
+                # RFC 7644 §3.5.1: what a replacement leaves out is cleared.
+                if getattr(body, self.linked, ()) is None and getattr(stored, self.linked):
+                    deviations.note(f"replacement without {self.linked}, which are removed")
+                return sent
+
+            return change
 
         return self._edits("replace", "update", change_of, summary, self.body)
 

@@ -2,7 +2,7 @@
 
 A link is good until it expires, is used, or is followed by another one of its purpose; and only while what it
 was made for still is: nobody has set a first password yet, the password was not changed since, the address
-that it was mailed to is still the one.
+that it was mailed to is still the one, and no directory manages an account that is to get a password.
 """
 
 from collections.abc import Sequence
@@ -10,11 +10,24 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
-from sqlalchemy import ColumnElement, Interval, and_, bindparam, delete, func, or_, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Interval,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import RowMapper
+from service.records.schema.directories import directory_account
 from service.records.schema.of_users import account_token, reset_request
 from service.records.schema.rights import user
 
@@ -44,13 +57,17 @@ class ResetRequest:
 
 _TOKEN: Final = RowMapper(AccountToken, account_token, user_name=user.c.user_name)
 _REQUEST: Final = RowMapper(ResetRequest, reset_request)
+_UNMANAGED: Final = ~exists().where(directory_account.c.user_id == user.c.id, directory_account.c.managed)
+"""A directory that manages an account leaves it no password of its own."""
 _OF: Final[dict[Purpose, ColumnElement[bool]]] = {
     "invitation": and_(
+        _UNMANAGED,
         user.c.kind == "person",
         user.c.password_hash.is_(None),
         func.coalesce(account_token.c.email == user.c.email, account_token.c.email.is_(None)),
     ),
     "password_reset": and_(
+        _UNMANAGED,
         user.c.password_hash.is_not(None),
         user.c.email.is_not(None),
         user.c.recovery_email == account_token.c.email,

@@ -181,3 +181,23 @@ async def test_a_name_that_is_not_in_the_form_in_which_names_are_compared_is_tak
         await entra.group(name)
         body = {"schemas": [GROUP], "displayName": name}
         assert await entra.refused("POST", "/Groups", body) == (409, "uniqueness")
+
+
+async def test_a_refused_member_is_named(house: Inside, entra: ScimClient) -> None:
+    heron = await entra.user("heron")
+    strangers = [str(entra.user_id), "nobody-knows", *map(str, range(900, 912))]
+    body = {"schemas": [GROUP], "displayName": "Readers"}
+
+    def members(*ids: str) -> dict[str, object]:
+        return body | {"members": [{"value": each} for each in (heron, *ids)]}
+
+    single = await entra.ask("POST", "/Groups", members("nobody-knows"))
+    many = await entra.ask("POST", "/Groups", members(*strangers))
+    nested = await entra.ask("POST", "/Groups", body | {"members": [{"value": "41", "type": "Group"}]})
+
+    assert single.json["detail"] == "members: These are no users of the directory: nobody-knows"
+    assert many.json["detail"].endswith(" and 4 more")
+    assert "900, 901" in many.json["detail"]
+    assert nested.json["detail"] == "members: Only users are members of groups, and 41 is a Group"
+    assert [each.status for each in (single, many, nested)] == [400] * 3
+    assert (await house.data("GET", f"/api/user/{heron}"))["roles"] == []

@@ -176,3 +176,32 @@ async def test_what_deviates_is_logged_as_such(house: Inside) -> None:
     with capture_logs() as entries:
         await client.data("PATCH", f"/Users/{user_id}", body)
     assert not [entry for entry in entries if "deviations" in entry]
+
+
+@pytest.mark.parametrize("by", ["PUT without members", "PUT with null", "remove with null"])
+async def test_members_that_go_though_none_was_named_are_logged_as_a_deviation(
+    house: Inside, by: str
+) -> None:
+    client = await scim_client(house)
+    heron = await client.user("heron")
+    group = await client.group("Readers", heron)
+    body = {"schemas": [GROUP], "displayName": "Readers"}
+
+    async def clear() -> None:
+        if by == "remove with null":
+            await client.patch(f"/Groups/{group}", {"op": "remove", "path": "members", "value": None})
+        else:
+            await client.data("PUT", f"/Groups/{group}", body | ({"members": None} if "null" in by else {}))
+
+    logging.disable(logging.NOTSET)
+    with capture_logs() as entries:
+        await clear()
+
+    (noted,) = [entry["deviations"] for entry in entries if "deviations" in entry]
+    expected = (
+        "remove with null, which removes all that the path chooses"
+        if by == "remove with null"
+        else "replacement without members, which are removed"
+    )
+    assert noted == [expected]
+    assert await roles_of(house, heron) == set()

@@ -86,6 +86,11 @@ class World:
         known = "INSERT INTO sys.directory_account (source, issuer, subject, user_id, managed)"
         self._rows(f"{known} VALUES ('entra', 'https://login.example.com', %s, %s, false)", str(user), user)
 
+    def directory(self, name: str) -> None:
+        """Have a directory that provisions, and may hand out everything."""
+        stored = "INSERT INTO sys.directory (name, kind, mapping, ceiling) VALUES (%s, 'scim', '{}', %s)"
+        self._rows(f"{stored} ON CONFLICT DO NOTHING", name, ["*"])
+
     def assignment_of(self, user: int) -> int:
         """Return the assignment of the only role of a user."""
         return self._id("SELECT id FROM sys.user_role WHERE user_id = %s", user)
@@ -191,6 +196,12 @@ def _handed_over(world: World, level: str) -> Request:
     user = world.user(world.role(world.button(level)))
     body = {"userName": world.name_of(user), "subject": f"subject-{user}"}
     return "POST", "/api/auth/oidc/entra/accounts", body
+
+
+def _adopted(world: World, level: str) -> Request:
+    user = world.user(world.role(world.button(level)))
+    world.directory("corp")
+    return "POST", "/api/directory/corp/accounts", {"userName": world.name_of(user)}
 
 
 def _linked(world: World, level: str) -> Request:
@@ -414,6 +425,7 @@ WRITES: Final = (
     Write("POST /api/user/{id}/invitation", "invite", _invite),
     Write("POST /api/user/{id}/password-reset", "send a link", _forgetful),
     Write("POST /api/auth/oidc/{provider}/accounts", "hand over to a provider", _handed_over),
+    Write("POST /api/directory/{source}/accounts", "hand over to a directory", _adopted),
     Write("POST /api/user/{id}/email/verification", "declare the address confirmed", _addressed),
     Write("DELETE /api/user/{id}", "delete", _user("DELETE", "", None)),
     Write("POST /api/user/import", "rename", _reimport_user),

@@ -105,6 +105,11 @@ export interface ActivityHour {
   refused: number;
 }
 
+/** Whose account the directory is to manage. */
+export interface AdoptionOrder {
+  userName: string;
+}
+
 /** The code that the app shows. */
 export interface AppCode {
   code: string;
@@ -3473,6 +3478,12 @@ export interface Operations {
     query: { dryRun?: boolean };
     body: undefined;
     answer: Record<string, unknown> | null;
+  };
+  "POST /api/directory/{source}/accounts": {
+    path: { source: string };
+    query: {};
+    body: AdoptionOrder;
+    answer: null;
   };
   "GET /api/review/list": {
     path: {};

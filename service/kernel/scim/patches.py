@@ -157,6 +157,8 @@ def _apply(schema: Schema, made: _Patched, operation: Mapping[str, Any], deviati
         return
     if op != "remove" and "value" not in given:
         raise ScimFault("invalidValue", f"{op} needs a value")
+    if op == "remove" and "value" in given and value is None:
+        deviations.note("remove with null, which removes all that the path chooses")
     _change(schema, made, op, path, value, deviations=deviations)
 
 
