@@ -160,13 +160,16 @@ class ForgottenPasswords:
         if answer is None:
             methods = await self._check.methods(known.user_id)
             raise SecondFactorRequired("The account has a second factor: prove it as well", methods=methods)
-        guessed = answer.method != "passkey"
-        attempt = await self._throttle.second_factor(known.user_name, *client, guessed=guessed)
+        by_passkey = answer.method == "passkey"
+        # Recovery codes count here: whoever has the mailbox could try them, though hardly guess one.
+        attempt = await self._throttle.second_factor(
+            known.user_name, *client, guessed=answer.method == "totp", counted=not by_passkey
+        )
         async with self._database.transaction() as connection:
             if not await account_tokens.tried(connection, digest):
                 raise LinkInvalid
         issued = None
-        if not guessed:
+        if by_passkey:
             issued = challenge_of(answer.credential)
             challenge = await self._challenges.answered(issued, "password-reset", known.user_id)
             if issued is None or challenge is None:

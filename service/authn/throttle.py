@@ -61,16 +61,21 @@ class Attempt:
     device: str
     share: str
     network: str
+    guessed: bool
+    """True if what was tried can be guessed, as passwords and codes of apps can."""
     favoured: bool
     """True if a login from this address succeeded within a day: during a flood it goes first."""
 
     async def succeeded(self) -> None:
-        """Reset the account's count, and remember the device as known and the address as favoured.
+        """Remember the device as known and the address as favoured; reset the share of what can be guessed.
 
         A second factor also resets the count of logins. A password does not reset that of second factors: who
-        has stolen it could go on guessing.
+        has stolen it could go on guessing. What can't be guessed resets nothing: the tries of others before
+        it would be given back to them.
         """
-        await self.throttle.forgive(self.limit, self.account, self.device, self.share, self.network)
+        await self.throttle.remember(self.device, self.network)
+        if self.guessed:
+            await self.throttle.forgive(self.limit, self.account, self.share)
 
 
 class Throttle:
@@ -118,16 +123,22 @@ class Throttle:
             await self._hit(_LINKS, ADDRESS_LINK, login_id, window=_HOUR, login_id=login_id)
 
     async def second_factor(
-        self, user_name: str, address: str, user_agent: str, *, guessed: bool, session: str | None = None
+        self,
+        user_name: str,
+        address: str,
+        user_agent: str,
+        *,
+        guessed: bool,
+        counted: bool = False,
+        session: str | None = None,
     ) -> Attempt:
         """Count a second factor that is tried for an account, if it can be ``guessed``, as six digits can.
 
-        ``session`` is that of ``login``. The address was counted before. Raises ``RateLimited`` or
-        ``Unavailable``.
+        ``counted``: count it even so. ``session`` is that of ``login``. The address was counted before.
+        Raises ``RateLimited`` or ``Unavailable``.
         """
-        return await self._attempt(
-            SECOND_FACTOR, user_name, address, user_agent, counted=guessed, session=session
-        )
+        counts = {"guessed": guessed, "counted": counted or guessed}
+        return await self._attempt(SECOND_FACTOR, user_name, address, user_agent, **counts, session=session)
 
     async def _attempt(
         self,
@@ -136,6 +147,7 @@ class Throttle:
         address: str,
         user_agent: str,
         *,
+        guessed: bool = True,
         counted: bool = True,
         session: str | None = None,
     ) -> Attempt:
@@ -153,7 +165,7 @@ class Throttle:
             if counted:
                 await self._hit(most, limit, account, share, window=window, address=address)
         names = {"account": account, "device": device, "share": share, "network": network}
-        return Attempt(self, limit, **names, favoured=favoured)
+        return Attempt(self, limit, **names, guessed=guessed, favoured=favoured)
 
     async def locks(self, limit: str, user_name: str) -> bool:
         """True if this is the first attempt over a limit of the account within the window of that limit.
@@ -193,14 +205,18 @@ class Throttle:
         if self._settings.enabled:
             await self._hit(self._settings.key_address, KEY_ADDRESS, _network(address), address=address)
 
-    async def forgive(self, limit: str, account: str, device: str, share: str, network: str) -> None:
-        """Reset one share of an account; remember the device as known and the address as favoured."""
-        settings = self._settings
-        if settings.enabled:
+    async def remember(self, device: str, network: str) -> None:
+        """Remember a device as known, and an address as favoured."""
+        if self._settings.enabled:
+            life = self._settings.known_device_life
+            await self._counters.know(device, life, _digest(network), FAVOURED_LIFE)
+
+    async def forgive(self, limit: str, account: str, share: str) -> None:
+        """Reset one share of an account."""
+        if self._settings.enabled:
             for name in {ACCOUNT, limit}:
                 most, window = self._of_account[name]
                 await self._counters.clear(most, window, name, account, share)
-            await self._counters.know(device, settings.known_device_life, _digest(network), FAVOURED_LIFE)
 
     async def unlock(self, user_name: str) -> None:
         """Forget all attempts to log in to an account, from any device; too slow for requests."""

@@ -91,6 +91,26 @@ async def test_a_known_device_gets_in_while_strangers_hammer_the_account(throttl
     assert not await refused(throttle, address="10.0.0.1", agent="her phone")
 
 
+async def test_a_sign_in_that_nobody_guesses_makes_the_device_known_and_gives_strangers_no_tries_back(
+    throttle: Throttle,
+) -> None:
+    for number in range(4):
+        await refused(throttle, address=f"10.0.1.{number}")
+    attempt = await throttle.second_factor("ann", "10.0.0.1", "her phone", guessed=False)
+    await attempt.succeeded()
+
+    assert await refused(throttle, address="10.0.1.99")
+    assert not await refused(throttle, address="10.0.0.1", agent="her phone")
+
+
+async def test_a_recovery_code_beside_a_link_is_counted_and_gives_no_tries_back(throttle: Throttle) -> None:
+    for _ in range(Settings().second_factor):
+        attempt = await throttle.second_factor("ann", "10.0.0.1", "a", guessed=False, counted=True)
+    await attempt.succeeded()
+    with pytest.raises(RateLimited):
+        await throttle.second_factor("ann", "10.0.0.2", "b", guessed=True)
+
+
 async def test_an_address_is_favoured_after_a_login_from_it_whatever_the_account(throttle: Throttle) -> None:
     first = await throttle.login("ann", "10.0.0.1", "her phone")
     await first.succeeded()
