@@ -13,7 +13,7 @@ from service.authz.review.unused import DAYS, first_day
 from service.diagnosis.findings import Finding, Installation, fault, few, ok, warning
 from service.diagnosis.upkeep_checks import NEW
 from service.kernel.clock import rfc3339
-from service.kernel.text import counted, name_key, printable
+from service.kernel.text import RESERVED, counted, name_key, printable
 from service.records import (
     access_requests,
     assignment_ends,
@@ -27,7 +27,7 @@ from service.records import (
 from service.records.assignment_list import Assignment
 from service.records.seed_catalogue import ADMINISTRATOR
 from service.records.unused_rights import idle_assignments, unused_keys
-from service.records.user_overview import administrators, unconfirmed
+from service.records.user_overview import administrators, reserved_names, unconfirmed
 from service.settings import SettingsError, local_factor_key, local_previous_factor_key
 
 _MANY = 5
@@ -140,6 +140,20 @@ async def directory_names(installation: Installation) -> Finding:
     return fault(
         f"a provider and a directory that provisions accounts share a name: {few(shared)}",
         "give the one that came later another name: docs/guides/provision-from-a-directory.md",
+    )
+
+
+async def user_names(installation: Installation) -> Finding:
+    """Versions before let users have names that the logs have for what is no user."""
+    async with installation.records() as connection:
+        reserved = await reserved_names(connection, _MANY)
+    if not reserved:
+        return ok(f"no name of a user begins with {RESERVED}")
+    return warning(
+        f"names of users begin with {RESERVED}, as the logs name what is no user: "
+        f"{few([printable(name) for _, name in reserved])}",
+        "give them other names: PATCH /api/user/{id} with userName",
+        users=reserved,
     )
 
 

@@ -171,6 +171,10 @@ def _text_fault(text: str, most: int) -> str | None:
     return None
 
 
+RESERVED: Final = "@"
+"""What begins the names of those in the logs who are no users, such as ``@operator`` and ``@review:7``."""
+
+
 def name_fault(text: str) -> str | None:
     """Return why ``text`` can't be the name of a user, as half a sentence ("must …"); None if it can.
 
@@ -183,6 +187,8 @@ def name_fault(text: str) -> str | None:
     if any(letter in SHAPING for letter in text):
         return "must not hold joiners or selectors"
     key = name_key(text)
+    if key.startswith(RESERVED):
+        return f"must not begin with {RESERVED}: the logs name what is no user so"
     if "  " in key:
         return "must not hold two spaces in a row"
     if len({script for letter in key if (script := _script_of_letter(letter)) in _ALIKE}) > 1:

@@ -1,5 +1,6 @@
 """All words of all mails: for each kind a subject and paragraphs, with the facts that they name in braces."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from typing import Final, NamedTuple
 from service.kernel.text import printable
 
 _LONGEST_FACT: Final = 200  # characters
+_WEB: Final = re.compile(r"(www)\.", re.IGNORECASE)
 _SIGNED: Final = "This mail was sent by {site}. Nobody reads answers to it."
 
 
@@ -202,4 +204,4 @@ def _shown(fact: str | datetime) -> str:
     if isinstance(fact, datetime):
         return f"{fact.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     # Mail programs make links of such texts; who chooses a name must not choose where a mail leads.
-    return printable(fact)[:_LONGEST_FACT].replace("://", ":/ /")
+    return _WEB.sub(r"\1 .", printable(fact)[:_LONGEST_FACT].replace("://", ":/ /"))

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
 from service.kernel.identity import Kind
+from service.kernel.text import RESERVED
 from service.records.assignments import in_force, instant
 from service.records.database.row_mapper import RowMapper
 from service.records.factors import has_factor
@@ -51,6 +52,14 @@ async def overview(connection: AsyncConnection, role_code: str | None = None) ->
         members = select(user_role.c.user_id).where(user_role.c.role_id == role_id, _IN_FORCE)
         statement = statement.where(user.c.id.in_(members))
     return await _OVERVIEW.all(connection, statement)
+
+
+async def reserved_names(connection: AsyncConnection, most: int) -> list[tuple[int, str]]:
+    """Return the ids and names of at most ``most`` users whose names begin as those of what is no user."""
+    named = select(user.c.id, user.c.user_name).where(user.c.user_name_key.startswith(RESERVED))
+    return [
+        (row.id, row.user_name) for row in await connection.execute(named.order_by(user.c.id).limit(most))
+    ]
 
 
 async def oldest_user(connection: AsyncConnection) -> datetime | None:

@@ -22,7 +22,7 @@ from service.authn.factors.passkeys import (
     challenge_of,
     id_of,
 )
-from tests.support.authenticator import BE, BS, UP, UV, Algorithm, Passkey, bytes_of, text_of
+from tests.support.authenticator import BE, BS, UP, UV, Algorithm, Passkey, bytes_of, cose_key, text_of
 
 ORIGIN = "https://id.example.com:8443"
 RP_ID = "id.example.com"
@@ -178,6 +178,29 @@ def test_a_key_of_an_algorithm_that_was_not_offered_is_refused(
     monkeypatch.setattr("service.authn.factors.passkeys.ALGORITHMS", (-8, -257))
     with pytest.raises(PasskeyRefusedError):
         registered(party, Passkey(RP_ID, ORIGIN))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("made_as", [*ALGORITHMS, "P-384", "short", "no point"])
+def test_a_key_that_does_not_fit_its_algorithm_is_refused(
+    party: RelyingParty, algorithm: Algorithm, made_as: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if made_as == algorithm:
+        registered(party, Passkey(RP_ID, ORIGIN, algorithm))
+        return
+    passkey = Passkey(RP_ID, ORIGIN, algorithm)
+    other = Passkey(RP_ID, ORIGIN, made_as if made_as in ALGORITHMS else algorithm)
+    changed = cose_key(other.key) | {3: cose_key(passkey.key)[3]}
+    if made_as == "P-384":
+        changed[-1] = 2 if algorithm != "RS256" else b"\x01" * 128
+    elif made_as == "short":
+        changed[-1 if algorithm == "RS256" else -2] = b"\x01"
+    elif made_as == "no point":
+        changed[-2 if algorithm != "RS256" else -1] = b"\xff" * 33 if algorithm != "RS256" else b""
+    monkeypatch.setattr("tests.support.authenticator.cose_key", lambda _: changed)
+
+    with pytest.raises(PasskeyRefusedError):
+        registered(party, passkey)
 
 
 JSON = st.recursive(

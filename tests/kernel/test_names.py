@@ -82,8 +82,15 @@ def test_a_name_that_imitates_another_by_other_letters_is_refused_as_a_user_name
     assert text_fault(text) is None
 
 
+@pytest.mark.parametrize("text", ["@", "@operator", "@review:7", "\uff20entra", "\ufe6boperator"])
+def test_a_name_that_the_logs_have_for_what_is_no_user_is_refused_as_a_user_name(text: str) -> None:
+    assert name_fault(text) is not None
+    assert text_fault(text) is None
+
+
 @pytest.mark.parametrize(
-    "text", ["admin", "Björn Ærø", "Иван", "Ωμέγα", "王小明", "田中 taro", "%_'; --", "١٢٣"]
+    "text",
+    ["heron@example.org", "admin", "Björn Ærø", "Иван", "Ωμέγα", "王小明", "田中 taro", "%_'; --", "١٢٣"],
 )
 def test_names_of_people_everywhere_are_names(text: str) -> None:
     assert name_fault(text) is None

@@ -110,10 +110,12 @@ def test_a_letter_without_a_fact_that_its_words_name_is_refused() -> None:
 
 
 def test_facts_stay_on_their_line_and_lead_nowhere() -> None:
-    name = "Eve\r\n\r\nOpen https://evil.example/ now\u202e" + "x" * 500
+    name = "Eve\r\n\r\nOpen https://evil.example/ or WWW.evil.example now\u202e" + "x" * 500
     until = datetime(2026, 11, 24, 2, 30, tzinfo=timezone(timedelta(hours=2)))
     shown = Letter("invitation", "heron@example.org", None, {"user_name": name, "until": until}).shown_facts()
-    assert shown["user_name"].startswith("Eve\\r\\n\\r\\nOpen https:/ /evil.example/ now\\u202e")
+    assert shown["user_name"].startswith(
+        "Eve\\r\\n\\r\\nOpen https:/ /evil.example/ or WWW .evil.example now\\u202e"
+    )
     assert len(shown["user_name"]) <= 250
     assert shown["until"] == "2026-11-24 00:30 UTC"
 

@@ -55,7 +55,7 @@ class Passkey:
         """Return the ``RegistrationResponseJSON`` for creation options; ``other`` changes the client data."""
         self.user_handle = bytes_of(options["user"]["id"])
         client = self._client_data("webauthn.create", options["challenge"], other)
-        attested = bytes(16) + struct.pack(">H", len(self.id)) + self.id + cbor.encode(_cose_key(self.key))
+        attested = bytes(16) + struct.pack(">H", len(self.id)) + self.id + cbor.encode(cose_key(self.key))
         data = self._data(self.flags | AT) + attested
         statement: dict[str, Any] = {}
         if attestation == "packed":  # self attestation
@@ -120,7 +120,7 @@ def _new_key(algorithm: Algorithm) -> _Key:
             return rsa.generate_private_key(65537, 2048)
 
 
-def _cose_key(key: _Key) -> dict[int, Any]:
+def cose_key(key: _Key) -> dict[int, Any]:
     """Return the public key as COSE has it (RFC 9053 §7)."""
     match key:
         case ec.EllipticCurvePrivateKey():

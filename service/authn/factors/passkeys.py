@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlsplit
 
+from cryptography.exceptions import InvalidSignature
+
 from service.errors import Conflict
 from service.kernel.about import NAME
 from service.records.factors import StoredPasskey
 
 if TYPE_CHECKING:
+    from fido2.cose import CoseKey
     from fido2.server import Fido2Server
     from fido2.webauthn import AuthenticatorData, CollectedClientData
 
@@ -28,6 +32,10 @@ ALGORITHMS: Final = (-8, -7, -257)
 CHALLENGE_BYTES: Final = 32
 MOST_ID_BYTES: Final = 1023
 """Bytes of a credential id (WebAuthn §4)."""
+_RSA: Final = 3
+_RSA_BITS: Final = 2048
+_FORMS: Final[Mapping[int, tuple[int, int | None]]] = {-8: (1, 6), -7: (2, 1), -257: (_RSA, None)}
+"""The type of key of each algorithm, and its curve: Ed25519, P-256, and RSA (RFC 9053 §7, RFC 8230 §4)."""
 _TIMEOUT: Final = 300_000  # milliseconds
 _TRANSPORTS: Final = frozenset({"usb", "nfc", "ble", "smart-card", "hybrid", "internal"})
 
@@ -124,6 +132,7 @@ class RelyingParty:
             attested = data.credential_data
             if attested is None or attested.public_key.get(3) not in ALGORITHMS:
                 raise PasskeyRefusedError("a key of another algorithm")
+            _require_fit(attested.public_key)
             if attested.credential_id != answer.raw_id or len(answer.raw_id) > MOST_ID_BYTES:
                 raise PasskeyRefusedError("another credential id")
             stored = StoredPasskey(
@@ -226,6 +235,17 @@ def _check_frame(client_data: CollectedClientData) -> None:
     members = json.loads(client_data)
     if members.get("crossOrigin", False) is not False or "topOrigin" in members:
         raise PasskeyRefusedError("made in a page of another origin")
+
+
+def _require_fit(key: CoseKey) -> None:
+    """Refuse a key that is not of its algorithm, or that no signature could be checked with."""
+    kind, curve = _FORMS[key[3]]
+    if key.get(1) != kind or (curve is not None and key.get(-1) != curve):
+        raise PasskeyRefusedError("a key of another kind than its algorithm")
+    if kind == _RSA and int.from_bytes(key[-1]).bit_length() < _RSA_BITS:
+        raise PasskeyRefusedError("a key that is too short")
+    with suppress(InvalidSignature):  # whatever else is raised: the key can't be read
+        key.verify(b"", b"")
 
 
 def _check_flags(data: AuthenticatorData) -> None:
