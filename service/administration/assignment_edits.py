@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from service.administration import change_log
+from service.administration.lasting import FOR_GOOD
 from service.administration.managed_accounts import require_not_given
 from service.administration.older_nodes import require_known
 from service.administration.role_demands import require_demands
@@ -78,10 +79,10 @@ class AssignmentEdits:
         """
         async with self._changing(write, user_id) as edited:
             role = await _role_of(edited.unit.connection, given)
-            await edited.unit.check.require_roles(edited.unit.connection, [role.id])
             begins = _begin(given.get("valid_from"), edited.now)
             _require_text(given.get("reason"))
             new = Given(role.id, begins, _time(given.get("valid_until")), given.get("reason"))
+            await _require_giving(edited, new)
             _require_order(new, given, edited.now)
             require_demands(role, new, edited.now)
             edited.unit.authorized()
@@ -115,6 +116,7 @@ class AssignmentEdits:
             if window or "valid_until" in given:
                 _require_order(new, given, edited.now)
             if window:
+                await _require_giving(edited, new)
                 _require_approved(before, new)
             if window or new.reason != before.reason:
                 require_demands(role, new, _since(before, edited.now), window=window)
@@ -217,6 +219,12 @@ def _require_approved(before: Assignment, new: Given) -> None:
         raise ValidationFailed(("from", "It begins as it was approved"))
     if new.valid_until is None or new.valid_until > before.valid_until:
         raise ValidationFailed(("until", "It may end earlier than it was approved, and not later"))
+
+
+async def _require_giving(edited: _Edited, new: Given) -> None:
+    """Return when the caller may give the role of ``new`` on until it ends; PermissionDenied else."""
+    until = FOR_GOOD if new.valid_until is None else new.valid_until
+    await edited.unit.check.require_roles(edited.unit.connection, [new.role_id], until=until)
 
 
 def _require_order(new: Given, given: Mapping[str, Any], now: datetime) -> None:

@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from service.administration import change_log
 from service.administration.accounts import Accounts
+from service.administration.lasting import FOR_GOOD
 from service.administration.table_import import WITHIN, BulkDone, RowFaults, once_each
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.administration.user_edits import MAX_ROLES
@@ -67,7 +68,8 @@ class BulkActs:
         async def require_role(unit: UnitOfWork) -> None:
             if await accounts.unknown_roles(unit.connection, [role_id]):
                 raise ValidationFailed(("roleId", "There is no such role"))
-            await unit.check.require_roles(unit.connection, [role_id])
+            until = FOR_GOOD if action == "give" else None
+            await unit.check.require_roles(unit.connection, [role_id], until=until)
 
         async def change(unit: UnitOfWork, target: Target, before: User) -> bool:
             had = {role.id for role in before.roles}

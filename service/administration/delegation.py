@@ -11,9 +11,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final
 
 from service.administration.access_requests.appointing import Circle, circle_of
+from service.administration.lasting import Holding
 from service.administration.people import People
 from service.authz.engine.policy import Decision, Policy, tell_span
 from service.authz.engine.rules import (
@@ -58,6 +60,7 @@ from service.kernel.origin import (
     Delegated,
     EditRequest,
     GrantQuestion,
+    LastingQuestion,
     Needed,
     ObjectQuestion,
 )
@@ -77,8 +80,9 @@ class DelegationCheck:
     A code that no Button carried before the change has no line in the policy in force. It is asked of the
     candidate, which has one, before the change is published; in a change that publishes nothing it is denied.
     ``circle`` are the requests for access whose approvers the caller may not appoint; ``key_made_by`` is who
-    made the API key with which the caller came. ``directory`` is the one for which the change is made, which
-    may edit what it manages, and stands behind nobody.
+    made the API key with which the caller came; ``ends`` are those of codes that the caller holds for a time
+    alone. ``directory`` is the one for which the change is made, which may edit what it manages, and stands
+    behind nobody.
     """
 
     def __init__(
@@ -89,6 +93,7 @@ class DelegationCheck:
         change: Change | None = None,
         *,
         key_made_by: int | None = None,
+        ends: Mapping[str, datetime] = MappingProxyType({}),
     ) -> None:
         self.bound_to = caller.service
         self.directory: str | None = None
@@ -96,7 +101,7 @@ class DelegationCheck:
         self._caller = caller
         self._key_made_by = key_made_by
         self._policy = policy
-        self._held = (codes_asked(caller), stored)
+        self._holding = Holding(codes_asked(caller), stored, ends)
         self._change = change
         self._asked = Delegated(policy.revision, stored.codes)
         # Nobody logs in at the command line: whoever may run it has the installation.
@@ -127,8 +132,12 @@ class DelegationCheck:
         if self.directory is None:
             await account_control.write(connection, self.acting_ids, user_ids, act)
 
-    async def require(self, codes: Iterable[str], why: str) -> None:
-        """Return when the caller may grant each of ``codes``.
+    @property
+    def _held(self) -> tuple[HeldCodes | None, HeldCodes]:
+        return self._holding.now
+
+    async def require(self, codes: Iterable[str], why: str, *, until: datetime | None = None) -> None:
+        """Return when the caller may grant each of ``codes``; with ``until``, give them on until then.
 
         PermissionDenied else, with ``why`` as its sentence and the codes that are lacking as ``required``:
         all of them are needed. For new codes it is raised when the change is about to be published.
@@ -136,14 +145,14 @@ class DelegationCheck:
         asked = set(codes)
         new = self._new(asked)
         known = asked.difference(new)
-        self._note(known, "all")
-        _require_none([denial async for denial in self._denials(known)], why)
+        self._note(known, "all", until)
+        self._require_none([denial async for denial in self._denials(known, until)], why, until)
         if new and self._change is not None:
 
             def check(candidate: Policy) -> None:
-                if denials := list(self._denied(candidate, new)):
-                    self._note(new, "all")
-                    _require_none(denials, why)
+                if denials := list(self._denied(candidate, new, until)):
+                    self._note(new, "all", until)
+                    self._require_none(denials, why, until)
 
             self._change.ask(check)
 
@@ -170,22 +179,27 @@ class DelegationCheck:
         connection: Connection,
         role_ids: Iterable[int],
         why: str = "The role gives permissions that you do not hold",
+        *,
+        until: datetime | None = None,
     ) -> set[str]:
         """Return the codes that these roles give, or would if all were enabled, if the caller may grant them.
 
-        PermissionDenied else, for giving a role, taking it away, and changing it.
+        PermissionDenied else, for giving a role, taking it away, and changing it. ``until`` is the end of
+        what is given; None gives nothing.
         """
         reach = await role_rights.reach_of_roles(connection, role_ids)
-        await self.require(reach, why)
+        await self.require(reach, why, until=until)
         return reach
 
-    async def require_menus(self, connection: Connection, menu_ids: Iterable[int]) -> None:
+    async def require_menus(
+        self, connection: Connection, menu_ids: Iterable[int], *, until: datetime | None = None
+    ) -> None:
         """Return when the caller may grant the codes of all Buttons among these menus.
 
-        PermissionDenied else.
+        PermissionDenied else. ``until`` is as for ``require_roles``.
         """
         codes = await role_rights.codes_of_menus(connection, menu_ids)
-        await self.require(codes, "Among the Buttons are permissions that you do not hold")
+        await self.require(codes, "Among the Buttons are permissions that you do not hold", until=until)
 
     def require_service(self, action: str, service: str) -> None:
         """Return when the caller may do ``action``, one of ``ACTIONS``, with resources of ``service``.
@@ -324,7 +338,7 @@ class DelegationCheck:
         return self._policy.judge(layer, name, held)
 
     async def grants_roles(self, connection: Connection, role_ids: Iterable[int], held: HeldCodes) -> bool:
-        """Tell whether somebody else, who holds ``held``, may grant all that these roles can give."""
+        """Tell whether somebody else, who goes on holding ``held``, may grant all that these roles give."""
         reach = await role_rights.reach_of_roles(connection, role_ids)
         return all(self._policy.judge(GRANT, code, held).allowed for code in reach)
 
@@ -334,7 +348,8 @@ class DelegationCheck:
         What the change asks about grants is asked of these from here on, also when its event is replayed.
         """
         check = DelegationCheck.__new__(DelegationCheck)  # the operator's own asks nobody
-        vars(check).update(vars(self), _held=(HeldCodes(codes),) * 2, circle=Circle())
+        held = HeldCodes(codes)
+        vars(check).update(vars(self), _holding=Holding(held, held, {}), circle=Circle())
         self._asked.ceiling = frozenset(codes)
         return check
 
@@ -344,12 +359,11 @@ class DelegationCheck:
 
         So the event of the change tells nothing of it: a replay would deny what was allowed.
         """
-        asked = dict(self._asked.grants)
+        asked, lasting = dict(self._asked.grants), dict(self._asked.lasting)
         try:
             yield
         except PermissionDenied:
-            self._asked.grants.clear()
-            self._asked.grants.update(asked)
+            self._asked.grants, self._asked.lasting = asked, lasting
             raise
 
     async def beyond(
@@ -400,33 +414,47 @@ class DelegationCheck:
             return []
         return sorted(code for code in codes if not self._policy.rules.of(GRANT, code))
 
-    async def _denials(self, codes: Iterable[str]) -> AsyncIterator[Decision]:
+    async def _denials(self, codes: Iterable[str], until: datetime | None = None) -> AsyncIterator[Decision]:
         """Yield the denial of each code that the caller may not grant, in order, with turns for others."""
         asked = sorted(set(codes))
         with traced(f"decide {GRANT}", {"portcullis.decision.questions": len(asked)}) as span:
             for start in range(0, len(asked), _AT_ONCE):
                 if start:
                     await asyncio.sleep(0)
-                for denial in self._denied(self._policy, asked[start : start + _AT_ONCE]):
+                for denial in self._denied(self._policy, asked[start : start + _AT_ONCE], until):
                     if span is not None:
                         tell_span(span, denial)
                     yield denial
 
-    def _denied(self, policy: Policy, codes: Iterable[str]) -> Iterator[Decision]:
+    def _denied(
+        self, policy: Policy, codes: Iterable[str], until: datetime | None = None
+    ) -> Iterator[Decision]:
+        both = self._holding.until(until)
         for code in codes:
-            decisions = (policy.judge(GRANT, code, held) for held in self._held)
+            decisions = (policy.judge(GRANT, code, held) for held in both)
             if (
                 denial := next((decision for decision in decisions if not decision.allowed), None)
             ) is not None:
                 yield denial
 
-    def _note(self, codes: Collection[str], needed: Needed) -> None:
+    def _note(self, codes: Collection[str], needed: Needed, until: datetime | None = None) -> None:
         """Note a question for the decision log; not one that only the candidate has allowed.
 
         No policy before the change could answer it.
         """
-        if codes:
-            self._asked.grants[GrantQuestion(tuple(sorted(codes)), needed)] = None
+        if not codes:
+            return
+        question = GrantQuestion(tuple(sorted(codes)), needed)
+        _, stored = self._holding.until(until)
+        if stored == self._holding.by_database:
+            self._asked.grants[question] = None
+        else:
+            self._asked.lasting[LastingQuestion(*question, stored.codes)] = None
+
+    def _require_none(self, denials: Sequence[Decision], why: str, until: datetime | None) -> None:
+        if denials:
+            denied = [denial.object for denial in denials]
+            _require_none(denials, why + self._holding.reason(self._policy, denied, until))
 
 
 def _require_assurance(decision: Decision) -> None:
@@ -510,10 +538,24 @@ class Delegation:
             origin.recorded.transaction = await rights_changes.transaction_number(connection)
         policy = await self._newest(connection)
         maker = None if caller.key_id is None else await api_keys.maker(connection, caller.key_id)
-        check = DelegationCheck(policy, caller, HeldCodes(held.permissions), change, key_made_by=maker)
+        # Few have anything that begins or ends, and only theirs is read.
+        ends = await role_rights.ends_of(connection, caller.user_id, at) if held.changes_at else {}
+        stored = HeldCodes(held.permissions)
+        check = DelegationCheck(policy, caller, stored, change, key_made_by=maker, ends=ends)
         people, now = People(self._live.takeover_days), from_seconds(self._live.instant())
         check.circle = await circle_of(connection, check.acting_ids, policy, people, now)
         return check
+
+    async def of_own_account(self, connection: Connection, caller: Caller) -> DelegationCheck:
+        """Return what ``caller`` may do with the own account, by the newest policy that has been published.
+
+        It holds no lock: nothing is granted, and nobody else's rights depend on it. Raises as ``check`` does.
+        """
+        at = None if self._instant is None else self._instant()
+        held = await role_rights.of_enabled_user(connection, caller.user_id, at)
+        if held is None:
+            raise RefreshRequired
+        return DelegationCheck(await self._newest(connection), caller, HeldCodes(held.permissions))
 
     async def _newest(self, connection: Connection) -> Policy:
         latest = await policy_revisions.latest(connection)

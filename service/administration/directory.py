@@ -17,6 +17,7 @@ from service.administration import change_log
 from service.administration.access_requests.rules import fail_all
 from service.administration.accounts import Accounts
 from service.administration.delegation import DelegationCheck
+from service.administration.lasting import FOR_GOOD
 from service.administration.managed_accounts import managed_by, target_of
 from service.administration.older_nodes import require_known
 from service.administration.role_demands import require_demands
@@ -115,7 +116,8 @@ class Directories:
             before = await self._for_change(unit, name, match)
             await _require_known(unit.connection, values.ceiling)
             why = "The ceiling has permissions that you do not hold"
-            await unit.check.require({*values.ceiling, *(before.ceiling if before else ())}, why)
+            await unit.check.require(before.ceiling if before else (), why)
+            await unit.check.require(values.ceiling, why, until=FOR_GOOD)
             self._require_name(name, values, before)
             await _require_good(unit, name, values, before)
             saved = await directories.put(unit.connection, name, values)

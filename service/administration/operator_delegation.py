@@ -1,6 +1,7 @@
 """What the operator may grant: everything. For commands, and for jobs that edit accounts."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from service.administration.delegation import Delegation, DelegationCheck
 from service.authz.engine.policy import Policy
@@ -38,7 +39,7 @@ class OperatorCheck(DelegationCheck):
     A job does what the operator has set.
     """
 
-    async def require(self, codes: Iterable[str], why: str) -> None:
+    async def require(self, codes: Iterable[str], why: str, *, until: datetime | None = None) -> None:
         """Return."""
 
     async def require_any(self, codes: Iterable[str], why: str) -> None:

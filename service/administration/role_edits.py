@@ -8,6 +8,7 @@ from service.administration import change_log
 from service.administration.access_requests import suspending
 from service.administration.access_requests.rules import end_requests, require_closed
 from service.administration.change_log import check_record, check_values
+from service.administration.lasting import FOR_GOOD
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.errors import Conflict, ValidationFailed
 from service.kernel.origin import FieldChange, field_changes, values_change
@@ -87,7 +88,7 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Role:
     if gives:
         unit.require_request("PUT", _GIVING, 0)  # the id comes with the role
         menu_ids = await menus_of(unit.connection, gives, ())
-        await unit.check.require_menus(unit.connection, menu_ids)
+        await unit.check.require_menus(unit.connection, menu_ids, until=FOR_GOOD)
     unit.authorized()
     made = await roles.create(unit.connection, role_code, values)
     target = change_log.role_target(role_code)
@@ -114,6 +115,8 @@ async def update(
         raise ValidationFailed(("roleCode", "The code of a role can't be changed"))
     if values.get("enabled", before.enabled) != before.enabled:
         await _require_lines(unit, role_id)
+        if not before.enabled:
+            await unit.check.require_roles(unit.connection, [role_id], until=FOR_GOOD)
     saved = await roles.update(unit.connection, role_id, values)
     fields = (change_log.role_fields(role) for role in (before, saved))
     unit.changes += field_changes(change_log.role_target(saved.role_code), *fields)
@@ -170,6 +173,8 @@ async def set_menus(
     before = await roles.given(unit.connection, role_id)
     menu_ids = await menus_of(unit.connection, given, before)
     await unit.check.require_menus(unit.connection, menu_ids)
+    given_ids = set(menu_ids).difference(menu.id for menu in before)
+    await unit.check.require_menus(unit.connection, given_ids, until=FOR_GOOD)
     match(before)
     await roles.set_menus(unit.connection, role_id, menu_ids)
     saved = await roles.given(unit.connection, role_id)

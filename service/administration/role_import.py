@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from service.administration import change_log
 from service.administration.access_requests import suspending
 from service.administration.change_log import check_record, check_values
+from service.administration.lasting import FOR_GOOD
 from service.administration.role_edits import NO_BUTTON, unknown, with_buttons
 from service.administration.table_import import RowFaults, TableImport, TableRow, Work, once_each
 from service.errors import ValidationFailed
@@ -70,7 +71,9 @@ async def _update(under_way: _Roles, before: CodedRole, table_row: TableRow) -> 
     if not values and not gives:
         work.tell(table_row, "unchanged")
         return
-    reach = await work.check.require_roles(work.connection, [before.id])
+    enabling = values.get("enabled", before.enabled) and not before.enabled
+    until = FOR_GOOD if enabling else None
+    reach = await work.check.require_roles(work.connection, [before.id], until=until)
     check_values(RoleValues, values)
     if "enabled" in values and await request_rules.of_role(work.connection, before.id) is not None:
         raise ValidationFailed(("enabled", "The role can be asked for: enable or disable it by itself"))
@@ -97,7 +100,10 @@ async def _give(under_way: _Roles, role_id: int, table_row: TableRow) -> None:
         work.faults.add(table_row.row, f"{_GIVEN}[{place}]", NO_BUTTON)
     if places:
         return
-    menus = with_buttons(under_way.tree, codes, await roles.given(work.connection, role_id))
+    before = await roles.given(work.connection, role_id)
+    menus = with_buttons(under_way.tree, codes, before)
     with work.faults.of(table_row.row, _GIVEN):
         await work.check.require_menus(work.connection, menus)
+        given_ids = set(menus).difference(menu.id for menu in before)
+        await work.check.require_menus(work.connection, given_ids, until=FOR_GOOD)
         await roles.set_menus(work.connection, role_id, menus)

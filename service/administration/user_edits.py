@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from service.administration.delegation import DelegationCheck
+from service.administration.lasting import FOR_GOOD
 from service.administration.managed_accounts import require_not_given, require_unmanaged
 from service.administration.role_demands import require_plain
 from service.administration.unit_of_work import UnitOfWork
@@ -96,7 +97,7 @@ async def add(unit: UnitOfWork, new: NewUser, password_hash: str | None) -> User
     """
     account = unit.check.new_account(new.values)
     await _require_assignable(unit.connection, new.role_ids)
-    await unit.check.require_roles(unit.connection, new.role_ids)
+    await unit.check.require_roles(unit.connection, new.role_ids, until=FOR_GOOD)
     unit.authorized()
     role_ids = sorted(set(new.role_ids))
     user_id = await accounts.create(unit.connection, password_hash, account, role_ids)
@@ -172,7 +173,8 @@ async def _set_roles(
         return
     await check.require_act(connection, target, "set-roles", "roles")
     await _require_assignable(connection, role_ids, had)
-    await check.require_roles(connection, had ^ requested)
+    await check.require_roles(connection, had - requested)
+    await check.require_roles(connection, requested - had, until=FOR_GOOD)
     await require_not_given(connection, before.id, sorted(had - requested))
     await assignments.revoke_roles(connection, target, sorted(had - requested))
     await assignments.give(connection, target, [Given(role_id) for role_id in sorted(requested - had)])

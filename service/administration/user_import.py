@@ -13,6 +13,7 @@ from service.administration import user_edits as account_edits
 from service.administration.addresses import AddressChanged
 from service.administration.change_log import check_values
 from service.administration.delegation import Delegation
+from service.administration.lasting import FOR_GOOD
 from service.administration.role_demands import NOT_PLAIN
 from service.administration.table_import import RowFaults, TableImport, TableRow, Work, once_each
 from service.administration.user_edits import AccountValues, Edit, created_by
@@ -124,7 +125,7 @@ async def _create(work: Work, users: Sequence[Wanted], hashes: Hashes | None) ->
         by_roles.setdefault(tuple(sorted(user.role_ids or ())), []).append(user)
     for role_ids, alike in by_roles.items():
         try:
-            await work.check.require_roles(work.connection, role_ids)
+            await work.check.require_roles(work.connection, role_ids, until=FOR_GOOD)
         except PermissionDenied as refusal:
             for user in alike:
                 work.faults.note(user.given.row, "roles", refusal)

@@ -10,7 +10,7 @@ from typing import IO, Final, Literal
 import msgspec
 from msgspec import Struct
 
-from service.kernel.origin import EditRequest, GrantQuestion, Needed, ObjectQuestion
+from service.kernel.origin import EditRequest, GrantQuestion, LastingQuestion, Needed, ObjectQuestion
 from service.kernel.strict_json import strict_json
 
 Outcome = Literal["allow", "deny"]
@@ -25,15 +25,16 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     that were lacking, and ``needed`` tells whether any of them would have done, or all together.
 
     ``codes`` and ``roles`` are those of the caller's token; without a session ``codes`` is None.
-    ``satisfied`` are the words about authentication that the caller satisfied; None for nobody, and in
-    events of version 0.2.0. ``route`` is the template; ``path`` is that of the request, without what may be
-    secret, and None if only the route is told. ``dry_run`` says that it asked only what it would change.
-    ``grants`` and ``edits`` are what was asked about the caller after the request was admitted, and
-    ``objects`` other questions, of layer and object; each of the codes of the token and of ``stored_codes``,
-    those in the database, if they differ; of these alone where somebody signs in, who has sent no token, and
-    of the token's alone for ``token_objects``, some of ``objects``: versions before 1.0 do not tell them.
-    ``grants`` are of ``ceiling`` alone, what a directory may hand out, where it has assigned roles. ``time``
-    is RFC 3339; ``trace_id`` is that of the request's trace, "" without tracing.
+    ``satisfied`` are the words about authentication that the caller satisfied; None for nobody, and in events
+    of version 0.2.0. ``route`` is the template; ``path`` is that of the request, without what may be secret,
+    and None if only the route is told. ``dry_run`` says that it asked only what it would change. ``grants``
+    and ``edits`` are what was asked about the caller after the request was admitted, and ``objects`` other
+    questions, of layer and object; each of the codes of the token and of ``stored_codes``, those in the
+    database, if they differ; of these alone where somebody signs in, who has sent no token, and of the
+    token's alone for ``token_objects``, some of ``objects``: versions before 1.0 do not tell them.
+    ``lasting`` are questions about grants for which less was held: ``held`` takes the place of
+    ``stored_codes``. ``grants`` are of ``ceiling`` alone, what a directory may hand out, where it has
+    assigned roles. ``time`` is RFC 3339; ``trace_id`` is that of the request's trace, "" without tracing.
     """
 
     time: str
@@ -60,6 +61,7 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     required: tuple[str, ...] = ()
     needed: Needed = "any"
     grants: tuple[GrantQuestion, ...] = ()
+    lasting: tuple[LastingQuestion, ...] = ()
     edits: tuple[EditRequest, ...] = ()
     objects: tuple[ObjectQuestion, ...] = ()
     token_objects: tuple[ObjectQuestion, ...] = ()

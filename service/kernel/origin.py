@@ -118,6 +118,14 @@ class GrantQuestion(NamedTuple):
     needed: Needed
 
 
+class LastingQuestion(NamedTuple):
+    """May the caller give these codes on, until an end that of the caller's codes only ``held`` reach?"""
+
+    codes: tuple[str, ...]
+    needed: Needed
+    held: frozenset[str]
+
+
 class ObjectQuestion(NamedTuple):
     """May the caller pass this object of this layer?"""
 
@@ -130,13 +138,15 @@ class Delegated:
 
     ``stored_codes`` are the codes of the caller in the database. ``objects`` are questions about single
     objects of other layers than ``grant``. ``ceiling`` are the codes of a directory, of which ``grants`` are
-    asked in the place of the caller's; None if it was asked of the caller.
+    asked in the place of the caller's; None if it was asked of the caller. ``lasting`` are questions about
+    grants that end later than something that the caller holds for a time.
     """
 
     def __init__(self, revision: int, stored_codes: frozenset[str]) -> None:
         self.revision = revision
         self.stored_codes = stored_codes
         self.grants: dict[GrantQuestion, None] = {}  # in order; an import asks the same of many rows
+        self.lasting: dict[LastingQuestion, None] = {}
         self.objects: dict[ObjectQuestion, None] = {}
         self.edits: list[EditRequest] = []
         self.ceiling: frozenset[str] | None = None

@@ -122,6 +122,27 @@ _RIGHTS_OF_ENABLED: Final = _RIGHTS.where(
 )
 
 
+async def ends_of(
+    connection: AsyncConnection, user_id: int, at: datetime | None = None
+) -> dict[str, datetime]:
+    """Return when a user stops to hold codes, by code, as of the instant ``at``.
+
+    Those that are held for good are left out. The last end of the assignments in force counts.
+    """
+    until = user_role.c.valid_until
+    statement = (
+        select(menu.c.auth_mark, func.max(until))
+        .join(role_menu, role_menu.c.menu_id == menu.c.id)
+        .join(role, role.c.id == role_menu.c.role_id)
+        .join(user_role, user_role.c.role_id == role.c.id)
+        .where(user_role.c.user_id == user_id, role.c.enabled, menu.c.menu_type == "Button", menu.c.enabled)
+        .where(assignments.in_force(assignments.instant(at)))
+        .group_by(menu.c.auth_mark)
+        .having(func.bool_and(until.is_not(None)))
+    )
+    return {row[0]: row[1] for row in await connection.execute(statement)}
+
+
 async def reach_of_users(connection: AsyncConnection, user_ids: Iterable[int]) -> set[str]:
     """Return the codes that the users would hold if all their roles and Buttons were enabled.
 

@@ -28,7 +28,7 @@ from service.kernel.identity import Caller
 from service.laboratory.replay import Replayed, replay
 from service.records.database.transactions import Database
 from tests.access_requests.test_emergencies import close
-from tests.access_requests.test_requests import ASKED, ONE, asked, decide, ruled
+from tests.access_requests.test_requests import ASKED, ONE, after, asked, decide, ruled
 from tests.decision_log.world import LINES, World, caller, world
 from tests.policies.stock import MODEL, POLICIES, ROOT
 from tests.support.demands import undemanding
@@ -338,6 +338,9 @@ def _detail(policy: Policy, user_id: int, role: str, code: str) -> DecisionEvent
     )
 
 
+ENDS_SOON = "UPDATE sys.user_role SET valid_until = now() + interval '5 minutes' WHERE user_id = %s"
+
+
 @pytest.mark.anyio
 async def test_who_approves_by_one_stage_or_by_what_they_may_grant_is_let_again(
     published_database_url: str, redis_url: str, tmp_path: Path
@@ -353,17 +356,22 @@ async def test_who_approves_by_one_stage_or_by_what_they_may_grant_is_let_again(
         ]
         crane = await member(house, "crane", "system:role:list", "system:file:list")
         request = await asked(heron)
-        people = (clerk, heron, kestrel, crane)
-        statuses = [(await decide(person, request)).status for person in people]
+        # What kestrel may grant ends before what is asked for does.
+        await query(house, ENDS_SOON, kestrel.user_id)
+        await kestrel.log_in()
+        statuses = [(await decide(person, request)).status for person in (clerk, heron, kestrel)]
+        statuses.append((await decide(kestrel, request, until=after(60))).status)
+        statuses.append((await decide(crane, request)).status)
         ((emergency,),) = await query(house, EMERGENCY)
         statuses.append((await close(raven, {"id": emergency})).status)
         revision = (await house.data("GET", "/api/policy/revisions"))["items"][0]["revision"]
 
-    assert statuses == [403, 403, 200, 200, 200]
+    assert statuses == [403, 403, 403, 200, 200, 200]
     database = Database(published_database_url)
     past = PastPolicies(read_shipped(), RevisionSeals())
     policy = await read_policy(source_named(str(revision)), past, database)
     await database.close()
     deciding = [line for line in path.read_bytes().splitlines() if ASKED.encode() in line]
     answer = replay(policy, deciding)
-    assert (answer.events, answer.groups) == (6, ())
+    assert (answer.events, answer.groups) == (7, ())
+    assert sum(b'"lasting"' in line for line in deciding) == 1

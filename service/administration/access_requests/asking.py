@@ -91,6 +91,12 @@ def until_of(request: NewRequest, now: datetime) -> datetime:
     return (request.valid_from or now) + timedelta(seconds=request.duration or 0)
 
 
+def given_until(request: NewRequest, until: datetime | None, now: datetime) -> datetime:
+    """Return when what is asked for ends by an approval until ``until``, which shortens it; None does not."""
+    end = until_of(request, now)
+    return end if until is None else min(end, until)
+
+
 def require_reason(reason: str) -> None:
     """Return when ``reason`` says why somebody decides, in characters that can be seen; refuses it else."""
     if fault := REASON(reason) or (None if reason.strip() else "must say why"):

@@ -6,7 +6,9 @@ from datetime import datetime
 from typing import Final
 
 from service.administration.access_requests import passing
+from service.administration.access_requests.asking import given_until
 from service.administration.access_requests.taking_part import TakingPart
+from service.administration.lasting import lasting
 from service.administration.people import People
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.policy import Decision
@@ -63,7 +65,12 @@ async def approvals_of(
         rights = await role_rights.of_enabled_user(unit.connection, decision.user_id, now)
         if rights is None:
             continue
-        passed = await _passed(unit, request, HeldCodes(rights.permissions))
+        held = HeldCodes(rights.permissions)
+        ends = {}
+        if rights.changes_at is not None:
+            ends = await role_rights.ends_of(unit.connection, decision.user_id, now)
+        kept = lasting(held, ends, given_until(request, decision.valid_until, now))
+        passed = await _passed(unit, request, held, kept)
         if passed:
             ids = [answer.id for answer in passed.values()]
             counting[decision.user_id] = Approval([*passed], ids, decision.valid_until)
@@ -100,14 +107,19 @@ async def approvers_of(unit: UnitOfWork, people: People, request: AccessRequest,
     return chosen
 
 
-async def _passed(unit: UnitOfWork, request: AccessRequest, held: HeldCodes) -> Mapping[int, Decision]:
-    """Return the stages that a holder of ``held`` passes for others, by which decisions."""
+async def _passed(
+    unit: UnitOfWork, request: AccessRequest, held: HeldCodes, kept: HeldCodes
+) -> Mapping[int, Decision]:
+    """Return the stages that a holder of ``held`` passes for others, by which decisions.
+
+    ``kept`` is what the holder goes on holding until the end of what is given.
+    """
     answers = {
         number: unit.check.ask_of(APPROVE, stage_for(request.role_code, number, "others"), held)
         for number in range(1, len(request.stages) + 1)
     }
     passed = {number: answer for number, answer in answers.items() if answer.allowed}
     free = unit.check.ask_of(APPROVE, without_grant(request.role_code), held).allowed
-    if passed and (free or await unit.check.grants_roles(unit.connection, [request.role_id], held)):
+    if passed and (free or await unit.check.grants_roles(unit.connection, [request.role_id], kept)):
         return passed
     return {}

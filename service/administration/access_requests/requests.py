@@ -12,6 +12,7 @@ import structlog
 from service.administration import change_log
 from service.administration.access_requests.appointing import circle_of
 from service.administration.access_requests.asking import (
+    given_until,
     new_request,
     require_reason,
     require_shorter,
@@ -307,10 +308,11 @@ class AccessRequests:
             why = "" if same is None else f": {same}"
             denial = unit.check.ask(APPROVE, stage_for(request.role_code, 1, whose))
             raise PermissionDenied(f"You may not decide about this request{why}", denial)
-        if not unit.check.ask(APPROVE, without_grant(request.role_code), optional=True).allowed:
-            await unit.check.require_roles(unit.connection, [request.role_id])
-        require_reason(given["reason"])
         until = given.get("valid_until")
+        if not unit.check.ask(APPROVE, without_grant(request.role_code), optional=True).allowed:
+            end = given_until(request, until, now) if given["decision"] == "approve" else None
+            await unit.check.require_roles(unit.connection, [request.role_id], until=end)
+        require_reason(given["reason"])
         if until is not None:
             require_shorter(request, until, now)
         return AccessDecision(

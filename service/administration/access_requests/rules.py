@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from service.administration import change_log
+from service.administration.lasting import FOR_GOOD
 from service.administration.older_nodes import require_known
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.rules import LOGIN, REQUEST
@@ -41,6 +42,7 @@ async def put(unit: UnitOfWork, role_id: int, values: RuleValues, match: Match) 
     unit.require_publishing()
     role, before = await _for_change(unit, role_id, match)
     await _require_good(unit.connection, role, values)
+    await unit.check.require_roles(unit.connection, [role_id], until=FOR_GOOD)
     await unit.check.require(values.stage_codes, "A stage is decided by holders of what you do not hold")
     if before is not None and _closers(before) != _closers(values):
         await require_closed(unit.connection, role_id)

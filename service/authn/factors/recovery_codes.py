@@ -11,7 +11,7 @@ _BYTES: Final = 15
 """120 bits, which no hash has to be slow for (OWASP ASVS 5.0, 6.5.2: 112)."""
 _LENGTH: Final = 24
 _GROUP: Final = 6
-_READ: Final = str.maketrans({"0": "O", "1": "I", "8": "B", "-": None, " ": None})
+_READ: Final = str.maketrans({"0": "O", "1": "I", "8": "B", "-": None})
 
 
 def new_codes() -> list[str]:
@@ -25,7 +25,7 @@ def digest_of(code: str) -> bytes | None:
     Case, spaces and dashes do not matter, and a digit that base32 does not have counts as the letter that it
     looks like.
     """
-    plain = code.upper().translate(_READ)
+    plain = "".join(code.split()).upper().translate(_READ)
     if len(plain) != _LENGTH or not plain.isascii() or not plain.isalnum():
         return None
     return hashlib.sha256(plain.encode()).digest()

@@ -27,12 +27,13 @@ def code_at(secret: bytes, step: int) -> str:
 
 
 def step_of(secret: bytes, code: str, now: float) -> int | None:
-    """Return the step that ``code`` belongs to: that of ``now`` (seconds since the epoch) or the one before.
+    """Return the step that ``code`` belongs to: that of ``now`` (seconds since the epoch), or one beside it.
 
-    None for any other code. Each comparison takes the same time.
+    The clock of a phone may be a step off in either direction (RFC 6238 §6). None for any other code. Blanks
+    in a code do not matter: apps show it in groups. Each comparison takes the same time.
     """
-    current = int(now) // PERIOD
-    matching = [step for step in (current, current - 1) if _is_code(secret, step, code)]
+    current, typed = int(now) // PERIOD, "".join(code.split())
+    matching = [step for step in (current, current - 1, current + 1) if _is_code(secret, step, typed)]
     return matching[0] if matching else None
 
 

@@ -50,8 +50,10 @@ def asked_again(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
         for codes in [held] if (layer, name) in event.token_objects else both:
             yield policy.judge(layer, name, codes)
     granting: list[HeldCodes | None] = both if event.ceiling is None else [_held(event.ceiling)]
-    for question in event.grants:
-        granted = [_grant(policy, code, granting) for code in question.codes]
+    asked = [(question, granting) for question in event.grants]
+    asked += [(each, [held, _held(each.held)]) for each in event.lasting]
+    for question, holding in asked:
+        granted = [_grant(policy, code, holding) for code in question.codes]
         if question.needed == "all" or not any(decision.allowed for decision in granted):
             yield from granted
 

@@ -110,6 +110,7 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         required=tuple(details.get("required", ())),
         needed=details.get("needed", "any"),
         grants=() if delegated is None else tuple(delegated.grants),
+        lasting=() if delegated is None else tuple(delegated.lasting),
         edits=() if delegated is None else tuple(delegated.edits),
         objects=objects,
         token_objects=()

@@ -1,0 +1,49 @@
+"""How long what somebody holds goes on: a right is given on at most until its own end."""
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import GRANT
+from service.kernel.clock import rfc3339
+from service.kernel.codes import HeldCodes
+
+FOR_GOOD: Final = datetime.max.replace(tzinfo=UTC)
+"""The end of what is given without an end."""
+
+
+class Holding(NamedTuple):
+    """What a caller holds by the token and by the database, and the ends of codes held for a time alone."""
+
+    by_token: HeldCodes | None
+    by_database: HeldCodes
+    ends: Mapping[str, datetime]
+
+    @property
+    def now(self) -> tuple[HeldCodes | None, HeldCodes]:
+        """What the caller holds now."""
+        return self.by_token, self.by_database
+
+    def until(self, end: datetime | None) -> tuple[HeldCodes | None, HeldCodes]:
+        """Return what the caller holds now, and goes on holding until ``end``; None asks about now alone."""
+        return (self.by_token, self.by_database if end is None else lasting(self.by_database, self.ends, end))
+
+    def reason(self, policy: Policy, denied: Collection[str], end: datetime | None) -> str:
+        """Return what to add to a refusal of what is given until ``end``: when the caller's right ends."""
+        if end is None:
+            return ""
+        ending = [
+            ends
+            for held, ends in self.ends.items()
+            for code in denied
+            if policy.judge(GRANT, code, HeldCodes([held])).allowed
+        ]
+        return f"; you hold what is missing only until {rfc3339(min(ending))}" if ending else ""
+
+
+def lasting(held: HeldCodes, ends: Mapping[str, datetime], end: datetime) -> HeldCodes:
+    """Return those of the ``held`` codes that go on until ``end``."""
+    if not ends:
+        return held
+    return HeldCodes(code for code in held.codes if ends.get(code, FOR_GOOD) >= end)
