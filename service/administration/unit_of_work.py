@@ -8,6 +8,7 @@ from typing import Final, Generic, TypeVar
 
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
+from service.administration.menu_warnings import warning_of_menus
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import WITHIN, Change, PolicyChanges
@@ -190,7 +191,8 @@ class UnitsOfWork(RightsUnits):
                 check = await self._delegation.check(change.connection, caller, change)
                 change.author_ids = check.acting_ids
                 unit = UnitOfWork(write, change.connection, check, change)
-                async with check.circle.watching(change.connection):
+                menus = warning_of_menus(change.connection, write.dry_run)
+                async with check.circle.watching(change.connection), menus:
                     yield unit
             # Nobody has to refresh for a change that the policy it would publish forbids.
             change.before_commit(partial(self._mark_first, unit))

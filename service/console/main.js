@@ -7,8 +7,13 @@ import { trouble } from "./parts/trouble.js";
 
 /** What a provider leads back with. */
 const BACK = /[?&](?:code|error)=|#\/sign-in\?challenge=/;
-/** The addresses of pages for those who can't sign in, or need not. */
-const LINK = /^#\/(forgotten|invitation|password-reset|address|end-sessions)(?:\?token=([\w-]*))?$/;
+/** The addresses of pages for those who can't sign in, or need not; what follows is their token. */
+const LINK =
+  /^#(?:\/|%2F)(forgotten|invitation|password-reset|address|address-undo|end-sessions)(?![\w-])(.*)$/i;
+/** How a link ends that has arrived whole: its token has 256 bits. */
+const WHOLE = /^\?token=([\w-]{43})$/;
+/** A mail program has encoded the # of a link, so that it is part of the path. */
+const REENCODED = /%23/i.test(location.pathname);
 
 session.hooks.signIn = async (problem) => {
   if (!session.me) throw problem ?? new Problem(401, { code: "unauthenticated" }); // nothing is shown yet, or any more
@@ -54,11 +59,14 @@ else {
 
 /** Show what the link of a mail leads to, until the reader is done with it. Its token stays in no address. */
 async function followed() {
-  const [, path, token] = LINK.exec(location.hash) ?? [];
-  if (!path) return;
-  const { page } = await import("./views/links.js");
-  history.replaceState(null, "", "#/");
-  await page(path, token ?? "");
+  const [, path, rest] = LINK.exec(location.hash) ?? [];
+  if (!path && !REENCODED) return;
+  const { broken, page } = await import("./views/links.js");
+  const [, token] = WHOLE.exec(rest ?? "") ?? [];
+  history.replaceState(null, "", REENCODED ? "/console#/" : "#/");
+  if (path === "forgotten") await page(path, "");
+  else if (path && token) await page(path, token);
+  else await broken();
 }
 
 async function begin() {

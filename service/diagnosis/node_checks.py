@@ -88,8 +88,10 @@ async def proxy_headers(installation: Installation) -> Finding:
         )
     if peers := kinds.get("silent"):
         return fault(
-            f"no X-Forwarded-For comes from {few(peers)}, which server.trusted_proxies names",
-            "have the proxy set the header; see docs/guides/deploy.md",
+            f"no address of a client comes from {few(peers)}, which server.trusted_proxies names: most "
+            "requests count as sent by the proxy itself",
+            "have the proxy set X-Forwarded-For to the address that it saw, not to unknown; Forwarded "
+            "(RFC 7239) is not read; see docs/guides/deploy.md",
         )
     return ok("requests arrive as server.trusted_proxies says")
 

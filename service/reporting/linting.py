@@ -18,7 +18,7 @@ from service.authz.publishing.derive import derive
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy
 from service.authz.publishing.shipped import configured, policy_folder, read_shipped
-from service.authz.review import request_findings, stored_findings
+from service.authz.review import menu_findings, request_findings, stored_findings
 from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
 from service.authz.review.impact import Standing
 from service.authz.review.sources import READ_WITHIN, standing_of
@@ -36,7 +36,7 @@ from service.records.seed_catalogue import ADMINISTRATOR_ROLE, ROLES, WILDCARDS,
 from service.settings import Policy, Settings
 from service.web.requests.routes import RoutesError
 
-_STORED: Final = (*stored_findings.CODES, *request_findings.CODES)
+_STORED: Final = (*stored_findings.CODES, *request_findings.CODES, *menu_findings.CODES)
 
 
 class Linted(msgspec.Struct, frozen=True, rename="camel"):
@@ -148,12 +148,14 @@ def _stored(settings: Settings) -> list[Finding]:
                 for resource in await resources.of_service(connection)
                 for name in [f"{resource.method} {resource.path}"]
             ]
+            placed = await menu_findings.placed_menus(connection)
         findings = await asyncio.to_thread(
             stored_findings.stored_findings, standing, known, shipped.invariants
         )
         unmet = await asyncio.to_thread(lambda: [*unmet_demands(standing, strengths)])
         asked = await asyncio.to_thread(request_findings.request_findings, persons, shipped.invariants)
-        return [*file_findings.broken_invariants(broken), *findings, *unmet, *asked, *alike]
+        mistaken = menu_findings.menu_findings(placed)
+        return [*file_findings.broken_invariants(broken), *findings, *unmet, *asked, *alike, *mistaken]
 
     return with_database(settings, look)
 

@@ -178,9 +178,33 @@ def test_a_forgotten_password_is_replaced_by_the_link_of_a_mail_and_the_second_f
 
 def test_a_link_that_is_not_good_says_so_and_leads_to_the_sign_in_page(visit: Visit) -> None:
     page = visit.page
-    page.goto("/console#/invitation?token=never-made")
+    page.goto(f"/console#/invitation?token={'never-made'.ljust(43, '-')}")
     choose_password(visit, NEW)
     expect(page.get_by_role("alert")).to_contain_text("This link is not valid any more")
+    visit.axe()
+    page.get_by_role("button", name="Go to the sign-in page").click()
+    heading(page, "Sign in")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/console#/invitation?token=cut-off",
+        "/console#/password-reset",
+        f"/console#/address%3Ftoken%3D{'x' * 43}",
+        f"/console#%2Finvitation%3Ftoken%3D{'x' * 43}",
+        f"/console#/end-sessions?token={'x' * 43}%3D",
+        f"/console%23/invitation?token={'x' * 43}",
+    ],
+)
+def test_a_link_that_did_not_arrive_whole_says_so_before_anything_is_asked(
+    visit: Visit, address: str
+) -> None:
+    page = visit.page
+    page.goto(address)
+    heading(page, "This link is broken")
+    expect(page.get_by_role("textbox")).to_have_count(0)
+    assert "token" not in page.url
     visit.axe()
     page.get_by_role("button", name="Go to the sign-in page").click()
     heading(page, "Sign in")

@@ -56,6 +56,14 @@ async def test_the_page_of_the_package_leads_to_files_that_are_served() -> None:
         assert (await ask(app, "GET", path)).status == 200, path
 
 
+async def test_a_link_whose_mark_was_encoded_is_answered_by_the_page_which_says_that_it_is_broken(
+    folder: Path,
+) -> None:
+    page = await ask(served(folder), "GET", "/console")
+    for path in ("/console%23", "/console%23/invitation"):
+        assert (await ask(served(folder), "GET", f"{path}?token=x")).body == page.body
+
+
 @pytest.mark.parametrize("path", ["/console", "/console/"])
 async def test_only_references_to_files_of_the_console_are_changed(folder: Path, path: str) -> None:
     page = await ask(served(folder), "GET", path)

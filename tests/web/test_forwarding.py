@@ -181,6 +181,23 @@ def scope(peer: str | None, *forwarded: str) -> dict[str, object]:
     return {"client": (peer, 4711) if peer else None, "headers": [(b"host", b"x"), *headers]}
 
 
+@pytest.mark.parametrize("sent", ["unknown", "203.0.113.7, unknown", "_hidden", ""])
+async def test_a_named_proxy_that_tells_no_address_is_as_silent_as_one_without_the_header(sent: str) -> None:
+    site = Watched("10.0.0.0/8")
+    site.arrives(PROXY, forwarded=True, times=2)
+    assert await site.kind() is None
+    site.arrives(PROXY, forwarded=False, headers={"x-forwarded-for": sent}, times=3)
+    assert await site.kind() == "silent"
+
+
+async def test_a_named_proxy_that_sends_forwarded_alone_is_silent_and_not_believed() -> None:
+    site = Watched("10.0.0.0/8")
+    site.arrives(PROXY, forwarded=False, headers={"forwarded": "for=203.0.113.7"})
+    assert await site.kind() == "silent"
+    request = {"client": (PROXY, 1), "headers": [(b"forwarded", b"for=203.0.113.7")]}
+    assert address_behind(PROXIES)(request) == PROXY
+
+
 @pytest.mark.parametrize(
     ("claim", "peer", "forwarded", "address"),
     [

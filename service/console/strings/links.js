@@ -3,6 +3,12 @@
 
 export const LINKS = {
   toSignIn: "Go to the sign-in page",
+  broken: {
+    title: "This link is broken",
+    about:
+      "A part of it was cut off or changed on its way to you. Copy the whole address from the mail into the address " +
+      "line, or ask for another mail.",
+  },
   invitation: {
     title: "Welcome",
     about: "Choose the password of your new account. The link that brought you here works once.",
@@ -27,7 +33,17 @@ export const LINKS = {
     title: "Confirm your email address",
     about: "Your account will have the address at which you have received the link.",
     submit: "Confirm the address",
-    done: "Your email address is confirmed.",
+    done:
+      "Your email address is confirmed. If somebody else has set it, sign in and agree to it in your account: " +
+      "until then it is not used for forgotten passwords.",
+  },
+  undo: {
+    title: "Undo the change of your email address",
+    about:
+      "Your account gets the address back at which you have received the link, and all its sessions end. " +
+      "Then choose another password by a link for a forgotten one, and tell an administrator.",
+    submit: "Undo the change",
+    done: "Your email address is as before, and all sessions have ended. Now choose another password.",
   },
   sessions: {
     title: "End all sessions",

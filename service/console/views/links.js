@@ -25,6 +25,10 @@ const PAGES = {
     T.address,
     ...acting(T.address, () => send("POST", "/api/auth/address", { body: { token } }), done),
   ],
+  "address-undo": (token, done) => [
+    T.undo,
+    ...acting(T.undo, () => send("POST", "/api/auth/address/undo", { body: { token } }), done),
+  ],
   "end-sessions": (token, done) => [
     T.sessions,
     ...acting(T.sessions, () => send("POST", "/api/auth/sessions/end", { body: { token } }), done),
@@ -50,6 +54,17 @@ export function page(path, token) {
       ),
     );
     alone(texts.title, texts.about, ...nodes, back());
+  });
+}
+
+/** Say that a link has not arrived whole; returns once the reader wants to sign in. @returns {Promise<void>} */
+export function broken() {
+  return new Promise((resolve) => {
+    alone(
+      T.broken.title,
+      T.broken.about,
+      button(T.toSignIn, () => resolve(), { kind: "primary" }),
+    );
   });
 }
 

@@ -66,6 +66,11 @@ def _forwarded(scope: Scope) -> list[str]:
     return [entry.strip() for value in values for entry in value.split(",")]
 
 
+def names_address(header: bytes) -> bool:
+    """Return whether the last entry of ``X-Forwarded-For``, that of the nearest proxy, is an address."""
+    return canonical_address(header.decode("latin-1").rpartition(",")[2].strip()) is not None
+
+
 def canonical_address(text: str) -> str | None:
     """Return an address in canonical form, without port and zone; None if ``text`` is malformed."""
     # Longer texts are not cached, so that clients can't fill the memory.

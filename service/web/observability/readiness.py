@@ -11,7 +11,7 @@ from typing import Any, Final
 import structlog
 
 from service.kernel.metrics import Health, Sample, State
-from service.web.messages.address import Network, canonical_address, peer_of, trust_in
+from service.web.messages.address import Network, canonical_address, names_address, peer_of, trust_in
 from service.web.messages.context import RequestContext
 
 Check = Callable[[], Awaitable[Health]]
@@ -165,8 +165,10 @@ class ForwardingWatch:
     """Counts requests of known callers whose ``X-Forwarded-For`` does not fit ``server.trusted_proxies``.
 
     ``unnamed``: the header comes from an address that the setting does not name, and is ignored: all clients
-    behind that proxy count as one. ``silent``: a proxy that the setting names sends none. A call that a
-    program of the node itself makes, to an address of the node, came through no proxy and is neither.
+    behind that proxy count as one. ``silent``: a proxy that the setting names tells no address in it, as one
+    does that sends none, sends ``unknown``, or sends ``Forwarded`` (RFC 7239) alone, which is not read. A
+    call that a program of the node itself makes, to an address of the node, came through no proxy and is
+    neither.
     """
 
     def __init__(self, trusted: Iterable[Network], clock: Callable[[], float] = monotonic) -> None:
@@ -191,7 +193,9 @@ class ForwardingWatch:
         if not peer:
             return  # a socket in the file system
         trusted = self._is_trusted(peer)
-        if trusted is (b"x-forwarded-for" in context.request.sent_headers):
+        sent = context.request.sent_headers.get(b"x-forwarded-for")
+        fits = not trusted if sent is None else trusted and names_address(sent)
+        if fits:
             return
         if trusted and _is_call_of_the_node(context, peer):
             return

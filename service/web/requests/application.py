@@ -86,6 +86,8 @@ class Application(App[Request, Response]):
     def __init__(self) -> None:
         self._routes = _Router()
         self._literal: dict[str, MethodMap] = {}
+        self.pages: list[str] = []
+        """The paths of pages that are served too where a program has encoded the ``#`` of a link to them."""
         super().__init__(request_type=Request, router=self._routes)
 
     def add_route(self, uri_template: str, resource: object, **options: Any) -> None:
@@ -101,6 +103,10 @@ class Application(App[Request, Response]):
             return literal[request.method], {}
         match = self._routes.find(request.path, req=request)
         if match is None:
-            raise NotFound
+            page = request.path.partition("#")[0]
+            if page == request.path or page not in self.pages:
+                raise NotFound
+            match = self._routes.find(page, req=request)
+            assert match is not None  # noqa: S101 - it is served
         responders, arguments = cast(MethodMap, match[1]), match[2]
         return responders[request.method], arguments

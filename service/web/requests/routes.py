@@ -108,6 +108,13 @@ class Routes:
             raise RoutesError([f"{template} is in {' or '.join(GROUPS)}: use add"])
         self.outside += self._add(template, endpoint, None, ())
 
+    def add_page_of_links(self, template: str) -> None:
+        """Serve the page at ``template`` too where a program has encoded the ``#`` of a link to it.
+
+        Its script says that the link is broken.
+        """
+        self._app.pages.append(template)
+
     def check(
         self, endpoint_rules: Collection[Rule], catalogue: Mapping[str, AbstractSet[str]] | None = None
     ) -> None:

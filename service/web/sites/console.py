@@ -130,5 +130,6 @@ def add_console(
         name, prefix = token
         console = Console(folder, {"token-name": name, "token-prefix": prefix, **about})
         add_site(routes, CONSOLE, Entrance(console), console)
+        routes.add_page_of_links(CONSOLE)
     else:
         add_site(routes, CONSOLE, SwitchedOff(), SwitchedOff())

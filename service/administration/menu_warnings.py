@@ -1,0 +1,20 @@
+"""Warnings of a dry run about menus: what the lint would find, and does not find yet."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from service.authz.review.menu_findings import menu_findings, placed_menus
+from service.kernel.write import DryRun
+from service.records.database.transactions import Connection
+
+
+@asynccontextmanager
+async def warning_of_menus(connection: Connection, dry_run: DryRun | None) -> AsyncIterator[None]:
+    """Let the block edit menus; a ``dry_run`` is warned of each new finding about the tree."""
+    if dry_run is None:
+        yield
+        return
+    before = {*menu_findings(await placed_menus(connection))}
+    yield
+    after = menu_findings(await placed_menus(connection))
+    dry_run.warn(f"{found.place}: {found.reason}" for found in after if found not in before)
