@@ -8,7 +8,7 @@ libraries. A message never holds a password, a token, SQL or a path of the serve
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
-from service.kernel.assurance import Challenge, step_up
+from service.kernel.assurance import CURRENT_PASSWORD, Challenge, step_up
 from service.kernel.identity import Caller
 from service.kernel.origin import Needed
 
@@ -251,6 +251,9 @@ def too_weak(decision: Decided, user: Caller | None = None) -> InsufficientAuthe
     ``user`` is who would have to step up, where that is not the caller of the request.
     """
     needs = step_up(decision.required, decision.codes)
+    if needs is None and CURRENT_PASSWORD in decision.required:
+        why = "The own address changes with the current password: PUT /api/user/profile with currentPassword"
+        return PermissionDenied(why, decision, field="currentPassword")
     if needs is None:
         return PermissionDenied("Only somebody who has authenticated in another way may do this", decision)
     return InsufficientAuthentication(decision, needs, user)

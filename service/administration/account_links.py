@@ -16,10 +16,10 @@ from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid, MailNotConfigured
 from service.kernel.identity import Caller, Target, owner
-from service.mail.letters import Letter
+from service.mail.letters import Letter, NoticeLink
 from service.mail.notices import Notices
 from service.mail.outbox import Outbox
-from service.records import account_tokens, accounts, user_list
+from service.records import account_tokens, accounts, address_undos, user_list
 from service.records.account_tokens import Purpose
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
@@ -92,6 +92,16 @@ class AccountLinks:
             created_by=created_by,
         )
         return Link(self._outbox.link_to(f"/console#/{_PAGES[purpose]}?token={token}"), ends)
+
+    async def of_notice(
+        self, connection: Connection, purpose: NoticeLink, user_id: int, *, email: str
+    ) -> Link:
+        """Return a new link of a notice that is mailed to ``email``; several may be good at a time."""
+        if purpose == "end_sessions":
+            return await self.make(connection, purpose, user_id, email=email)
+        token = secrets.token_urlsafe(_BYTES)
+        ends = await address_undos.put(connection, user_id, digest_of(token), email)
+        return Link(self._outbox.link_to(f"/console#/address-undo?token={token}"), ends)
 
     async def mail(
         self,
@@ -214,6 +224,7 @@ class Invitations:
             if spent is None:
                 raise LinkInvalid
             if spent.email is not None:
+                # Who sets the first password by a link that was mailed there agrees to the address.
                 await accounts.confirm_address(connection, spent.user_id, spent.email)
             return owner(spent.user_id)
 

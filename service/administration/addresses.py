@@ -1,4 +1,7 @@
-"""Addresses: their owners confirm them by a link, and until then the one before stays that for recovery."""
+"""Addresses: the one for recovery is one to which its owner has agreed, and at which a link was opened.
+
+Until then the one before stays that for recovery. For a day, the one before can undo a change.
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -6,13 +9,17 @@ from typing import Final
 from service.administration import change_log
 from service.administration.account_links import AccountLinks, digest_of
 from service.administration.delegation import Delegation
+from service.administration.own_credentials import require_credentials
+from service.authn.login_log import LoginLog
+from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid, RateLimited, RefreshRequired
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, oneself, owner
 from service.kernel.origin import FieldChange, field_changes
 from service.mail.notices import Notices
-from service.records import account_tokens, accounts, user_list
+from service.records import account_tokens, accounts, address_undos, user_list
 from service.records.database.transactions import Connection, Database
+from service.records.notices import ActedBy
 from service.records.user_list import User
 
 AddressChanged = Callable[[Connection, User | None, User, int | None], Awaitable[None]]
@@ -34,18 +41,23 @@ class Addresses:
         links: AccountLinks,
         throttle: Throttle,
         notices: Notices,
+        revocations: Revocations,
+        log: LoginLog,
     ) -> None:
         self._database = database
         self._delegation = delegation
         self._links = links
         self._throttle = throttle
         self._notices = notices
+        self._revocations = revocations
+        self._entries = log
 
     async def changed(self, connection: Connection, before: User | None, after: User, by: int | None) -> None:
         """Mail a link to the new address of a person, in the transaction in which ``by`` sets it.
 
-        That of somebody invited is confirmed by the invitation. A user for whom too many links were mailed
-        gets none, and can ask for one later.
+        The link tells that the address is reached; who has agreed to it is told apart. That of somebody
+        invited is confirmed by the invitation. A user for whom too many links were mailed gets none, and can
+        ask for one later.
         """
         former = None if before is None else before.email
         if not self._links.by_mail or after.kind == "service" or after.email == former:
@@ -66,21 +78,15 @@ class Addresses:
         """
         self._links.require_mail()
         async with self._database.transaction() as connection:
-            users = await user_list.read_all(connection, [caller.user_id])
-            if not users:  # deleted while the token was valid
-                raise RefreshRequired
-            [user] = users
-            if user.kind == "service":
-                raise Conflict("A service account has no address to confirm", rule="kind_of_account")
-            if user.email is None:
-                raise Conflict(_NO_ADDRESS, rule="confirmed_address")
+            user = await _own(connection, caller)
             await self._throttle.link_for(str(user.id))
-            await self._links.mail(connection, "address", user.id, user.user_name, user.email)
+            await self._links.mail(connection, "address", user.id, user.user_name, str(user.email))
 
     async def confirm(self, token: str, address: str) -> None:
-        """Make the address that a link was mailed to that for recovery; the client is at ``address``.
+        """Note that somebody has opened a link at the address of a user; the client is at ``address``.
 
-        Raises ``LinkInvalid``, also if it is not the user's any more, and ``RateLimited``.
+        It becomes that for recovery once the owner has agreed to it. Raises ``LinkInvalid``, also if it is
+        not the user's any more, and ``RateLimited``.
         """
         await self._throttle.from_address(address)
         async with self._database.transaction() as connection:
@@ -88,9 +94,50 @@ class Addresses:
             if spent is None or spent.email is None:
                 raise LinkInvalid
             user = await user_list.read(connection, spent.user_id)
-            changes = await _confirmed(connection, user, spent.email)
-            change_log.saving(changes)
+            if user.email_agreed:
+                await self._moving(connection, user, spent.email)
+            await accounts.reach_address(connection, user.id, spent.email)
+            changes = await _saving(connection, user)
         change_log.saved(changes)
+
+    async def agree(self, caller: Caller, email: str) -> None:
+        """Note that the caller agrees to the own address, ``email``, which somebody else may have set.
+
+        It becomes that for recovery once a link was opened there. Raises ``Conflict`` if the address is
+        another one, and for a service account, ``PermissionDenied`` and ``InsufficientAuthentication``.
+        """
+        async with self._database.transaction() as connection:
+            check = await self._delegation.of_own_account(connection, caller)
+            user = await _own(connection, caller)
+            await require_credentials(connection, check, oneself(caller))
+            if user.email_reached:
+                await self._moving(connection, user, email)
+            if not await accounts.agree_to_address(connection, user.id, email):
+                raise Conflict("Your address is another one by now", rule="changed_meanwhile")
+            changes = await _saving(connection, user)
+        change_log.saved(changes)
+
+    async def undo(self, token: str, address: str) -> None:
+        """Bring the address back to which a link was mailed, and end all sessions of the account.
+
+        The client is at ``address``. Of an account that a directory manages, only the address for recovery
+        comes back. Raises ``LinkInvalid`` and ``RateLimited``.
+        """
+        await self._throttle.from_address(address)
+        async with self._database.transaction() as connection:
+            spent = await address_undos.spend(connection, digest_of(token))
+            if spent is None:
+                raise LinkInvalid
+            user = await user_list.read(connection, spent.user_id)
+            await accounts.bring_back_address(
+                connection, user.id, spent.email, recovery_only=user.directory is not None
+            )
+            await self._notices.tell(connection, user.id, "address_restored", facts={"email": spent.email})
+            changes = await _saving(connection, user)
+            await self._revocations.end_sessions_first(owner(user.id))
+        change_log.saved(changes)
+        await self._revocations.end_sessions(owner(user.id))
+        self._entries.own("logout_all", user.id, user.user_name, None, reason="link")
 
     async def verify(self, caller: Caller, user_id: int) -> None:
         """Declare the address of a user confirmed who holds no more than the caller, and tell that user.
@@ -108,16 +155,38 @@ class Addresses:
                 raise Conflict(_NO_ADDRESS, rule="confirmed_address")
             if user.email_verified:
                 return
-            changes = await _confirmed(connection, user, user.email)
-            facts, also = {"email": user.email}, user.recovery_email
-            await self._notices.tell(
-                connection, user_id, "address_verified", "administrator", facts, also=also
-            )
-            change_log.saving(changes)
+            await self._moving(connection, user, user.email, "administrator")
+            await accounts.confirm_address(connection, user.id, user.email)
+            facts = {"email": user.email}
+            await self._notices.tell(connection, user_id, "address_verified", "administrator", facts)
+            changes = await _saving(connection, user)
         change_log.saved(changes)
 
+    async def _moving(self, connection: Connection, user: User, email: str, by: ActedBy = "self") -> None:
+        """Tell the address for recovery that ``email`` takes its place, which it can undo."""
+        if user.recovery_email not in (None, email):
+            await self._notices.tell(connection, user.id, "recovery_changed", by, {"email": email})
 
-async def _confirmed(connection: Connection, user: User, email: str) -> list[FieldChange]:
-    await accounts.confirm_address(connection, user.id, email)
-    target = change_log.user_target(user.user_name)
-    return field_changes(target, {"recoveryEmail": user.recovery_email}, {"recoveryEmail": email})
+
+async def _own(connection: Connection, caller: Caller) -> User:
+    """Return the caller as a person with an address; ``Conflict`` for others."""
+    users = await user_list.read_all(connection, [caller.user_id])
+    if not users:  # deleted while the token was valid
+        raise RefreshRequired
+    [user] = users
+    if user.kind == "service":
+        raise Conflict("A service account has no address to confirm", rule="kind_of_account")
+    if user.email is None:
+        raise Conflict(_NO_ADDRESS, rule="confirmed_address")
+    return user
+
+
+async def _saving(connection: Connection, before: User) -> list[FieldChange]:
+    """Return what has changed of the addresses of a user, once the log has taken it as about to be saved."""
+    after = await user_list.read(connection, before.id)
+    fields = [{"email": user.email, "recoveryEmail": user.recovery_email} for user in (before, after)]
+    target = change_log.user_target(before.user_name)
+    change_log.concerns(target)
+    changes = field_changes(target, *fields)
+    change_log.saving(changes)
+    return changes

@@ -17,4 +17,4 @@ async def warning_of_menus(connection: Connection, dry_run: DryRun | None) -> As
     before = {*menu_findings(await placed_menus(connection))}
     yield
     after = menu_findings(await placed_menus(connection))
-    dry_run.warn(f"{found.place}: {found.reason}" for found in after if found not in before)
+    dry_run.warn(f"{finding.place}: {finding.reason}" for finding in after if finding not in before)

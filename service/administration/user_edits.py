@@ -11,6 +11,7 @@ from typing import Any, Final
 from service.administration.delegation import DelegationCheck
 from service.administration.lasting import FOR_GOOD
 from service.administration.managed_accounts import require_not_given, require_unmanaged
+from service.administration.own_credentials import require_credentials
 from service.administration.role_demands import require_plain
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import ValidationFailed
@@ -139,6 +140,8 @@ async def edit(
     for name, act in _ACTS.items():
         if values.get(name, getattr(before, name)) != getattr(before, name):
             await check.require_act(connection, target, act, name)
+    if target.whom == "self" and values.get("email", before.email) != before.email:
+        await require_credentials(connection, check, target)
     if (service := values.get("service")) not in (None, before.service):
         check.require_foreign("service", service)
     if (status := values.get("status", before.status)) != before.status:
@@ -151,7 +154,7 @@ async def edit(
         # Before the update, which may take away the address that the user has confirmed.
         facts, also = {"email": email}, None if before.recovery_email else before.email
         await notices.tell(connection, user_id, "address_changed", by, facts, also=also)
-    await accounts.update(connection, target, values)
+    await accounts.update(connection, target, values, agreed=email != before.email and target.whom == "self")
     after = await user_list.read(connection, user_id)
     had, has = ({role.role_code for role in user.roles} for user in (before, after))
     if had != has:

@@ -18,6 +18,7 @@ from service.administration.directory import Directories
 from service.administration.factor_reset import FactorReset
 from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
+from service.administration.own_credentials import OwnCredentials
 from service.administration.own_factors import OwnFactors
 from service.administration.owners import Owners
 from service.administration.people import People
@@ -64,6 +65,7 @@ class Administration:
     owners: Owners
     sign_offs: SignOffs
     factor_reset: FactorReset
+    own_credentials: OwnCredentials
     password_reset: PasswordReset
     handover: Handover
     adoptions: Adoptions
@@ -118,7 +120,13 @@ def make(
     fingerprints = Fingerprints(settings.auth, passwords, stores.sessions.synchronized.now)
     links = AccountLinks(outbox, settings.auth.link_timeout)
     addresses = Addresses(
-        database=database, delegation=delegation, links=links, throttle=sign_in.throttle, notices=notices
+        database=database,
+        delegation=delegation,
+        links=links,
+        throttle=sign_in.throttle,
+        notices=notices,
+        revocations=revocations,
+        log=trail.logins,
     )
     accounts = Accounts(
         units, revocations, passwords, rules, notices=notices, address_changed=addresses.changed
@@ -185,6 +193,7 @@ def make(
         owners=Owners(database, delegation, people, stores.sessions.synchronized.instant),
         sign_offs=SignOffs(people, stores.sessions.synchronized.instant),
         factor_reset=FactorReset(database, delegation, revocations, notices, trail.logins),
+        own_credentials=OwnCredentials(delegation, sign_in.password_change, stores.sessions.synchronized.now),
         password_reset=PasswordReset(delegation, sign_in.password_change),
         handover=Handover(
             units,

@@ -313,8 +313,13 @@ def _add_own_account(routes: Routes, container: Container) -> None:
     database = container.stores.database
     routes.add("/api/user/info", profile.Info(database, container.stores.sessions.synchronized.instant))
     routes.add("/api/user/operations", profile.OwnOperationList(container.policy.live, routes))
-    routes.add("/api/user/profile", profile.Profile(database, container.administration.accounts))
-    routes.add("/api/user/profile/password", profile.OwnPassword(container.sign_in.password_change))
+    routes.add(
+        "/api/user/profile",
+        profile.Profile(
+            database, container.administration.accounts, container.administration.own_credentials
+        ),
+    )
+    routes.add("/api/user/profile/password", profile.OwnPassword(container.administration.own_credentials))
     routes.add("/api/user/profile/notices", notices.OwnNotices(database))
     routes.add("/api/user/profile/notices/read", notices.OwnReadNotices(database))
     own = container.administration.own_factors
@@ -352,6 +357,11 @@ def _add_users(routes: Routes, container: Container) -> None:
     )
     routes.add("/api/auth/address", account_links.OwnAddress(changes.addresses))
     routes.add("/api/user/profile/email/verification", account_links.OwnVerification(changes.addresses))
+    routes.add(
+        "/api/user/profile/email/agreement",
+        account_links.OwnAgreement(changes.addresses, changes.own_credentials),
+    )
+    routes.add("/api/auth/address/undo", account_links.AddressUndo(changes.addresses))
     routes.add("/api/user/{id}/email/verification", account_links.UserVerification(changes.addresses))
     routes.add("/api/user/{id}/takeovers", owners.Takeovers(changes.owners))
     routes.add("/api/user/{id}/owner/verification", owners.OwnerVerification(changes.owners))

@@ -9,7 +9,7 @@ from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
-from service.kernel.identity import Caller, Target, oneself
+from service.kernel.identity import Caller, Target
 from service.keyspace import SessionStore
 from service.mail.notices import Notices, acted_by
 from service.records import accounts
@@ -42,22 +42,45 @@ class PasswordChange:
     notices: Notices
     log: LoginLog = UNRECORDED
 
-    async def change(self, caller: Caller, current: str, new: str, *, address: str, user_agent: str) -> None:
-        """Set the caller's own password; the caller's session stays, and must refresh its access token.
+    async def prove(self, caller: Caller, current: str, *, address: str, user_agent: str) -> None:
+        """Return when ``current`` is the caller's password.
 
         Attempts count as logins do, in a share of the session. Raises ``RateLimited``, ``ValidationFailed``
-        for ``currentPassword`` and ``newPassword``, ``Conflict`` when the password was changed meanwhile or a
-        service account asks, and ``Unavailable``.
+        for ``currentPassword``, ``Conflict`` when a service account asks, and ``Unavailable``.
+        """
+        try:
+            await self._proved(caller, current, address=address, user_agent=user_agent)
+        except Exception as error:
+            user = (caller.user_id, caller.user_name, caller.device)
+            self.log.own("step_up", *user, reason=reason_of(error), outcome="failure")
+            raise
+
+    async def change(
+        self, caller: Caller, current: str, new: str, authorize: Authorize, *, address: str, user_agent: str
+    ) -> None:
+        """Set the caller's own password; the caller's session stays, and must refresh its access token.
+
+        ``authorize`` is awaited once the current password is proved, in the transaction that saves. Raises
+        what that and ``prove`` raise, ``ValidationFailed`` for ``newPassword``, and ``Conflict`` when the
+        password was changed meanwhile.
         """
         user = (caller.user_id, caller.user_name, caller.device)
         try:
-            await self._change(caller, current, new, address=address, user_agent=user_agent)
+            known, owner = await self._proved(caller, current, address=address, user_agent=user_agent)
+            self._require_another(known, current, new)
+            await self._set(owner, new, authorize, known=known, keep=caller, initial=None)
         except Exception as error:
             self.log.own("password_change", *user, reason=reason_of(error), outcome="failure")
             raise
         self.log.own("password_change", *user)
 
-    async def _change(self, caller: Caller, current: str, new: str, *, address: str, user_agent: str) -> None:
+    def _require_another(self, known: Credentials, current: str, new: str) -> None:
+        if self.initial.is_initial(known) and new == current:
+            raise ValidationFailed(("newPassword", "must not be the password that has to be changed"))
+
+    async def _proved(
+        self, caller: Caller, current: str, *, address: str, user_agent: str
+    ) -> tuple[Credentials, UserValues]:
         attempt = await self.throttle.login(caller.user_name, address, user_agent, session=caller.device)
         async with self.database.transaction() as connection:
             known = await accounts.credentials_of(connection, caller.user_id)
@@ -69,13 +92,7 @@ class PasswordChange:
         if not await self.passwords.verify(known.password_hash, current):
             raise ValidationFailed(("currentPassword", "is not the current password"))
         await attempt.succeeded()
-        if self.initial.is_initial(known) and new == current:
-            raise ValidationFailed(("newPassword", "must not be the password that has to be changed"))
-
-        async def authorize(_connection: Connection) -> Target:
-            return oneself(caller)
-
-        await self._set(owner, new, authorize, known=known, keep=caller, initial=None)
+        return known, owner
 
     async def reset(self, new: str, find: Authorize, authorize: Authorize) -> str:
         """Set the password of the user that ``authorize`` returns, and end all sessions of that user.

@@ -7,6 +7,8 @@ from msgspec import Meta
 from service.administration.account_links import Invitations, Link
 from service.administration.addresses import Addresses
 from service.administration.forgotten_passwords import ForgottenPasswords
+from service.administration.own_credentials import OwnCredentials
+from service.endpoints.profile import CurrentPassword
 from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.second_factor import Code, Credential, Expiry, PublicKey, answer_in
 from service.endpoints.users import NewPassword, UserName
@@ -196,8 +198,60 @@ class OwnAddress(Endpoint[Addresses]):
     @operation.named("confirmAddress")
     @operation.refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
-        """Confirm the address that a link was mailed to: from now on it is the one for recovery."""
+        """Confirm the address that a link was mailed to: it becomes the one for recovery.
+
+        An address that somebody else has set becomes it once the owner has agreed, in the profile.
+        """
         await self.part.confirm(body.token, context.address)
+
+
+class AddressUndo(Endpoint[Addresses]):
+    """``/api/auth/address/undo``."""
+
+    @operation.public
+    @operation.logged("auth", "undo a change of an address", "UPDATE", params=False, response=False)
+    @operation.refuses(LinkInvalid, RateLimited)
+    @operation.example_body({"token": "uSQ3…"})
+    @operation.answers(204)
+    @operation.named("restoreAddress")
+    @operation.refuses_keys(_NO_KEYS)
+    async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
+        """Bring back the address that a link was mailed to, within a day after the change. Ends all sessions.
+
+        It is the one for recovery again.
+        """
+        await self.part.undo(body.token, context.address)
+
+
+class Agreement(Schema):
+    """The address that is agreed to, and the current password; who has none proves a second factor before."""
+
+    email: Annotated[str, Meta(max_length=254, examples=["heron@example.org"])]
+    current_password: CurrentPassword | None = None
+
+
+class OwnAgreement:
+    """``/api/user/profile/email/agreement``."""
+
+    def __init__(self, addresses: Addresses, own: OwnCredentials) -> None:
+        self._addresses = addresses
+        self._own = own
+
+    @operation.login
+    @operation.logged("user", "agree to the own address", "UPDATE")
+    @operation.refuses(Conflict, RateLimited)
+    @operation.example_body({"email": "heron@example.org", "currentPassword": "your current one"})
+    @operation.answers(204)
+    @operation.named("acceptOwnEmail")
+    @operation.refuses_keys("sent again, it changes nothing more")
+    async def on_post(self, context: RequestContext, body: Agreement) -> None:
+        """Agree to the caller's own address, which somebody else may have set.
+
+        Once a link that was mailed to it was opened too, links for a forgotten password go there.
+        """
+        client = {"address": context.address, "user_agent": context.user_agent}
+        await self._own.prove(context.user, body.current_password, **client)
+        await self._addresses.agree(context.user, body.email)
 
 
 class OwnVerification(Endpoint[Addresses]):

@@ -5,10 +5,10 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.accounts import Accounts
-from service.authn.password_change import PasswordChange
+from service.administration.own_credentials import OwnCredentials
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.sync import any_request
@@ -86,9 +86,17 @@ class Info:
         return UserInfo(**shown, endings=[RoleEnd.of(each) for each in ends])
 
 
+CurrentPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["three wary herons"])]
+
+
 @body_of(UserValues, "own", left_out="unset")
 class ProfileEdit(Schema):
-    """An edit of the caller's profile: omitted fields are unchanged, null clears a field."""
+    """An edit of the caller's profile: omitted fields are unchanged, null clears a field.
+
+    A change of `email` needs `currentPassword`.
+    """
+
+    current_password: CurrentPassword | UnsetType = UNSET
 
 
 @answer_of(UserValues, "own")
@@ -99,6 +107,8 @@ class OwnProfile(Schema):
     user_name: Annotated[str, Meta(examples=["heron"])]
     nick_name: Annotated[str, Meta(examples=["Heron"])]
     email_verified: Annotated[bool, Meta(description="The caller has confirmed `email`.")]
+    email_agreed: Annotated[bool, Meta(description="The caller has agreed to `email` for recovery.")]
+    email_reached: Annotated[bool, Meta(description="A link that was mailed to `email` was opened.")]
     recovery_email: RecoveryEmail
     version: Annotated[int, Meta(ge=1, examples=[3])]
     updated_by: UpdatedBy
@@ -107,9 +117,10 @@ class OwnProfile(Schema):
 class Profile:
     """``/api/user/profile``."""
 
-    def __init__(self, database: Database, accounts: Accounts) -> None:
+    def __init__(self, database: Database, accounts: Accounts, own: OwnCredentials) -> None:
         self._database = database
         self._accounts = accounts
+        self._own = own
 
     @login
     @tagged
@@ -125,20 +136,31 @@ class Profile:
 
     @login
     @logged("user", "edit own profile", "UPDATE")
-    @refuses(PreconditionFailed)
-    @example_body({"nickName": "Admin", "email": "admin@example.org", "phone": "+49 30 1234567"})
+    @refuses(PreconditionFailed, Conflict, RateLimited)
+    @example_body(
+        {
+            "nickName": "Admin",
+            "email": "admin@example.org",
+            "phone": "+49 30 1234567",
+            "currentPassword": "your current one",
+        }
+    )
     @tagged
     @named("updateOwnProfile")
     async def on_put(self, context: RequestContext, body: ProfileEdit) -> OwnProfile:
         """Edit the caller's own account, except user name, status and roles.
 
-        A new address is to be confirmed by the link that is mailed to it: until then the one before stays
-        that for recovery, and is told. Access tokens stay valid: one that has the old nick name gets the new
-        one when it is refreshed.
+        A new address needs the current password, or a second factor of who has no password; who has a factor
+        needs a session by two factors besides. It is to be confirmed by the link that is mailed to it: until
+        then the one before stays that for recovery. That is told, and can undo the change for a day. Access
+        tokens stay valid: one that has the old nick name gets the new one when it is refreshed.
         """
-        saved = await self._accounts.update(
-            context.write, context.user.user_id, body.given(), unchanged(context)
-        )
+        values = body.given()
+        current = values.pop("current_password", None)
+        match = unchanged(context)
+        client = {"address": context.address, "user_agent": context.user_agent}
+        await self._own.prove(context.user, current, **client)
+        saved = await self._accounts.update(context.write, context.user.user_id, values, match)
         answer_tag(context, version_tag(saved.record.version))
         return OwnProfile.of(saved.record)
 
@@ -146,11 +168,11 @@ class Profile:
 class PasswordChangeOrder(Schema):
     """The current password and the new one."""
 
-    current_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["three wary herons"])]
+    current_password: CurrentPassword
     new_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
 
 
-class OwnPassword(Endpoint[PasswordChange]):
+class OwnPassword(Endpoint[OwnCredentials]):
     """``/api/user/profile/password``."""
 
     @login
@@ -159,11 +181,11 @@ class OwnPassword(Endpoint[PasswordChange]):
     @example_body({"currentPassword": "your current one", "newPassword": "five wary otters"})
     @named("changeOwnPassword")
     async def on_put(self, context: RequestContext, body: PasswordChangeOrder) -> None:
-        """Change the caller's own password.
+        """Change the caller's own password. Who has a second factor needs a session by two factors.
 
         Ends the sessions on all other devices; this one must refresh its access token.
         """
-        await self.part.change(
+        await self.part.change_password(
             context.user,
             body.current_password,
             body.new_password,

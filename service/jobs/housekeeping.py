@@ -9,6 +9,7 @@ import structlog
 from service.kernel.clock import rfc3339
 from service.records import (
     account_tokens,
+    address_undos,
     api_keys,
     bans,
     export_entries,
@@ -36,7 +37,8 @@ async def forget_answers(database: Database) -> str:
 
 async def forget_links(database: Database) -> str:
     """Delete links of accounts that have expired. Raises Unavailable."""
-    return f"{await _forget(database, account_tokens.forget_expired)} links deleted"
+    links = await _forget(database, account_tokens.forget_expired)
+    return f"{links + await _forget(database, address_undos.forget_expired)} links deleted"
 
 
 async def forget_notices(database: Database) -> str:

@@ -27,12 +27,18 @@ Act: TypeAlias = Literal[
     "enrol-first-factor",
     "change-factors",
     "reset-factors",
+    "change-credentials",
+    "change-credentials-by-factor",
+    "change-credentials-beside-factor",
 ]
 """What is done with an account. ``set-contact``: its email address or phone number; ``set-service``: the
 service that it is bound to; ``invite``: has its owner set the first password; ``start-reset``: has its owner
 set another one, by mail; ``verify-address``: declares its address confirmed; ``confirm-owner``: says that its
 owner is another person than those who acted on it; ``change-factors``: adds or removes second factors beside
-the first one; ``reset-factors``: sees and removes all of them."""
+the first one; ``reset-factors``: sees and removes all of them. ``change-credentials``: changes the own
+password, or the own address, by which a forgotten password is replaced; ``change-credentials-by-factor``: the
+same for an account without a password; ``change-credentials-beside-factor``: asked besides for an account
+with a second factor."""
 
 Whom: TypeAlias = Literal["self", "others", "same-service", "other-service"]
 """Whose account it is, to the caller: the own one; another one; or, for a caller who is bound to a service,
@@ -88,13 +94,16 @@ _OUT_OF_REACH: Final = frozenset(
     }
 )
 """What only a caller who is bound to no service does, with the account of somebody else."""
-_OWN_FACTORS: Final = frozenset({"enrol-first-factor", "change-factors"})
+_OWN_PROOFS: Final = frozenset(
+    {"enrol-first-factor", "change-factors", "change-credentials"}
+    | {"change-credentials-by-factor", "change-credentials-beside-factor"}
+)
 
 _NEVER: Final[Mapping[Whom, frozenset[str]]] = {
     "self": _OUT_OF_REACH | {"set-roles", "disable", "delete", "ban"},
-    "others": _OWN_FACTORS,
-    "same-service": _OUT_OF_REACH | _OWN_FACTORS,
-    "other-service": _OUT_OF_REACH | _OWN_FACTORS | {"create", "set-contact", "create-key"},
+    "others": _OWN_PROOFS,
+    "same-service": _OUT_OF_REACH | _OWN_PROOFS,
+    "other-service": _OUT_OF_REACH | _OWN_PROOFS | {"create", "set-contact", "create-key"},
 }
 
 NEVER_OPEN: Final = frozenset(
@@ -113,7 +122,10 @@ CONTROL_ACTS: Final[Mapping[Act, ControlAct]] = {
 }
 """The acts by which somebody could get to act as the owner of another account, and what they count as."""
 
-DEMANDED: Final = frozenset({"set-contact self", "enrol-first-factor self", "change-factors self"})
+DEMANDED: Final = frozenset(
+    {"set-contact self", "enrol-first-factor self", "change-factors self", "change-credentials self"}
+    | {"change-credentials-by-factor self", "change-credentials-beside-factor self"}
+)
 """The objects on which the policy's layer ``assurance`` has demands: acts that are asked about where they
 happen, since the request that they come with does much else too."""
 

@@ -7,10 +7,13 @@ The caller of the layer ``assurance`` is the set of words that the caller satisf
 A word includes all behind it. The first three also come with an age, such as ``@two-factors-within-15m``: the
 proof that the word rests on is at most that old. ``-within-15m`` includes ``-within-12h``, which includes the
 word without an age. ``@service`` is satisfied by service accounts alone, which log in nowhere.
+``@current-password`` is satisfied by a person alone who has sent the right current password with the request
+itself.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 Acr: TypeAlias = Literal["pwd", "mfa", "phr"]
@@ -26,6 +29,7 @@ LOGIN: Final = "@login"
 TWO_FACTORS: Final = "@two-factors"
 PHISHING_RESISTANT: Final = "@phishing-resistant"
 SERVICE: Final = "@service"
+CURRENT_PASSWORD: Final = "@current-password"  # noqa: S105 - a word
 
 AGES: Final = {"-within-15m": 900, "-within-12h": 43_200}
 """The ages that end a word, with their seconds; the shortest first."""
@@ -43,6 +47,7 @@ Word: TypeAlias = Literal[
     "@phishing-resistant-within-12h",
     "@phishing-resistant-within-15m",
     "@service",
+    "@current-password",
 ]
 
 _CHAIN: Final = (LOGIN, TWO_FACTORS, PHISHING_RESISTANT)
@@ -51,7 +56,7 @@ _REACHED: Final = dict(zip(STRENGTHS, range(1, 4), strict=True))
 WORDS: Final[tuple[Word, ...]] = get_args(Word)
 """All words of the layer ``assurance``, each kind from the weakest to the strongest."""
 
-OF_PERSONS: Final = WORDS[2:-1]
+OF_PERSONS: Final = WORDS[2:-2]
 """The words that a person satisfies by logging in, or by proving more, from the weakest to the strongest."""
 
 Demand: TypeAlias = Literal[
@@ -114,6 +119,7 @@ def _including(reached: int, ages: tuple[str, ...]) -> Satisfied:
 _NOBODY: Final = Satisfied(ANYONE)
 _INITIAL: Final = Satisfied(ANYONE, INITIAL)
 _BY_KEY: Final = Satisfied(ANYONE, SERVICE)
+_PROVING: Final = Satisfied(ANYONE, CURRENT_PASSWORD)
 _YOUNG, _RECENT, _OLD = (
     {acr: _including(reached, ages) for acr, reached in _REACHED.items()}
     for ages in (tuple(AGES), tuple(AGES)[1:], ())
@@ -124,8 +130,13 @@ EVERY_CALLER: Final[tuple[Satisfied, ...]] = (
     _INITIAL,
     *(by_acr[acr] for acr in _REACHED for by_acr in (_OLD, _RECENT, _YOUNG)),
     _BY_KEY,
+    _PROVING,
 )
-"""All sets of words that callers may satisfy, each kind from the weakest to the strongest."""
+"""The sets of words that callers may satisfy, each kind from the weakest to the strongest.
+
+Who proves the current password satisfies the words of the session as well: a union of two of these. The words
+of an object are alternatives, so a union passes exactly where one of the two does.
+"""
 
 BY_STRONGEST: Final[dict[str, Satisfied]] = {max(each.codes, key=WORDS.index): each for each in EVERY_CALLER}
 """The same, by the strongest word of each."""
@@ -163,6 +174,20 @@ def words_at(authentication: Authentication | None, now: float, *, by_key: bool 
     if age >= AGES["-within-12h"] or age < -_MARGIN:
         return _OLD[authentication.acr]
     return (_YOUNG if age < AGES["-within-15m"] else _RECENT)[authentication.acr]
+
+
+@lru_cache(len(_REACHED) * (len(AGES) + 1))
+def _with_password(session: Satisfied) -> Satisfied:
+    return Satisfied(*session.codes, *_YOUNG["pwd"].codes, CURRENT_PASSWORD)
+
+
+def words_proving(authentication: Authentication, now: float) -> Satisfied:
+    """Return what a person satisfies at ``now`` who has sent the right current password with the request.
+
+    An initial password limits the session no longer: the words are those of its other proofs, and of a login
+    just now.
+    """
+    return _with_password(words_at(replace(authentication, initial=False), now))
 
 
 class Challenge(NamedTuple):

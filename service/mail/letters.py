@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from string import Formatter
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from service.kernel.text import printable
 
@@ -14,12 +14,20 @@ _WEB: Final = re.compile(r"(www)\.", re.IGNORECASE)
 _SIGNED: Final = "This mail was sent by {site}. Nobody reads answers to it."
 
 
+NoticeLink: TypeAlias = Literal["end_sessions", "address_undo"]
+"""What the link of a notice does: it ends all sessions, or brings back the address to which it was mailed."""
+
+
 class Words(NamedTuple):
-    """A kind of mail. The paragraphs that name ``{link}`` are left out of a mail without one."""
+    """A kind of mail. The paragraphs that name ``{link}`` are left out of a mail without one.
+
+    ``link`` is what the link of a notice does.
+    """
 
     subject: str
     paragraphs: tuple[str, ...]
     needs_link: bool = False
+    link: NoticeLink = "end_sessions"
 
 
 def _notice(subject: str, what: str) -> Words:
@@ -32,6 +40,21 @@ def _notice(subject: str, what: str) -> Words:
             "If you did not expect it, end all sessions here, once until {link_until}:\n{link}",
             "Then choose another password, and tell an administrator.",
         ),
+    )
+
+
+def _moved(subject: str, what: str) -> Words:
+    """Return the words of a notice to the address before, which can undo the change."""
+    return Words(
+        subject,
+        (
+            what,
+            "It was on {time}, {where}.",
+            "If you did not expect it, undo it here, once until {link_until}:\n{link}",
+            "Your account has this address again then, and all sessions end.",
+            "After that, ask for a link for a forgotten password, and tell an administrator.",
+        ),
+        link="address_undo",
     )
 
 
@@ -107,9 +130,18 @@ WORDS: Final[Mapping[str, Words]] = {
     "api_key_made": _notice(
         "An API key was made", "An API key named {name} was made for the account {account} at {site}."
     ),
-    "address_changed": _notice(
+    "address_changed": _moved(
         "Your email address was changed",
         f"{_ACCOUNT.capitalize()} has another email address now. This mail goes to the one before.",
+    ),
+    "recovery_changed": _moved(
+        "Another address is for forgotten passwords",
+        f"Links for a forgotten password of {_ACCOUNT} go to another address from now on. "
+        "This mail goes to the one before.",
+    ),
+    "address_restored": _notice(
+        "Your email address is as before",
+        f"A change of the email address of {_ACCOUNT} was undone by the link in a mail to this address.",
     ),
     "address_verified": _notice(
         "Your email address was declared verified",
@@ -194,6 +226,11 @@ def text_of(kind: str, facts: Mapping[str, str], site: str, link: str | None) ->
 def has_link(kind: str) -> bool:
     """Return whether the words of a kind name a link."""
     return "link" in _names(kind)
+
+
+def link_of(kind: str) -> NoticeLink:
+    """Return what the link of a notice of a kind does."""
+    return WORDS[kind].link
 
 
 def _names(kind: str) -> set[str]:

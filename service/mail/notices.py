@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from types import MappingProxyType
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 from service.kernel.clock import rfc3339
 from service.kernel.identity import Target
 from service.kernel.origin import ORIGIN
 from service.kernel.user_agents import describe, without_version
-from service.mail.letters import WORDS, Letter, has_link
+from service.mail.letters import WORDS, Letter, NoticeLink, has_link, link_of
 from service.mail.outbox import Outbox
 from service.records import notices
 from service.records.database.transactions import Connection, Database
@@ -52,12 +52,12 @@ class MadeLink(Protocol):
 
 
 class Links(Protocol):
-    """Makes links that end all sessions, as ``service.administration.account_links.AccountLinks`` does."""
+    """Makes the links of notices, as ``service.administration.account_links.AccountLinks`` does."""
 
-    async def make(
-        self, connection: Connection, purpose: Literal["end_sessions"], user_id: int, *, email: str | None
+    async def of_notice(
+        self, connection: Connection, purpose: NoticeLink, user_id: int, *, email: str
     ) -> MadeLink:
-        """Return a new link, which is to be mailed to ``email``."""
+        """Return a new link of a notice, which is to be mailed to ``email``."""
 
 
 class Notices:
@@ -122,7 +122,8 @@ class Notices:
             shown = _shown(new, owner, owner.create_time)
             await self._put(connection, Letter(new.kind, owner.email, owner.user_id, shown))
         elif self._links is not None:
-            link = await self._links.make(connection, "end_sessions", owner.user_id, email=owner.email)
+            purpose = link_of(new.kind)
+            link = await self._links.of_notice(connection, purpose, owner.user_id, email=owner.email)
             shown = _shown(new, owner, link.expires_time)
             await self._put(connection, Letter(new.kind, owner.email, owner.user_id, shown), link.url)
 

@@ -28,7 +28,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.directories import directory_account
-from service.records.schema.of_users import account_token, reset_request
+from service.records.schema.of_users import account_token, address_undo, reset_request
 from service.records.schema.rights import user
 
 Purpose: TypeAlias = Literal["invitation", "password_reset", "address", "end_sessions"]
@@ -154,6 +154,7 @@ async def forget_expired(connection: AsyncConnection, most: int) -> int:
 async def forget_all(connection: AsyncConnection) -> None:
     """Delete all tokens and requests: after a restore, some of them were used before."""
     await connection.execute(delete(account_token))
+    await connection.execute(delete(address_undo))
     await connection.execute(delete(reset_request))
 
 

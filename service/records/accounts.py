@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
-from sqlalchemy import BigInteger, bindparam, cast, extract, func, insert, select
+from sqlalchemy import BigInteger, ColumnElement, bindparam, case, cast, extract, func, insert, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -228,10 +228,49 @@ async def change_password(
 
 async def confirm_address(connection: AsyncConnection, user_id: int, email: str) -> bool:
     """Make ``email`` the address for recovery, if it is still the user's; returns whether it is."""
+    return await _address_noted(connection, user_id, email, recovery_email=email)
+
+
+async def reach_address(connection: AsyncConnection, user_id: int, email: str) -> bool:
+    """Note that somebody has opened a link at ``email``, if it is still the user's; returns whether it is.
+
+    It becomes the address for recovery if the owner has agreed to it.
+    """
+    return await _address_noted(
+        connection, user_id, email, reached_email=email, recovery_email=_if_also(user.c.agreed_email, email)
+    )
+
+
+async def agree_to_address(connection: AsyncConnection, user_id: int, email: str) -> bool:
+    """Note that the owner has agreed to ``email``, if it is still the user's; returns whether it is.
+
+    It becomes the address for recovery if somebody has opened a link there.
+    """
+    return await _address_noted(
+        connection, user_id, email, agreed_email=email, recovery_email=_if_also(user.c.reached_email, email)
+    )
+
+
+async def bring_back_address(
+    connection: AsyncConnection, user_id: int, email: str, *, recovery_only: bool
+) -> None:
+    """Make ``email`` the address of a user again, and that for recovery; or only the latter."""
+    values = {"recovery_email": email, "agreed_email": email, "reached_email": email}
+    if not recovery_only:
+        values["email"] = email
+    raised = {"version": user.c.version + 1, "update_time": func.now()}
+    await connection.execute(change(user).where(user.c.id == user_id).values(**values, **raised))
+
+
+def _if_also(column: ColumnElement[str | None], email: str) -> ColumnElement[str | None]:
+    return case((column == email, email), else_=user.c.recovery_email)
+
+
+async def _address_noted(connection: AsyncConnection, user_id: int, email: str, **values: Any) -> bool:
     statement = (
         change(user)
         .where(user.c.id == user_id, user.c.email == email)
-        .values(recovery_email=email, version=user.c.version + 1, update_time=func.now())
+        .values(**values, version=user.c.version + 1, update_time=func.now())
     )
     return (await connection.execute(statement)).rowcount == 1
 
@@ -321,13 +360,18 @@ async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dic
     return ids
 
 
-async def update(connection: AsyncConnection, target: Target, values: Mapping[str, Any]) -> None:
+async def update(
+    connection: AsyncConnection, target: Target, values: Mapping[str, Any], *, agreed: bool = False
+) -> None:
     """Store ``values``, by column, of an existing user, and raise the version even if there are none.
 
+    ``agreed``: the owner agrees to the new address.
     Conflict if the name belongs to another user; the transaction can continue then.
     """
     # Whose address is taken away is not to be recovered by it.
     gone = {"recovery_email": None} if values.get("email", "") is None else {}
+    if agreed:
+        gone["agreed_email"] = values["email"]
     try:
         async with connection.begin_nested():
             written = change(user).where(user.c.id == target.user_id)

@@ -32,6 +32,8 @@ NoticeKind: TypeAlias = Literal[
     "api_key_made",
     "address_changed",
     "address_verified",
+    "recovery_changed",
+    "address_restored",
     "roles_changed",
     "role_ends",
     "account_dormant",

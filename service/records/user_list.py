@@ -90,6 +90,7 @@ class User(UserValues):
 
     ``last_login_time`` is None for who has never logged in. ``invited``: a person without a password yet.
     ``recovery_email`` is the last address that the owner has confirmed; ``email_verified``: it is ``email``.
+    ``email_agreed``: the owner has agreed to ``email``; ``email_reached``: somebody has opened a link there.
     ``directory`` is the name of the one that manages the account.
     """
 
@@ -104,11 +105,15 @@ class User(UserValues):
     invited: bool = False
     email_verified: bool = False
     recovery_email: str | None = None
+    email_agreed: bool = False
+    email_reached: bool = False
     directory: str | None = None
 
 
 _INVITED: Final = (user.c.kind == "person") & user.c.password_hash.is_(None)
 _VERIFIED: Final = func.coalesce(user.c.recovery_email == user.c.email, false())
+_AGREED: Final = func.coalesce(user.c.agreed_email == user.c.email, false())
+_REACHED: Final = func.coalesce(user.c.reached_email == user.c.email, false())
 _MANAGER: Final = (
     select(func.min(directory_account.c.source))
     .where(directory_account.c.user_id == user.c.id, directory_account.c.managed)
@@ -209,6 +214,8 @@ _USER: Final = RowMapper(
     last_login_time=user_login.c.last_login_time,
     invited=_INVITED,
     email_verified=_VERIFIED,
+    email_agreed=_AGREED,
+    email_reached=_REACHED,
     directory=_MANAGER,
 )
 _BANNER: Final = user.alias("banner")

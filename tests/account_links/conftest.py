@@ -92,6 +92,12 @@ class Mailing:
             self.execute('UPDATE sys."user" SET recovery_email = email WHERE id = %s', made["id"])
         return Person(self.site, made["id"], name)
 
+    async def owned(self, **values: Any) -> Person:
+        """Return a person who has agreed to the own address, at which no link was opened."""
+        person = await self.person(confirmed=False, **values)
+        self.execute('UPDATE sys."user" SET agreed_email = email WHERE id = %s', person.id)
+        return person
+
     async def ask_for_link(self, user_name: str) -> Answer:
         """Ask for a link for a forgotten password."""
         return await self.post("/api/auth/password-reset", userName=user_name)

@@ -19,8 +19,9 @@ from service.errors import (
     ValidationFailed,
 )
 from service.kernel.codes import PermissionMap
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, Target, oneself
 from service.mail.notices import Notices
+from service.records.database.transactions import Connection
 from service.settings import Password
 from service.settings import Throttle as Limits
 from tests.authn.conftest import Container
@@ -54,7 +55,10 @@ async def caller_of(parts: Container, permission_map: PermissionMap, device: str
 async def own(
     change: PasswordChange, caller: Caller, current: str = ADMINISTRATOR_PASSWORD, new: str = NEW
 ) -> None:
-    await change.change(caller, current, new, address="10.0.0.1", user_agent=USER_AGENT)
+    async def authorize(_: Connection) -> Target:
+        return oneself(caller)
+
+    await change.change(caller, current, new, authorize, address="10.0.0.1", user_agent=USER_AGENT)
 
 
 async def test_after_a_change_only_the_new_password_logs_in(

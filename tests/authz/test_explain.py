@@ -181,7 +181,7 @@ def test_a_request_is_allowed_by_the_codes_and_by_what_the_caller_satisfies(word
         "p, assurance, resource GET /api/role/list, @service",
     )
     assert resource.allowed == explanation.strong_enough
-    assert endpoint.allowed == (word not in ("@anyone", "@initial"))
+    assert endpoint.allowed == (word not in ("@anyone", "@initial", "@current-password"))
     assert (endpoint.fired, endpoint.rows) == ((), ("satisfies",) if endpoint.allowed else ())
 
 

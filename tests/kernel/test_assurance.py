@@ -8,11 +8,13 @@ from typing import get_args
 import pytest
 
 from service.kernel.assurance import (
+    BY_STRONGEST,
     EVERY_CALLER,
     WORDS,
     Acr,
     Authentication,
     words_at,
+    words_proving,
 )
 
 NOW = 1_800_000_000.0
@@ -62,6 +64,18 @@ def test_equal_sets_of_words_are_one_object() -> None:
         for acr, age, initial in itertools.product(get_args(Acr), ages, (False, True))
     } | {words_at(None, NOW), words_at(None, NOW, by_key=True)}
 
-    assert reached == set(EVERY_CALLER)
+    assert reached == set(EVERY_CALLER) - {BY_STRONGEST["@current-password"]}
     assert len({each.codes for each in EVERY_CALLER}) == len(EVERY_CALLER)
     assert frozenset().union(*(each.codes for each in EVERY_CALLER)) == set(WORDS)
+
+
+@pytest.mark.parametrize("initial", [True, False])
+@pytest.mark.parametrize("age", [0, 900, 43_200])
+@pytest.mark.parametrize("acr", get_args(Acr))
+def test_who_sends_the_current_password_satisfies_its_word_beside_those_of_the_session(
+    acr: Acr, age: float, initial: bool
+) -> None:
+    proved = words_proving(Authentication(acr, ("pwd",), NOW - age, initial), NOW)
+
+    assert proved.codes == {"@current-password", *words(acr, age), *words("pwd", 0)}
+    assert not any("@current-password" in words(acr, age, initial=initial) for age in (0, NOW))

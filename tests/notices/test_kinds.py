@@ -124,7 +124,7 @@ async def import_roles(mailing: Mailing, person: Person) -> None:
 
 
 async def edit_own_address(_mailing: Mailing, person: Person) -> None:
-    profile = {"nickName": person.name, "email": "elsewhere@example.org"}
+    profile = {"email": "elsewhere@example.org", "currentPassword": PASSWORD}
     await person.data("PUT", "/api/user/profile", profile)
 
 
@@ -183,7 +183,8 @@ async def test_the_user_is_told_in_the_product_and_by_mail(mailing: Mailing, way
     assert facts.items() >= way.facts.items()
     [mail] = mailing.mails(person.id, way.kind)[before:]
     assert mail.recipient == f"{person.name}@example.org"
-    assert mail.link.startswith(f"{ORIGIN}/console#/end-sessions?token=")
+    page = "address-undo" if way.kind == "address_changed" else "end-sessions"
+    assert mail.link.startswith(f"{ORIGIN}/console#/{page}?token=")
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", mail.facts["time"])
     assert mail.facts["where"].startswith(f"from {ADDRESS} (" if way.by == "self" else "by an administrator")
 

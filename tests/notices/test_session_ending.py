@@ -73,8 +73,8 @@ async def test_used_expired_foreign_and_unknown_links_are_refused_alike(
 async def test_each_notice_has_a_link_of_its_own_that_works_while_others_are_used(
     mailing: Mailing, person: Person
 ) -> None:
-    await mailing.site.data("PATCH", f"/api/user/{person.id}", {"email": "elsewhere@example.org"})
-    kinds = ("new_device", "address_changed")
+    await mailing.site.data("PUT", f"/api/user/{person.id}/password", {"newPassword": person.password})
+    kinds = ("new_device", "password_changed")
     first, second = (mail.token for kind in kinds for mail in mailing.mails(person.id, kind))
     assert first != second
     assert (await mailing.post(TARGET, token=second)).status == 204

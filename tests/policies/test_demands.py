@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -31,6 +32,7 @@ OWN_DATA = [
     "GET /api/user/profile/notices",
     "POST /api/user/profile/notices/read",
     "POST /api/user/profile/email/verification",
+    "POST /api/user/profile/email/agreement",
     "DELETE /api/user/profile/factors/{id}",
     "GET /api/user/profile/origins",
     "DELETE /api/user/profile/origins/{source}",
@@ -81,7 +83,11 @@ def test_its_tables_hold_and_depend_on_each_of_its_lines(level: str) -> None:
 
 
 def test_base_asks_for_a_login_only() -> None:
-    fresh = {"account enrol-first-factor self", "account change-factors self"}
+    fresh = {
+        "account enrol-first-factor self",
+        "account change-factors self",
+        "account change-credentials-by-factor self",
+    }
 
     assert {word for words in endpoints("base").values() for word in words} == {
         "@initial",
@@ -106,6 +112,17 @@ def test_who_has_logged_in_with_a_password_alone_administers_nothing(level: str)
         for satisfied in weak
         if passes(endpoints(level)[name], satisfied)
     ] == []
+
+
+def test_who_has_logged_in_with_a_password_alone_exports_nothing_reads_no_log_and_runs_no_job() -> None:
+    weak = [satisfied for satisfied in PERSONS if "@two-factors" not in satisfied.codes]
+    asked = endpoints("administrators")
+    closed = [
+        name for name in asked if re.search(r"/(export|operation-log/.*|login-log/.*|run|paused)$", name)
+    ]
+
+    assert len(closed) == 10
+    assert [name for name in closed if any(passes(asked[name], satisfied) for satisfied in weak)] == []
 
 
 def test_everybody_needs_two_factors_for_all_but_the_own_data() -> None:

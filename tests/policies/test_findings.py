@@ -16,7 +16,7 @@ from service.authz.invariants.reading import read_invariants
 from service.authz.lint.coverage import losing
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped, read_shipped
-from service.authz.review import request_findings, stored_findings
+from service.authz.review import menu_findings, request_findings, stored_findings
 from service.authz.review.findings import Finding, read_accepted
 from service.authz.review.impact import Roles, Standing
 from service.authz.review.stored_findings import StoredResource, unmet_demands
@@ -239,7 +239,7 @@ def test_the_page_lists_every_finding() -> None:
         r"`([a-z-]+)`", "".join(line.split("|")[1] for line in page.splitlines() if "`" in line)
     )
 
-    known = {*file_findings.CODES, *stored_findings.CODES, *request_findings.CODES}
+    known = {*file_findings.CODES, *stored_findings.CODES, *request_findings.CODES, *menu_findings.CODES}
     assert sorted(listed) == sorted(known)
 
 

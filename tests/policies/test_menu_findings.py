@@ -15,19 +15,19 @@ def menu(number: int, parent: int | None = None, **values: Any) -> PlacedMenu:
     return PlacedMenu(number, parent, **given)
 
 
-def found(*menus: PlacedMenu) -> list[tuple[str, str]]:
+def places(*menus: PlacedMenu) -> list[tuple[str, str]]:
     return [(finding.finding, finding.place) for finding in menu_findings(menus)]
 
 
 def test_a_doubled_route_name_and_a_doubled_whole_path_are_found() -> None:
-    assert found(menu(1, name="User"), menu(2, name="User"), menu(3, name="user")) == [
+    assert places(menu(1, name="User"), menu(2, name="User"), menu(3, name="user")) == [
         ("menu-name-doubled", "User")
     ]
     above = menu(1, path="/system")
-    assert found(above, menu(2, 1, path="user"), menu(3, path="/system/user"), menu(4, path="user")) == [
+    assert places(above, menu(2, 1, path="user"), menu(3, path="/system/user"), menu(4, path="user")) == [
         ("menu-path-doubled", "/system/user")
     ]
-    assert found(menu(1, path="https://a.example"), menu(2, path="https://a.example"), menu(3)) == []
+    assert places(menu(1, path="https://a.example"), menu(2, path="https://a.example"), menu(3)) == []
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_doubled_route_name_and_a_doubled_whole_path_are_found() -> None:
 )
 def test_a_redirect_to_the_path_of_no_menu_is_found(redirect: str, lost: bool) -> None:
     placed = (menu(1, path="/system"), menu(2, 1, path="user"), menu(3, path="/report/:id"))
-    assert found(*placed, menu(4, path="/home", redirect=redirect)) == (
+    assert places(*placed, menu(4, path="/home", redirect=redirect)) == (
         [("menu-redirect-nowhere", "M4 (4)")] if lost else []
     )
 

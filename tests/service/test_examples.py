@@ -57,7 +57,6 @@ ORDER = (
     "PATCH /api/service/{id}",
     "POST /api/policy/explain",
     "POST /api/file/{id}/public-link",
-    "PUT /api/user/profile",
     "PUT /api/jobs/{name}/paused",
 )
 """Each as the one before has left the service; what a POST has made is what the next ones name."""
@@ -77,6 +76,7 @@ LINKS = {
     "POST /api/auth/password-reset/options",
     "POST /api/auth/password-reset/confirm",
     "POST /api/auth/address",
+    "POST /api/auth/address/undo",
     "POST /api/auth/sessions/end",
 }
 """Opened by the token of a link, which no example can have."""
@@ -90,7 +90,9 @@ OTHERWISE = {
     "POST /access/v1/follow",
     "POST /api/auth/refresh",
     "POST /api/user/{id}/keys",
+    "PUT /api/user/profile",
     "PUT /api/user/profile/password",
+    "POST /api/user/profile/email/agreement",
     "POST /api/access-request/{id}/decision",  # of a request that somebody else has made
     "POST /api/access-request/{id}/closing",
     "POST /api/access-request",  # for a role that has a rule

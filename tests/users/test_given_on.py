@@ -48,8 +48,8 @@ async def test_it_is_assigned_until_its_end_and_not_beyond(house: Inside) -> Non
     given = await house.ask("POST", target, {"roleCode": "files", "until": after(0.5)}, token=token)
     assert given.status == 201, given.body
     assignment = f"{target}/{given.json['data']['id']}"
-    for until in (None, after(2)):
-        answer = await house.ask("PATCH", assignment, {"until": until}, ANY, token=token)
+    for later in (None, after(2)):
+        answer = await house.ask("PATCH", assignment, {"until": later}, ANY, token=token)
         assert (answer.status, answer.json["layer"]) == (403, "grant")
     assert (await house.ask("PATCH", assignment, {"until": after(0.7)}, ANY, token=token)).status == 200
     assert (await house.ask("DELETE", assignment, None, ANY, token=token)).status == 200
@@ -73,7 +73,7 @@ async def test_no_way_of_giving_without_an_end_gives_it(house: Inside) -> None:
         ("POST", "/api/role", {"roleCode": "new", "roleName": "New", "permissions": [RIGHT]}),
         ("POST", "/api/role/import", {"roles": [{"roleCode": "idle", "permissions": [RIGHT]}]}),
         ("PATCH", f"/api/role/{off}", {"enabled": True}),
-        ("PUT", "/api/directory/entra", {"kind": "oidc", "mapping": {}, "ceiling": [RIGHT]}),
+        ("PUT", "/api/directory/entra", {"kind": "oidc", "mapping": [], "ceiling": [RIGHT]}),
     ]
 
     for way in ways:

@@ -69,13 +69,15 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
     assert called("Target", "oneself", "owner") == {
         "Target": {"administration/delegation", "kernel/identity"},
         "oneself": {
+            "administration/addresses",
+            "administration/own_credentials",
             "administration/own_factors",
             "administration/provider_sign_in",  # what is demanded of who links an account
             "administration/sign_in_origins",
-            "authn/password_change",
         },
         "owner": {
             "administration/account_links",
+            "administration/addresses",
             "administration/forgotten_passwords",
         },
     }
@@ -192,6 +194,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
     }
     assert asked == {
         "administration/delegation",
+        "administration/lasting",  # tells when what is missing ends, and opens nothing
         "administration/dry_runs",  # tells what a change would do, and opens nothing
         "endpoints/menus",  # shows what is held, and opens nothing
         "authz/review/request_findings",  # tells who could approve, and opens nothing

@@ -232,7 +232,8 @@ async def test_callers_edit_their_own_profile(house: Inside) -> None:
     body = {"email": "h@example.org", "phone": "12345", "gender": "other", "avatar": "/h.png"}
     body |= {"nickName": "The heron"}
 
-    answer = await house.ask("PUT", "/api/user/profile", body, token=token)
+    edit = body | {"currentPassword": PASSWORD}
+    answer = await house.ask("PUT", "/api/user/profile", edit, token=token)
 
     assert answer.json["data"].items() >= body.items()
     assert answer.header("etag") == '"2"'

@@ -482,7 +482,9 @@ WITHOUT_TARGET: Final = {
     "POST /api/auth/password-reset/options": "changes nothing",
     "POST /api/auth/password-reset/confirm": "the caller's own, by the token of a link",
     "POST /api/auth/address": "the caller's own, by the token of a link",
+    "POST /api/auth/address/undo": "the owner's own, by the token of a link to the address before",
     "POST /api/user/profile/email/verification": "the caller's own address",
+    "POST /api/user/profile/email/agreement": "the caller's own address, with the current password",
     "POST /api/auth/step-up/options": "changes nothing",
     "POST /api/auth/step-up": "the caller's own session",
     **dict.fromkeys(

@@ -9,7 +9,7 @@ from service.authz.engine.policy import Decision, Policy, decided_by
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, NO_SESSION, RESOURCE, UNREGISTERED
 from service.kernel.assurance import WORDS, Satisfied
 from service.kernel.codes import HeldCodes
-from service.kernel.origin import EditRequest
+from service.kernel.origin import EditRequest, GrantQuestion, LastingQuestion
 
 
 def as_of(policy: Policy, event: Event) -> Policy:
@@ -50,6 +50,7 @@ def asked_again(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
         for codes in [held] if (layer, name) in event.token_objects else both:
             yield policy.judge(layer, name, codes)
     granting: list[HeldCodes | None] = both if event.ceiling is None else [_held(event.ceiling)]
+    asked: list[tuple[GrantQuestion | LastingQuestion, list[HeldCodes | None]]]
     asked = [(question, granting) for question in event.grants]
     asked += [(each, [held, _held(each.held)]) for each in event.lasting]
     for question, holding in asked:

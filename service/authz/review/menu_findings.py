@@ -84,7 +84,7 @@ def _path_of(menu: PlacedMenu, known: Mapping[int, PlacedMenu]) -> str | None:
     path, at = menu.path, menu
     if path is None or _URL.match(path):
         return None
-    while not path.startswith("/") and at.parent_id in known:
+    while not path.startswith("/") and at.parent_id is not None and at.parent_id in known:
         at = known[at.parent_id]
         if at.path is not None and not _URL.match(at.path):
             path = f"{at.path.rstrip('/')}/{path}"

@@ -168,7 +168,7 @@ export function form({
 function faultsOf(problem, values) {
   if (!(problem instanceof Problem)) return [];
   const { field, rule } = problem.document;
-  if (problem.status !== 409 || !field) return problem.violations;
+  if (![403, 409].includes(problem.status) || !field) return problem.violations;
   return [{ field, message: rule === "unique" ? FORM.taken(values[field]) : problem.detail }];
 }
 

@@ -18,6 +18,8 @@ export const MAILS = {
     password_reset: "Forgotten password",
     address_confirmation: "Confirm an address",
     address_changed: "Address changed",
+    recovery_changed: "Address for forgotten passwords changed",
+    address_restored: "Change of an address undone",
     test: "Test",
   }),
 };

@@ -110,6 +110,12 @@ export interface AdoptionOrder {
   userName: string;
 }
 
+/** The address that is agreed to, and the current password; who has none proves a second factor before. */
+export interface Agreement {
+  email: string;
+  currentPassword?: string | null;
+}
+
 /** The code that the app shows. */
 export interface AppCode {
   code: string;
@@ -215,7 +221,7 @@ export interface Assurance {
   endpoint: Layer | null;
 }
 
-export type AssuranceWord = "@anyone" | "@initial" | "@login" | "@login-within-12h" | "@login-within-15m" | "@phishing-resistant" | "@phishing-resistant-within-12h" | "@phishing-resistant-within-15m" | "@service" | "@two-factors" | "@two-factors-within-12h" | "@two-factors-within-15m";
+export type AssuranceWord = "@anyone" | "@current-password" | "@initial" | "@login" | "@login-within-12h" | "@login-within-15m" | "@phishing-resistant" | "@phishing-resistant-within-12h" | "@phishing-resistant-within-15m" | "@service" | "@two-factors" | "@two-factors-within-12h" | "@two-factors-within-15m";
 
 export type AuthenticationDemand = "login" | "login-within-12h" | "login-within-15m" | "phishing-resistant" | "phishing-resistant-within-12h" | "phishing-resistant-within-15m" | "two-factors" | "two-factors-within-12h" | "two-factors-within-15m";
 
@@ -1054,7 +1060,7 @@ export interface NoticeFacts {
   device?: string | null;
 }
 
-export type NoticeKind = "access_request_ended" | "access_request_made" | "account_dormant" | "address_changed" | "address_verified" | "api_key_made" | "banned" | "emergency_given" | "factor_added" | "factor_removed" | "factors_reset" | "identity_linked" | "identity_unlinked" | "new_device" | "password_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked" | "session_stolen";
+export type NoticeKind = "access_request_ended" | "access_request_made" | "account_dormant" | "address_changed" | "address_restored" | "address_verified" | "api_key_made" | "banned" | "emergency_given" | "factor_added" | "factor_removed" | "factors_reset" | "identity_linked" | "identity_unlinked" | "new_device" | "password_changed" | "recovery_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked" | "session_stolen";
 
 /** A page of notices; `unread` is how many are not marked as read, on all pages. */
 export interface NoticePage {
@@ -1305,6 +1311,8 @@ export interface OwnProfile {
   userName: string;
   nickName: string;
   emailVerified: boolean;
+  emailAgreed: boolean;
+  emailReached: boolean;
   recoveryEmail: string | null;
   email: string | null;
   phone: string | null;
@@ -1468,8 +1476,9 @@ export interface Preview {
   demands: DemandChange[];
 }
 
-/** An edit of the caller's profile: omitted fields are unchanged, null clears a field. */
+/** An edit of the caller's profile: omitted fields are unchanged, null clears a field. A change of `email` needs `currentPassword`. */
 export interface ProfileEdit {
+  currentPassword?: string;
   nickName?: string;
   email?: string | null;
   phone?: string | null;
@@ -3345,6 +3354,18 @@ export interface Operations {
     path: {};
     query: {};
     body: undefined;
+    answer: null;
+  };
+  "POST /api/user/profile/email/agreement": {
+    path: {};
+    query: {};
+    body: Agreement;
+    answer: null;
+  };
+  "POST /api/auth/address/undo": {
+    path: {};
+    query: {};
+    body: LinkOrder;
     answer: null;
   };
   "POST /api/user/{id}/email/verification": {

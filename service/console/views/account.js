@@ -5,7 +5,7 @@ import { endings } from "../parts/access-requests.js";
 import { block } from "../parts/block.js";
 import { tell } from "../parts/dialog.js";
 import { factors } from "../parts/factors.js";
-import { merging } from "../parts/form.js";
+import { form, merging } from "../parts/form.js";
 import { ownOrigins } from "../parts/origins.js";
 import { areThere } from "../parts/providers.js";
 import { password } from "../parts/password.js";
@@ -29,7 +29,10 @@ export async function show(page) {
       stored = answer.data;
       return answer;
     },
-    write: (values, { etag }) => page.call("PUT", "/api/user/profile", { body: values, ifMatch: etag }),
+    write: ({ currentPassword, ...values }, { etag }) => {
+      const body = currentPassword ? { ...values, currentPassword } : values;
+      return page.call("PUT", "/api/user/profile", { body, ifMatch: etag });
+    },
     pick: (data) => Object.fromEntries(MEMBERS.map((name) => [name, data[name]])),
     form: (data) => ({
       subject: () => T.subject,
@@ -47,6 +50,13 @@ export async function show(page) {
           type: "email",
           value: data.email,
           attributes: { autocomplete: "email" },
+        },
+        {
+          name: "currentPassword",
+          label: T.current,
+          type: "password",
+          help: T.currentHelp,
+          attributes: { autocomplete: "current-password" },
         },
         {
           name: "phone",
@@ -100,11 +110,11 @@ export async function show(page) {
 }
 
 /**
- * Return what an address that is not confirmed yet lacks, where mails are sent.
+ * Return what an address that is not confirmed yet lacks, where mails are sent: a link opened there, or agreement.
  * @param {import("../core/page.js").Page} page
  * @param {import("../types/api").OwnProfile} profile
  */
-function unconfirmed(page, { email, emailVerified, recoveryEmail }) {
+function unconfirmed(page, { email, emailVerified, emailAgreed, emailReached, recoveryEmail }) {
   if (!document.documentElement.dataset.mail || !email || emailVerified) return null;
   const send = async () => {
     await page.call("POST", "/api/user/profile/email/verification");
@@ -114,6 +124,34 @@ function unconfirmed(page, { email, emailVerified, recoveryEmail }) {
     "div",
     { class: "note" },
     h("p", null, T.unconfirmed(email, recoveryEmail)),
-    attempting(T.confirm, {}, send),
+    !emailReached && attempting(T.confirm, {}, send),
+    !emailAgreed && agreement(page, email),
   );
+}
+
+/**
+ * Return what asks whether an address that somebody else has set is to be the one for forgotten passwords.
+ * @param {import("../core/page.js").Page} page
+ * @param {string} email
+ */
+function agreement(page, email) {
+  return form({
+    before: h("p", null, T.agreeText),
+    fields: [
+      {
+        name: "currentPassword",
+        label: T.current,
+        type: "password",
+        attributes: { autocomplete: "current-password" },
+      },
+    ],
+    submit: T.agree,
+    quiet: true,
+    save: async ({ currentPassword }) => {
+      const body = { email, currentPassword };
+      await page.call("POST", "/api/user/profile/email/agreement", { body });
+      tell(T.agreed);
+      await page.reload();
+    },
+  });
 }

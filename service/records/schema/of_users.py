@@ -158,6 +158,19 @@ account_token = Table(
     ),
 )
 
+address_undo = Table(
+    "address_undo",
+    metadata,
+    # The SHA-256 of the token, which only the link has.
+    digest("digest", primary_key=True),
+    Column("user_id", ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False, index=True),
+    # The address before, to which the link was mailed.
+    filled("email"),
+    Column("expires_time", DateTime(timezone=True), nullable=False, index=True),
+    moment("create_time"),
+)
+"""Links by which the address before undoes a change: several may be good for one account."""
+
 reset_request = Table(
     "reset_request",
     metadata,

@@ -63,6 +63,10 @@ user = sa.Table(
     chosen("password_initial", "given", "leaked"),
     # The last address that the owner has confirmed, to which a forgotten password is mailed.
     sa.Column("recovery_email", sa.Text),
+    # The last address to which the owner has agreed, and the last one at which somebody has opened a link: an
+    # address that is both is the one for recovery.
+    sa.Column("agreed_email", sa.Text),
+    sa.Column("reached_email", sa.Text),
     # Who has made the account, or the API key by which it was made; null for the operator, and for accounts
     # that are older than this.
     sa.Column("made_by", sa.BigInteger, index=True),

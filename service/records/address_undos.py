@@ -1,0 +1,73 @@
+"""``sys.address_undo``: links by which the address before comes back, each mailed to that address."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import ColumnElement, Interval, and_, bindparam, delete, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.bans import in_force
+from service.records.database.row_mapper import RowMapper
+from service.records.schema.of_users import address_undo
+from service.records.schema.rights import user, user_ban
+
+LASTS: Final = timedelta(days=1)
+"""How long the address before can undo a change."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddressUndo:
+    """A link that is good: whose account it is about, the address before, and when the link was made."""
+
+    user_id: int
+    user_name: str
+    email: str
+    create_time: datetime
+
+
+_UNDO: Final = RowMapper(AddressUndo, address_undo, user_name=user.c.user_name)
+
+
+async def put(connection: AsyncConnection, user_id: int, digest: bytes, email: str) -> datetime:
+    """Write a link to undo a change, mailed to ``email``, and return its end. Those before stay good."""
+    ends = func.date_trunc("milliseconds", func.now() + bindparam("lasts", LASTS, Interval()))
+    row = insert(address_undo).values(digest=digest, user_id=user_id, email=email, expires_time=ends)
+    end: datetime = (await connection.execute(row.returning(address_undo.c.expires_time))).scalar_one()
+    return end
+
+
+async def find(connection: AsyncConnection, digest: bytes) -> AddressUndo | None:
+    """Return the link if it is good; None else. It is not good while the account is disabled or banned."""
+    known = select(*_UNDO.columns).join(user, user.c.id == address_undo.c.user_id)
+    return await _UNDO.one_or_none(connection, known.where(_good(digest)))
+
+
+async def spend(connection: AsyncConnection, digest: bytes) -> AddressUndo | None:
+    """Delete the link if it is good, with those that were made after it, and return it; None else.
+
+    Later ones went to addresses that came after: they bring none of these back. Earlier ones stay good.
+    """
+    gone = delete(address_undo).where(user.c.id == address_undo.c.user_id, _good(digest))
+    spent = await _UNDO.one_or_none(connection, gone.returning(*_UNDO.columns))
+    if spent is not None:
+        later = (address_undo.c.user_id == spent.user_id) & (address_undo.c.create_time >= spent.create_time)
+        await connection.execute(delete(address_undo).where(later))
+    return spent
+
+
+async def forget_expired(connection: AsyncConnection, most: int) -> int:
+    """Delete at most ``most`` links that have expired; return how many."""
+    expired = select(address_undo.c.digest).where(address_undo.c.expires_time < func.now())
+    chosen = expired.limit(most).with_for_update(skip_locked=True)
+    return (await connection.execute(delete(address_undo).where(address_undo.c.digest.in_(chosen)))).rowcount
+
+
+def _good(digest: bytes) -> ColumnElement[bool]:
+    banned = select(user_ban.c.user_id).where(in_force())
+    return and_(
+        address_undo.c.digest == digest,
+        address_undo.c.expires_time > func.clock_timestamp(),
+        user.c.status == "enabled",
+        user.c.id.not_in(banned),
+    )
