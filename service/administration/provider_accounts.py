@@ -21,6 +21,7 @@ from service.administration.user_edits import NewUser
 from service.authn.oidc.provider import Identity, Provider
 from service.errors import Conflict, NotFound, SignInFailed, ValidationFailed
 from service.kernel.codes import HeldCodes
+from service.kernel.domains import ascii_domain
 from service.kernel.identity import OPERATOR_ID, Caller
 from service.kernel.origin import field_changes
 from service.kernel.text import shown_name, unseen_fault
@@ -198,7 +199,7 @@ class ProviderAccounts:
     async def _made(self, unit: UnitOfWork, provider: Provider, identity: Identity) -> int:
         """Make the account of who signs in for the first time; ``SignInFailed`` where there is to be none."""
         settings = provider.settings
-        domain = (identity.email or "").rpartition("@")[2].lower()
+        domain = ascii_domain((identity.email or "").rpartition("@")[2])
         if settings.create == "never" or (
             settings.create == "known-domain" and domain not in settings.domains
         ):

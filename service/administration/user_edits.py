@@ -16,12 +16,13 @@ from service.administration.role_demands import require_plain
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
+from service.kernel.fields import spelt
 from service.kernel.identity import Kind, Target
 from service.mail.notices import Notices, acted_by
 from service.records import accounts, assignments, user_list
 from service.records.assignments import Given
 from service.records.database.transactions import Connection
-from service.records.user_list import User
+from service.records.user_list import User, UserValues
 
 MAX_ROLES: Final = 100
 
@@ -134,6 +135,7 @@ async def edit(
     this account, such as one of the own roles, and when a role that is given or taken away gives a code that
     the caller does not hold; ``Conflict`` for a name that is taken, and for what a directory manages.
     """
+    values = spelt(UserValues, values)
     require_kind(before.kind, values)
     if any(values.get(name, getattr(before, name)) != getattr(before, name) for name in MANAGED):
         await require_unmanaged(connection, check, before.id)

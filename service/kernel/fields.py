@@ -46,7 +46,8 @@ class Field:
     API have it. ``in_tables``: exports and imports have it. ``in_state``: state files have it as a value.
     ``fixed``: no edit changes it. ``own``: users edit it in their own profile. ``late``: clients and files do
     not know it yet, so that without it a ``PUT``, a table or a state file keeps what is stored; for ever,
-    since nobody can tell when the last of these is gone.
+    since nobody can tell when the last of these is gone. ``spelling`` makes the one that is stored of several
+    spellings of a value.
     """
 
     rule: Rule
@@ -58,6 +59,7 @@ class Field:
     fixed: bool = False
     own: bool = False
     late: bool = False
+    spelling: Callable[[Any], Any] | None = None
 
 
 _DECLARED: Final[dict[type, Mapping[str, Field]]] = {}
@@ -95,6 +97,15 @@ def field_faults(kind: type, values: Mapping[str, Any]) -> Iterator[tuple[str, s
         value = values.get(name)
         if value is not None and (fault := field.rule(value)):
             yield camel(name), fault
+
+
+def spelt(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``values``, some fields of ``kind``, each in the spelling in which it is stored."""
+    spellings = {name: field.spelling for name, field in fields_of(kind).items() if field.spelling}
+    return {
+        name: value if value is None or (spelling := spellings.get(name)) is None else spelling(value)
+        for name, value in values.items()
+    }
 
 
 def audited_fields(kind: type, record: object) -> dict[str, Any]:

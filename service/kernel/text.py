@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Final
 from unicodedata import category, name, normalize
 
+from service.kernel.domains import plain_address
+
 # C0 and C1 controls, DEL, surrogates, and Unicode's line separators and direction marks.
 _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -148,8 +150,14 @@ def name_key(text: str) -> str:
 
     Compatibility caseless matching (Unicode §3.13, D146), so that ``ADMIN``, ``admin`` and ``admin`` in
     full-width letters are one name, and so are spellings with and without joiners. Letters of different
-    scripts that look alike stay different: see ``name_fault``.
+    scripts that look alike stay different: see ``name_fault``. In a name that is an address, two spellings of
+    an internationalised domain are one.
     """
+    key = _folded(text)
+    return _folded(plain_address(key)) if "@" in key and "xn--" in key else key
+
+
+def _folded(text: str) -> str:
     folded = normalize("NFD", text.translate(_UNSHAPED)).casefold()
     return normalize("NFKC", normalize("NFKD", folded).casefold())
 

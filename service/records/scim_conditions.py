@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from service.kernel.domains import plain_address
 from service.kernel.scim.attributes import ScimFault, id_of
 from service.kernel.scim.filters import Both, Comparison, Filter, Not, Place, Present, Value, Within
 from service.kernel.text import name_key
@@ -37,7 +38,7 @@ def _shown_time(column: sa.ColumnElement[Any]) -> Column:
     return Column(sa.func.date_trunc("milliseconds", column))
 
 
-_EMAIL: Final = Column(user.c.email_folded, folded)
+_EMAIL: Final = Column(user.c.email_folded, lambda text: folded(plain_address(text)))
 USER_COLUMNS: Final[Mapping[str, Column]] = {
     "id": _id(user.c.id),
     "externalId": Column(scim_user.c.external_id),

@@ -10,6 +10,7 @@ from sqlalchemy import ARRAY, BigInteger, Select, any_, bindparam, exists, false
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
+from service.kernel.domains import plain_address
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.identity import Kind
 from service.kernel.text import MAX_NAME_LENGTH, MAX_USER_NAME, name_fault, name_key, text_fault
@@ -44,7 +45,9 @@ class UserValues(UserNames):
     """The fields of a user that are given; ``service`` is the service that a service account is bound to."""
 
     email: Annotated[
-        str | None, Field(EMAIL, in_passwords=True, own=True), Meta(examples=["heron@example.org"])
+        str | None,
+        Field(EMAIL, in_passwords=True, own=True, spelling=plain_address),
+        Meta(examples=["heron@example.org"]),
     ] = None
     phone: Annotated[
         str | None, Field(PHONE, in_passwords=True, own=True), Meta(examples=["+49 30 1234567"])
@@ -125,9 +128,9 @@ _NOT_ENDED: Final = not_ended(instant(None))
 _HAS_ROLE: Final = exists().where(user_role.c.user_id == user.c.id, _NOT_ENDED)
 
 
-_USER_NAME: Final = filters.contains(user.c.user_name_key, name_key)
+_USER_NAME: Final = filters.contains(user.c.user_name_key, lambda text: name_key(plain_address(text)))
 _NICK_NAME: Final = filters.contains_folded(user.c.nick_name_folded)
-_EMAIL: Final = filters.contains_folded(user.c.email_folded)
+_EMAIL: Final = filters.contains_folded(user.c.email_folded, plain_address)
 _PHONE: Final = filters.contains(user.c.phone)
 
 

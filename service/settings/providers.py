@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
+from service.kernel.domains import ascii_domain
 from service.kernel.strict_json import strict_json
 
 Create: TypeAlias = Literal["never", "known-domain", "any"]
@@ -153,6 +154,13 @@ def _texts(pattern: re.Pattern[str]) -> Callable[[object], tuple[str, ...]]:
     return read
 
 
+def _domains(value: object) -> tuple[str, ...]:
+    """Return domains as the name system has them: two spellings of one are one."""
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError("must have lists of texts")
+    return _texts(_DOMAIN)([each if each.isascii() else ascii_domain(each) for each in value])
+
+
 def _acr(value: object) -> dict[str, MappedAcr]:
     if not isinstance(value, Mapping) or any(each not in get_args(MappedAcr) for each in value.values()):
         raise ValueError("must have a table acr, whose values are mfa or phr")
@@ -190,7 +198,7 @@ _READERS: Final[dict[str, Callable[[object], Any]]] = {
     "groups_claim": _claim,
     "acr": _acr,
     "create": _create,
-    "domains": _texts(_DOMAIN),
+    "domains": _domains,
     "allow_password": _flag,
     "ca_file": _path,
 }

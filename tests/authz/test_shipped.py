@@ -147,8 +147,8 @@ def test_the_order_of_lines_changes_neither_the_digest_nor_who_passes(tmp_path: 
     plain, turned = read_shipped(), read_shipped(folder=folder)
     assert turned.rules != plain.rules
     assert turned.digest == plain.digest
-    one, other = static_policy(plain), static_policy(turned)
+    policies = [static_policy(plain), static_policy(turned)]
     for rule in (rule for rule in plain.rules if rule.layer == "endpoint" and rule.code not in WORDS):
         held = HeldCodes((rule.code,))
-        answers = [policy.judge(rule.layer, rule.object, held) for policy in (one, other)]
+        answers = [policy.judge(rule.layer, rule.object, held) for policy in policies]
         assert len({(answer.allowed, frozenset(answer.required)) for answer in answers}) == 1, rule

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import NullType, TypeEngine
 
-from service.kernel.fields import fields_of
+from service.kernel.fields import fields_of, spelt
 from service.kernel.text import name_key
 
 R = TypeVar("R")
@@ -118,7 +118,9 @@ class RowWriter:
         if unknown := sorted(values.keys() - self._fields.keys()):
             raise TypeError(f"{self._record.__name__} has no {', '.join(unknown)}")
         stored = {
-            name: value for name, value in values.items() if value is not None or table.c[name].nullable
+            name: value
+            for name, value in spelt(self._record, values).items()
+            if value is not None or table.c[name].nullable
         }
         keys = {name: table.c.get(f"{name}_key") for name in stored}
         return stored | {
