@@ -12,6 +12,7 @@ from service import __version__
 from service.cli.endings import UNREAD, flushed, in_words
 from service.cli.lazy_commands import FAMILIES, CommandParser, add_command, add_commands, add_data
 from service.installation import InstallationError, check_installation
+from service.kernel.option_value import OptionValue
 from service.kernel.structlog_alone import leave_rich_out
 
 _SETTINGS = {
@@ -93,11 +94,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _given(options: argparse.Namespace) -> dict[str, str]:
     """Return the options of the command line as the variables of their settings."""
-    given = {variable: getattr(options, name, None) for name, variable in _SETTINGS.items()}
-    if data := given[_SETTINGS["data"]]:
+    given = {name: getattr(options, name, None) for name in _SETTINGS}
+    if data := given["data"]:
         with suppress(RuntimeError):  # nobody's home: the settings say that it must be written out
-            given[_SETTINGS["data"]] = str(Path(data).expanduser())
-    return {variable: value for variable, value in given.items() if value is not None}
+            given["data"] = str(Path(data).expanduser())
+    # A fault of a value names the option: nobody has set the variable.
+    return {
+        _SETTINGS[name]: OptionValue(value, "--no-migrate" if name == "migrate" else f"--{name}")
+        for name, value in given.items()
+        if value is not None
+    }
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ member. Without the key nothing is sealed: a plain digest would prove no origin.
 
 from __future__ import annotations
 
+import errno
 import hmac
 import os
 import secrets
@@ -19,6 +20,7 @@ from typing import IO, Final, NamedTuple, Self
 
 import msgspec
 
+from service import __version__
 from service.audit.chain.form import Chain
 from service.backup import manifest as manifests
 from service.operator.errors import LaunchError
@@ -27,6 +29,7 @@ _BLOCK: Final = 512
 _CHUNK: Final = 1024 * 1024
 _LARGEST_MANIFEST: Final = 1024 * 1024 * 1024
 _LARGEST_SEAL: Final = 256
+_OF_DISKS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 
 
 class ArchiveError(LaunchError):
@@ -51,6 +54,7 @@ class ArchiveWriter:
         except OSError as error:
             raise ArchiveError(f"{path} can't be written: {error.strerror}") from error
         self._file: IO[bytes] = os.fdopen(handle, "wb")
+        self._folder = path.absolute().parent
 
     def __enter__(self) -> Self:
         """Return the archive."""
@@ -59,11 +63,16 @@ class ArchiveWriter:
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Remove what was not finished."""
+        """Remove what was not finished; ArchiveError for a fault of the disk that it was written to."""
         with suppress(OSError):  # on a full disk it writes what is left, and fails again
             self._file.close()
         with suppress(FileNotFoundError):
             self._partial.unlink()
+        if isinstance(fault, OSError) and fault.errno in _OF_DISKS:
+            raise ArchiveError(
+                f"{self._path} can't be written: {fault.strerror}. Free space in {self._folder}, or write "
+                "the backup elsewhere. Nothing is left of it"
+            ) from fault
 
     @contextmanager
     def member(self, name: str) -> Iterator[MemberWriter]:
@@ -167,7 +176,7 @@ class ArchiveReader:
         except BaseException as error:
             self._file.close()
             if isinstance(error, (OSError, tarfile.TarError, ValueError, IndexError, RecursionError)):
-                raise ArchiveError(f"{path} is not a complete backup") from error
+                raise ArchiveError(f"{path} is not a complete backup: it was cut off, or is none") from error
             raise
 
     def __enter__(self) -> Self:
@@ -217,9 +226,16 @@ class ArchiveReader:
         return b"".join(self._chunks(place))
 
     def _decoded(self) -> manifests.Manifest:
-        if manifests.format_decoder.decode(self._text).format > manifests.FORMAT:
+        made = manifests.format_decoder.decode(self._text)
+        if made.format > manifests.FORMAT:
             raise ArchiveError(f"{self.path} was made by a later version, whose format this one can't read")
-        return manifests.decoder.decode(self._text)
+        try:
+            return manifests.decoder.decode(self._text)
+        except msgspec.ValidationError as error:
+            raise ArchiveError(
+                f"{self.path} was made by version {made.version or 'unknown'}, whose manifest this one, "
+                f"{__version__}, can't read: {error}. Restore it by that version, then upgrade"
+            ) from error
 
     def _require_members(self, places: Sequence[_Place]) -> None:
         members = [(place.name, place.size) for place in places]

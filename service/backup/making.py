@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -106,9 +106,11 @@ async def _objects_kept(database: Database) -> AsyncIterator[None]:
 async def _dump(settings: Settings, archive: ArchiveWriter, snapshot: Snapshot) -> None:
     program = program_for(settings, "pg_dump", snapshot.server)
     options = (*_DUMP, f"--snapshot={snapshot.name}")
+    # The program is ended at once if the archive can't be written.
     with archive.member(manifests.DATABASE) as member:
-        async for chunk in output_of(program, settings.database.url, *options):
-            member.write(chunk)
+        async with aclosing(output_of(program, settings.database.url, *options)) as chunks:
+            async for chunk in chunks:
+                member.write(chunk)
 
 
 class _Facts(NamedTuple):

@@ -88,9 +88,10 @@ decoder: Final = msgspec.json.Decoder(Manifest)
 
 
 class Format(msgspec.Struct, frozen=True):
-    """The part of a manifest that every format has."""
+    """The part of a manifest that every format has; ``version`` made it."""
 
     format: int
+    version: str = ""
 
 
 format_decoder: Final = msgspec.json.Decoder(Format)

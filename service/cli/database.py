@@ -76,7 +76,9 @@ def _line(step: PendingStep) -> str:
 
 def _cells(locks: Iterable[TableLock]) -> Iterator[tuple[str, str, str, str]]:
     for table_lock in locks:
-        yield table_lock.table, table_lock.lock, f"about {table_lock.rows} rows", table_lock.size
+        rows = table_lock.rows
+        known = "rows not known: never analysed (ANALYZE)" if rows is None else f"about {rows} rows"
+        yield table_lock.table, table_lock.lock, known, table_lock.size
 
 
 COMMANDS: Final[Parts] = {"migrate": (add_data, _migrate), "check": (add_data, _check)}

@@ -15,6 +15,7 @@ from service.errors import Unavailable
 from service.kernel.extension import ExtensionError
 from service.keyspace.inspection import StoreFacts
 from service.keyspace.inspection import inspect as ask_store
+from service.records.database.failures import reason_of
 from service.records.database.server_facts import ServerFacts, server_facts
 from service.records.database.transactions import Database
 from service.settings import Settings
@@ -38,9 +39,15 @@ async def examine(
     url = settings.database.direct_url or settings.database.url
     database = Database(url, pool_size=1, timeout=settings.database.timeout) if url else None
     if database is not None:
-        installation = replace(installation, database=database, server=await _server(database))
+        server = await _server(database)
+        fault = str(server) if isinstance(server, Unavailable) else ""
+        known = None if isinstance(server, Unavailable) else server
+        installation = replace(installation, database=database, server=known, server_fault=fault)
     if settings.redis.url:
-        installation = replace(installation, store=await _store(settings))
+        store = await _store(settings)
+        fault = str(store) if isinstance(store, Unavailable) else ""
+        facts = None if isinstance(store, Unavailable) else store
+        installation = replace(installation, store=facts, store_fault=fault)
     try:
         return [(check.name, await _made(check, installation)) for check in checks]
     finally:
@@ -62,17 +69,20 @@ async def _made(check: Check, installation: findings.Installation) -> findings.F
         return findings.fault(f"the check itself failed: {type(error).__name__}", "please report it")
 
 
-async def _server(database: Database) -> ServerFacts | None:
-    with suppress(Unavailable):
+async def _server(database: Database) -> ServerFacts | Unavailable:
+    """Return the facts of the server, or why there are none, in its words."""
+    try:
         async with database.transaction() as connection:
             return await server_facts(connection)
-    return None
+    except Unavailable as refusal:
+        return Unavailable(reason_of(refusal))
 
 
-async def _store(settings: Settings) -> StoreFacts | None:
-    with suppress(Unavailable):
+async def _store(settings: Settings) -> StoreFacts | Unavailable:
+    try:
         return await ask_store(settings.redis)
-    return None
+    except Unavailable as refusal:
+        return Unavailable(reason_of(refusal))
 
 
 def _shipped(settings: Settings) -> Shipped | None:

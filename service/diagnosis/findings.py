@@ -88,7 +88,8 @@ class Unanswered(Exception):  # noqa: N818 - not an error of this program
 class Installation:
     """One installation.
 
-    ``server`` and ``store`` are None if they don't answer, ``shipped`` if the model or lines have faults.
+    ``server`` and ``store`` are None if they don't answer; ``server_fault`` and ``store_fault`` say why, as
+    far as somebody does. ``shipped`` is None if the model or lines have faults.
     ``routes`` returns the guarded routes of the code; FaultsError unless the lines fit them. ``in_force`` is
     the policy by which this process decides: what it has in common with a derived one is not built again.
     """
@@ -101,6 +102,8 @@ class Installation:
     store: StoreFacts | None = None
     shipped: Shipped | None = None
     in_force: Policy | None = None
+    server_fault: str = ""
+    store_fault: str = ""
 
     @asynccontextmanager
     async def records(self) -> AsyncIterator[Connection]:

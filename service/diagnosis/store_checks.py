@@ -26,13 +26,22 @@ def database(installation: Installation) -> Finding:
     if not installation.settings.database.url:
         raise Unanswered("no embedded one runs")
     if installation.server is None:
-        return fault("does not answer", "start it, and check database.url: host, port, user and password")
+        return _refused(installation.server_fault, "database.url: host, port, user, password and database")
     version = f"PostgreSQL {installation.server.version // 10_000}.{installation.server.version % 10_000}"
     if installation.server.version < LEAST_SERVER:
         return fault(version, f"PostgreSQL {LEAST_SERVER // 10_000} or later is needed")
     if installation.server.read_only:
         return fault(f"{version}, read-only: nothing can be written", "name the primary in database.url")
     return ok(version)
+
+
+def _refused(reason: str, url: str) -> Finding:
+    """Return the finding of a server that can't be used, for the reason that somebody has given."""
+    if not reason:
+        return fault("does not answer", f"start it, and check {url}")
+    if "No space left on device" in reason or "disk" in reason.lower():
+        return fault(f"can't be used: {reason}", "free space on the server's disk, and look into its log")
+    return fault(f"can't be used: {reason}", f"correct what it names on the server, or in {url}")
 
 
 def connections_of(settings: Settings) -> int:
@@ -86,7 +95,7 @@ def session_store(installation: Installation) -> Finding:
     if not installation.settings.redis.url:
         raise Unanswered("no embedded one runs")
     if installation.store is None:
-        return fault("does not answer", "start it, and check redis.url: host, port, user and password")
+        return _refused(installation.store_fault, "redis.url: host, port, user, password and number")
     store = installation.store
     if store.version is None:
         return unknown("this account may not ask for its version (INFO)")
@@ -94,7 +103,21 @@ def session_store(installation: Installation) -> Finding:
         return fault(f"{store.product}", "Valkey or Redis 7 or later is needed")
     redis = installation.settings.redis
     shards = f", {store.shards} shards" if store.shards > 1 else ""
-    return _unfit(store, redis.url, redis.wait_replicas) or ok(f"{store.product}{shards}")
+    return (
+        _unfit(store, redis.url, redis.wait_replicas) or _elsewhere(store) or ok(f"{store.product}{shards}")
+    )
+
+
+def _elsewhere(store: StoreFacts) -> Finding | None:
+    """Return that the numbered database is empty, and that others of the server are not."""
+    filled = store.keys_by_number or {}
+    if not filled or store.number in filled:
+        return None
+    others = ", ".join(f"{number} ({counted(count, 'key')})" for number, count in sorted(filled.items()))
+    return warning(
+        f"{store.product}: the database with number {store.number} is empty, and there are keys in {others}",
+        "if the sessions are there, name that number at the end of redis.url, such as redis://host:6379/1",
+    )
 
 
 def _unfit(store: StoreFacts, url: str, needed: int) -> Finding | None:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -32,7 +32,9 @@ class StoreFacts:
     ``replicas`` those of the shard that has fewest, ``most_replicas`` of the one that has most. ``covered``
     is the part of the slots that have a server, from 0 to 1, and ``needs_all`` whether nothing is served
     unless all have. ``needs_replicas`` says whether it refuses writes without replicas in touch
-    (``min-replicas-to-write``); of a cluster, whether all primaries do.
+    (``min-replicas-to-write``); of a cluster, whether all primaries do. ``number`` is that of the database of
+    which the settings speak, and ``keys_by_number`` has how many keys each one has that has any; None where
+    that may not be read.
     """
 
     product: str | None
@@ -52,6 +54,8 @@ class StoreFacts:
     needs_all: bool = False
     most_replicas: int = 0
     needs_replicas: bool | None = None
+    number: int = 0
+    keys_by_number: Mapping[int, int] | None = None
 
 
 async def inspect(settings: RedisSettings) -> StoreFacts:
@@ -77,7 +81,9 @@ async def _ask(server: Server, names: keys.Names, timeout: float) -> StoreFacts:
     async with within(timeout):
         instant = None if server.tag is None else await client.get(names.of(keys.AHEAD, server.tag))
         was_ahead = max(0.0, int(instant or 0) / 1000 - now)
-        return _facts(await _info(client), await _saves(client), ahead, was_ahead)
+        facts = _facts(await _info(client), await _saves(client), ahead, was_ahead)
+    number = int(client.connection_pool.connection_kwargs.get("db") or 0)
+    return replace(facts, number=number)
 
 
 async def _together(facts: list[StoreFacts], servers: Servers, timeout: float) -> StoreFacts:  # noqa: ASYNC109
@@ -147,7 +153,14 @@ def _facts(info: dict[str, Any], snapshots: bool | None, ahead: float, was_ahead
         replica_lags=tuple(_lags(info)),
         # It counts the replicas in touch only where it needs them.
         needs_replicas="min_slaves_good_slaves" in info if info else None,
+        keys_by_number=_keys_by_number(info) if info else None,
     )
+
+
+def _keys_by_number(info: Mapping[str, Any]) -> dict[int, int]:
+    """Return how many keys each numbered database has that has any."""
+    numbered = {match[1]: entry for name, entry in info.items() if (match := _NUMBERED.fullmatch(name))}
+    return {int(number): int(entry["keys"]) for number, entry in numbered.items() if isinstance(entry, dict)}
 
 
 def _lags(info: dict[str, Any]) -> Iterator[int | None]:
@@ -156,6 +169,7 @@ def _lags(info: dict[str, Any]) -> Iterator[int | None]:
             yield int(entry.get("lag", 0)) if entry.get("state") == "online" else None
 
 
+_NUMBERED: Final = re.compile(r"db(\d+)")
 _LIFE: Final = 10_000  # milliseconds
 
 

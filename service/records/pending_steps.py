@@ -22,7 +22,10 @@ from service.records.table_locks import locks_of
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
 _SIZES: Final = text("""
-SELECT c.oid::regclass::text AS name, greatest(0, sum(coalesce(leaf.reltuples, c.reltuples)))::bigint AS rows,
+SELECT c.oid::regclass::text AS name,
+    CASE WHEN min(coalesce(leaf.reltuples, c.reltuples)) >= 0
+        OR sum(pg_relation_size(coalesce(leaf.oid, c.oid))) = 0
+        THEN greatest(0, sum(coalesce(leaf.reltuples, c.reltuples)))::bigint END AS rows,
     pg_size_pretty(sum(pg_total_relation_size(coalesce(leaf.oid, c.oid)))) AS size
 FROM pg_class c
 LEFT JOIN LATERAL pg_partition_tree(c.oid) part ON c.relkind = 'p' AND part.isleaf
@@ -34,11 +37,14 @@ GROUP BY c.oid
 
 @dataclass(frozen=True, slots=True)
 class TableLock:
-    """A lock on a table that exists; ``rows`` is PostgreSQL's estimate, ``size`` is told with its unit."""
+    """A lock on a table that exists; ``size`` is told with its unit.
+
+    ``rows`` is PostgreSQL's estimate; None for a table with content that was never analysed.
+    """
 
     table: str
     lock: str
-    rows: int
+    rows: int | None
     size: str
 
 
@@ -91,17 +97,17 @@ def statements_of(step: Script) -> str:
     return output.getvalue()
 
 
-def _described(step: Script, sizes: Mapping[str, tuple[int, str]]) -> PendingStep:
+def _described(step: Script, sizes: Mapping[str, tuple[int | None, str]]) -> PendingStep:
     locks = tuple(_locks(step, sizes))
     what = (step.doc or "").strip().partition("\n")[0]
     return PendingStep(step.revision, what, declared_kind(step), declared_least(step), locks)
 
 
-def _locks(step: Script, sizes: Mapping[str, tuple[int, str]]) -> Iterator[TableLock]:
+def _locks(step: Script, sizes: Mapping[str, tuple[int | None, str]]) -> Iterator[TableLock]:
     for table, lock in sorted(locks_of(statements_of(step)).items()):
         if table in sizes:  # a table that the migration makes itself is nobody else's
             yield TableLock(table, lock, *sizes[table])
 
 
-def _sizes(connection: Connection) -> dict[str, tuple[int, str]]:
+def _sizes(connection: Connection) -> dict[str, tuple[int | None, str]]:
     return {row.name: (row.rows, row.size) for row in connection.execute(_SIZES)}

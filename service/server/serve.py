@@ -2,12 +2,11 @@
 
 import os
 import socket
-import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import structlog
 
@@ -85,6 +84,8 @@ class Preparation:
         return answer
 
 
+_STANDARD_ERROR: Final = 2
+
 _log = structlog.get_logger()
 
 
@@ -123,8 +124,24 @@ def serve(environ: Mapping[str, str]) -> None:
             "files": prepared.files,
             "policy": prepared.policy,
         }
-        print(banner(_address(bound), rows, prepared.first_login), file=sys.stderr, flush=True)
+        _show(banner(_address(bound), rows, prepared.first_login))
         Supervisor(bound, stores.settings, longest_stop(stores.settings)).run()
+
+
+def _show(text: str) -> None:
+    """Write the banner to standard error; a start goes on where it can't be written, as on a full disk.
+
+    Past its buffer: what is left there fails again when ``multiprocessing`` flushes it.
+    """
+    rest = f"{text}\n".encode(errors="backslashreplace")
+    try:
+        while rest:
+            rest = rest[os.write(_STANDARD_ERROR, rest) :]
+    except OSError as error:
+        _log.error(
+            "the banner can't be written; portcullis admin reset makes another first password",
+            reason=error.strerror,
+        )
 
 
 def _check_data(directory: Path) -> None:

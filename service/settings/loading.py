@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from service.kernel.cache_sizes import VARIABLE as TEST_CACHES
+from service.kernel.option_value import OptionValue
 from service.settings.destinations import SECRET_MEMBERS
 from service.settings.rules import broken_rules
 from service.settings.secrecy import platform_text
@@ -174,7 +175,8 @@ def _texts_of_secrets(value: object) -> Iterator[str]:
 def _value(row: Row, environ: Mapping[str, str], tables: Mapping[str, Any]) -> Any:
     if given := _given(row.variables, row.files, environ):
         name, text = given
-        return _checked(row, Substituted(text), f"from {name}", echo=True)
+        source = text.option if isinstance(text, OptionValue) else name
+        return _checked(row, Substituted(text), f"from {source}", echo=True)
     section = tables.get(row.section)
     if not isinstance(section, dict) or row.name not in section:
         return row.derive(environ)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+import re
 import resource
 import tarfile
 from collections.abc import Callable, Iterator
@@ -15,6 +17,7 @@ from typing import Final
 import msgspec
 import pytest
 
+from service import __version__
 from service.backup.archive import ArchiveError, ArchiveReader, ArchiveWriter, origin_of
 from service.backup.manifest import FORMAT, Files, Manifest
 
@@ -89,10 +92,27 @@ def full_disk() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
+def test_an_archive_of_a_version_with_another_manifest_is_named_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "old.tar"
+    older = {"format": 1, "version": "0.2.9", "id": "x", "members": []}
+    with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as tar:
+        text = json.dumps(older).encode()
+        info = tarfile.TarInfo("manifest.json")
+        info.size = len(text)
+        tar.addfile(info, io.BytesIO(text))
+    with pytest.raises(ArchiveError) as refusal:
+        ArchiveReader(path)
+    assert re.fullmatch(
+        rf"{path} was made by version 0\.2\.9, whose manifest this one, {__version__}, can't read: "
+        r"Object missing required field `\w+`\. Restore it by that version, then upgrade",
+        str(refusal.value),
+    )
+
+
 def test_nothing_is_left_of_an_archive_for_which_there_is_no_room(tmp_path: Path) -> None:
     with (
         full_disk(),
-        pytest.raises(OSError, match="too large"),
+        pytest.raises(ArchiveError, match=r"a\.tar can't be written: File too large\. Free space in /"),
         ArchiveWriter(tmp_path / "a.tar") as archive,
         archive.member("database.dump") as member,
     ):

@@ -21,6 +21,7 @@ from service.backup.sealed_keys import KeysError, keys_of, seal, unseal, write_k
 from service.records.database.transactions import engine
 from service.settings import Settings
 from tests.backup.conftest import CHAIN_KEY, SECRET, Place
+from tests.benchmarks.fault_matrix.mounts import NEEDS_MOUNT, fill, small_file_system
 from tests.files.forms import uploaded
 from tests.support import command_process
 from tests.support.running import PATIENCE, environment, lives
@@ -259,3 +260,21 @@ async def test_the_keys_open_with_their_passphrase_alone() -> None:
         unseal(sealed, PASSPHRASE[:-1])
     with pytest.raises(KeysError):
         unseal(b"nothing of the kind", PASSPHRASE)
+
+
+async def test_a_backup_onto_a_full_disk_ends_in_a_sentence_and_leaves_nothing(
+    place: Place, tmp_path: Path
+) -> None:
+    folder = tmp_path / "disk"
+    with small_file_system(folder, 1) as mounted:
+        if not mounted:
+            pytest.skip(NEEDS_MOUNT)
+        fill(folder)
+        (folder / "filler").write_bytes(bytes(1000 * 1024))  # 24 KiB are left
+        refused = await place.command("backup", str(folder / "a.tar"))
+        assert (refused.status, files_in(folder)) == (1, [folder / "filler"])
+    assert refused.errors.splitlines()[-1] == (
+        f"portcullis: {folder}/a.tar can't be written: No space left on device. Free space in {folder}, or "
+        "write the backup elsewhere. Nothing is left of it"
+    )
+    assert "Traceback" not in refused.errors

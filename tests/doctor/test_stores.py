@@ -68,6 +68,48 @@ def test_a_database_that_takes_no_writes_is_a_fault(look_at: LookAt, database_ur
     assert "read-only" in finding.message
 
 
+def test_a_database_that_refuses_is_told_from_one_that_does_not_answer(
+    look_at: LookAt, database_url: str
+) -> None:
+    parts = conninfo_to_dict(database_url)
+    urls = {
+        'database "nothing" does not exist': database_url.replace(f"/{parts['dbname']}", "/nothing"),
+        'role "nobody" does not exist': database_url.replace(f"//{parts['user']}", "//nobody"),
+    }
+    for reason, url in urls.items():
+        assert look_at("database", DATABASE_URL=url).message == f"can't be used: {reason}"
+    away = look_at("database", DATABASE_URL="postgresql://nobody@localhost:1/x")
+    assert "Connection refused" in away.message
+    assert away.remedy.startswith("correct what it names on the server, or in database.url")
+
+
+def test_a_session_store_that_refuses_is_told_from_one_that_does_not_answer(
+    own_stores: EmbeddedStores, tmp_path: Path
+) -> None:
+    wrong = own_stores.redis_url.replace("unix://", "unix://nobody:pa55word@")
+    findings = dict(diagnose(variables_of(own_stores.database_url, wrong, tmp_path / "data")))
+    assert findings["session-store"].message.startswith("can't be used: ")
+    assert "invalid username-password pair" in findings["session-store"].message
+    assert "pa55word" not in str(findings)
+
+
+def test_an_empty_number_beside_one_with_keys_is_a_warning(
+    own_stores: EmbeddedStores, tmp_path: Path
+) -> None:
+    def finding(number: int) -> Finding:
+        url = f"{own_stores.redis_url.partition('?')[0]}?db={number}"
+        return dict(diagnose(variables_of(own_stores.database_url, url, tmp_path / "data")))["session-store"]
+
+    assert finding(3).state == "ok", "nothing is anywhere"
+    with redis.Redis.from_url(own_stores.redis_url, db=5) as client:
+        client.set("auth:device:1:web", "x")
+    assert finding(5).state == "ok"
+    empty = finding(3)
+    assert empty.state == "warning"
+    assert "number 3 is empty, and there are keys in 5 (1 key)" in empty.message
+    assert empty.remedy.startswith("if the sessions are there, name that number")
+
+
 def test_an_account_that_may_not_ask_is_told_so(
     own_stores: EmbeddedStores, valkey: redis.Redis, tmp_path: Path
 ) -> None:

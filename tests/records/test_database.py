@@ -218,6 +218,20 @@ async def test_a_server_that_freezes_within_longer_work_is_away_no_later(fragile
         await database.ping()
 
 
+@pytest.mark.parametrize("busy", ["the database", "the caller"])
+async def test_work_that_takes_too_long_is_told_from_a_server_that_is_away(
+    fragile: EmbeddedStores, busy: str
+) -> None:
+    async def work_too_long() -> None:
+        async with database.transaction(within=1.0) as connection:
+            await connection.execute(SLOW if busy == "the database" else text("SELECT 1"))
+            await asyncio.sleep(10)
+
+    async with opened(fragile.database_url, timeout=SHORT) as database:
+        with pytest.raises(Unavailable, match=r"^This took longer than the 1 s that it may take"):
+            await work_too_long()
+
+
 async def test_a_server_that_is_killed_is_unavailable_until_it_runs_again(fragile: EmbeddedStores) -> None:
     async def kill_half_way() -> None:
         async with database.transaction(within=BOUND) as connection:

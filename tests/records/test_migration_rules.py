@@ -10,6 +10,7 @@ from alembic.script import Script, ScriptDirectory
 
 from service import __version__
 from service.authz.engine.rules import LAYERS
+from service.cli.database import _cells
 from service.records.migrations.running import declared_kind, declared_least, least_version_of
 from service.records.pending_steps import MIGRATIONS, pending_migration, statements_of
 from service.records.schema_revision import is_older
@@ -140,9 +141,28 @@ def test_pending_steps_name_tables_that_exist_with_their_locks_and_sizes(seeded_
     assert (first.kind, first.least_version) == (None, None)
     (resources,) = [lock for lock in first.locks if lock.table == "sys.resource"]
     assert resources.lock == "ROW EXCLUSIVE"
-    assert resources.rows > 0
+    assert resources.rows
     assert resources.size.endswith(" kB")
     assert rest[-1].kind == "expand"
+
+
+def test_the_rows_of_a_table_that_was_never_analysed_are_not_known(seeded_database_url: str) -> None:
+    execute(
+        seeded_database_url,
+        "CREATE TABLE sys.new AS SELECT generate_series(1, 10)",
+        "DROP TABLE sys.resource CASCADE",
+        "ALTER TABLE sys.new RENAME TO resource",
+        "UPDATE sys.alembic_version SET version_num = 'v0018'",
+    )
+    (resources,) = [
+        lock
+        for step in pending_migration(seeded_database_url).steps[:1]
+        for lock in step.locks
+        if lock.table == "sys.resource"
+    ]
+    assert resources.rows is None
+    cells = dict(zip(("table", "lock", "rows", "size"), next(_cells([resources])), strict=True))
+    assert cells["rows"] == "rows not known: never analysed (ANALYZE)"
 
 
 COUNTED: list[str] = [

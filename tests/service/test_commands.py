@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
-from tests.support.running import ROOT, command, environment, portcullis
+from tests.service.conftest import variables_for
+from tests.support.running import PATIENCE, ROOT, command, environment, portcullis
+from tests.support.waiting import eventually
 
 # Writes the names of the packages that are imported once the command has ended.
 PROBE = """
@@ -124,6 +128,38 @@ def test_a_result_that_can_not_be_written_is_told_in_words(tmp_path: Path) -> No
             check=False,
         )
     assert (done.returncode, done.stderr) == (1, "portcullis: No space left on device\n")
+
+
+def test_a_service_whose_log_is_on_a_full_disk_starts_and_serves(
+    tmp_path: Path, published_database_url: str, redis_url: str
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    variables = variables_for(published_database_url, redis_url)
+    with Path("/dev/full").open("wb") as full:
+        words = command("serve", "--data", str(tmp_path / "data"), "--port", str(port), "--workers", "1")
+        started = subprocess.Popen(
+            words,
+            cwd=tmp_path,
+            env=environment(tmp_path, **variables),
+            stdout=full,
+            stderr=full,
+        )
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+
+            def serves() -> bool:
+                assert started.poll() is None, "it ended without a word"
+                try:
+                    return client.get("/health/live").status_code == 200
+                except httpx.TransportError:
+                    return False
+
+            assert eventually(serves, patience=PATIENCE)
+    finally:
+        started.terminate()
+        assert started.wait(PATIENCE) == 0
 
 
 def test_a_file_that_can_not_be_written_is_named(tmp_path: Path) -> None:

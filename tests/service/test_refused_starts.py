@@ -144,6 +144,8 @@ def test_all_wrong_settings_are_told_together_and_by_name(tmp_path: Path) -> Non
         "auth.jwt_secret",
     ):
         assert f"\n  {name}: " in message
+    assert "not '99999' (from --port)" in message, "nobody has set the variable"
+    assert "(from PORTCULLIS_PASSWORD__ARGON2_MEMORY)" in message
     assert "pa55word" not in message
 
 

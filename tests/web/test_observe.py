@@ -4,7 +4,10 @@ import asyncio
 import io
 import json
 import logging
+import os
+import resource
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -271,3 +274,29 @@ async def test_a_method_that_is_not_ascii_is_escaped(out: io.BytesIO) -> None:
     await ask(app, "G\x9bT", "/api/open")
     (line,) = lines(out)
     assert line["method"] == "G\x9bT"
+
+
+def test_lines_that_a_full_disk_did_not_take_are_told_at_once_and_counted_afterwards(tmp_path: Path) -> None:
+    path, before = tmp_path / "log", resource.getrlimit(resource.RLIMIT_FSIZE)
+    reader, writer = os.pipe()  # which no such limit concerns
+    kept = os.dup(2)
+    with path.open("wb") as stream, os.fdopen(reader, "rb") as errors:
+        configure_logging("json", "info", stream)
+        log = structlog.get_logger()
+        os.dup2(writer, 2)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+        try:
+            log.info("lost")
+            log.info("lost too")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            os.dup2(kept, 2)
+            os.close(kept)
+            os.close(writer)
+        log.info("written")
+        assert errors.read() == (
+            b"portcullis: the log can't be written: File too large. Lines are lost until there is room\n"
+        )
+    lines = [json.loads(line) for line in path.read_text().splitlines() if line]
+    assert [line["event"] for line in lines] == ["lines of the log were lost", "written"]
+    assert (lines[0]["count"], lines[0]["reason"]) == (2, "File too large")

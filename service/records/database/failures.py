@@ -10,11 +10,21 @@ import structlog
 from sqlalchemy.exc import DBAPIError, InterfaceError, NoResultFound, OperationalError, SQLAlchemyError
 
 from service.errors import Unavailable
+from service.kernel.text import printable
 
 OUT_OF_REACH: Final = "The database is out of reach"
 OVERLOADED: Final = "Too many requests are waiting for the database"
 READ_ONLY: Final = "The database takes no changes"
 INCOMPLETE: Final = "The database lacks what this service keeps in it"
+
+
+def out_of_time(within: float) -> str:
+    """Return what is said of work that takes longer than ``within`` seconds while the database answers."""
+    return (
+        f"This took longer than the {within:g} s that it may take, and was given up. The database answers: "
+        "make the change in smaller parts, or when less is going on"
+    )
+
 
 TELL_EVERY: Final = 10.0
 """Seconds until the same cause is logged again."""
@@ -92,6 +102,20 @@ def out_of_reach(
 def words_of(cause: BaseException | None) -> str:
     """Return ``cause`` in one line: its type and the server's message, which never holds a parameter."""
     return f"{type(cause).__name__}: {_message_of(cause)}"
+
+
+def reason_of(refusal: Unavailable) -> str:
+    """Return why a store was out of reach, in the words of its server or of the system; "" if nobody says.
+
+    Servers repeat no password. Of several attempts it is the last one.
+    """
+    cause = refusal.__cause__
+    if cause is None or isinstance(cause, TimeoutError):
+        return ""
+    words = cause.diag.message_primary if isinstance(cause, psycopg.Error) else None
+    lines = [line.strip() for line in (words or str(cause)).splitlines() if line.strip()]
+    refusals = [line.rpartition("FATAL:")[2].strip() for line in lines if "FATAL:" in line]
+    return printable(refusals[-1] if refusals else lines[0] if lines else "")
 
 
 def _message_of(cause: BaseException | None) -> str:

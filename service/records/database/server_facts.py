@@ -17,7 +17,7 @@ _FACTS = text(
     "SELECT current_setting('server_version_num')::int, extract(epoch FROM clock_timestamp())::float8, "
     "pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean, "
     "current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int "
-    "- current_setting('reserved_connections')::int"
+    "- coalesce(current_setting('reserved_connections', true), '0')::int"  # unknown before PostgreSQL 16
 )
 
 

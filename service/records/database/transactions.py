@@ -34,6 +34,7 @@ from service.records.database.failures import (
     OVERLOADED,
     CauseLog,
     out_of_reach,
+    out_of_time,
     words_of,
 )
 from service.records.database.servers import Servers
@@ -280,7 +281,7 @@ class Database:
         except Unavailable as refusal:
             if isinstance(refusal.__cause__, psycopg.errors.ReadOnlySqlTransaction):
                 await self._doubt()
-            raise
+            raise _in_time(refusal, within) from refusal.__cause__
         except TimeoutError:
             if not deadline.expired():
                 raise
@@ -290,7 +291,9 @@ class Database:
                 raise self._overloaded() from None
             waited = asyncio.get_running_loop().time() - begun
             self._causes.tell(f"no answer within {round(waited)} s")
-            raise Unavailable(OUT_OF_REACH) from None
+            # If the server falls silent, ``Pulse`` ends longer work before its time.
+            is_over = within is not None and waited >= within
+            raise Unavailable(out_of_time(bound) if is_over else OUT_OF_REACH) from None
         self._answered = asyncio.get_running_loop().time()
         self._calls.observe(perf_counter() - begun_exactly)
 
@@ -343,6 +346,13 @@ class Database:
         """Close a connection that comes back after ``close``: no pool would close it any more."""
         if self._closed:
             record.invalidate()
+
+
+def _in_time(refusal: Unavailable, within: float | None) -> Unavailable:
+    """Return the refusal, or that longer work has run out of time where the server has ended a statement."""
+    if within is not None and isinstance(refusal.__cause__, psycopg.errors.QueryCanceled):
+        return Unavailable(out_of_time(within))
+    return refusal
 
 
 def is_rehearsal(connection: AsyncConnection) -> bool:

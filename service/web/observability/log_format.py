@@ -7,6 +7,7 @@ and so do the readable lines.
 
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
@@ -24,6 +25,7 @@ from service.kernel.text import printable
 Event = MutableMapping[str, Any]
 
 _TRACEBACK: Final = "exception"
+_STANDARD_ERROR: Final = 2
 
 _CHATTY: Final = ("alembic", "casbin", "httpcore", "httpx")
 """Libraries whose info lines repeat those of this service, are not wanted, or name webhooks with tokens."""
@@ -42,10 +44,11 @@ def configure_logging(
     out = stream or sys.stdout.buffer
     terminal = out.isatty()
     readable = format == "console" or (format == "auto" and terminal)
+    losses = _Losses()
     structlog.configure(
         processors=[_complete, _console(colors=terminal) if readable else _json],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=lambda *_name: _Lines(out),
+        logger_factory=lambda *_name: _Lines(out, losses),
         cache_logger_on_first_use=False,
     )
     root = logging.getLogger()
@@ -60,22 +63,58 @@ def configure_logging(
 class _Lines(structlog.BytesLogger):
     """Writes lines. One that can't be written is lost: the service goes on when the log's reader has gone.
 
-    Nothing is left in a buffer, which ``multiprocessing`` flushes before it starts a process.
+    Why is told once on standard error, as of a full disk; and once lines can be written again, how many were
+    lost. Nothing is left in a buffer, which ``multiprocessing`` flushes before it starts a process.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, losses: "_Losses") -> None:
         super().__init__(stream)
         self._raw = getattr(stream, "raw", stream)
+        self._losses = losses
 
     def msg(self, message: bytes) -> None:
         """Write one line."""
-        rest = memoryview(message + b"\n")
-        with self._lock, suppress(OSError, ValueError):  # the latter of a file that was closed
-            while rest and (written := self._raw.write(rest)):
-                rest = rest[written:]
+        losses = self._losses
+        with self._lock, suppress(ValueError):  # of a file that was closed
+            try:
+                if losses.count:
+                    self._put(losses.line())
+                    losses.count = 0
+                self._put(message + b"\n")
+            except OSError as error:
+                losses.add(error)
+
+    def _put(self, line: bytes) -> None:
+        rest = memoryview(line)
+        while rest and (written := self._raw.write(rest)):
+            rest = rest[written:]
 
     log = debug = info = warn = warning = msg
     fatal = failure = err = error = critical = exception = msg
+
+
+class _Losses:
+    """The lines that a stream did not take, until it takes some again; of all loggers of the stream."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._reason = ""
+
+    def add(self, error: OSError) -> None:
+        """Count a line; the first one is told on standard error, unless nobody reads there either."""
+        self.count += 1
+        self._reason = error.strerror or type(error).__name__
+        if self.count == 1 and not isinstance(error, BrokenPipeError):
+            words = (
+                f"portcullis: the log can't be written: {self._reason}. Lines are lost until there is room\n"
+            )
+            with suppress(OSError):
+                os.write(_STANDARD_ERROR, words.encode())
+
+    def line(self) -> bytes:
+        """Return a line that tells how many were lost, on a line of its own."""
+        event: Event = {"event": "lines of the log were lost", "count": self.count, "reason": self._reason}
+        return b"\n" + json_line(event | {"level": "warning", "time": clock.text()}) + b"\n"
 
 
 class _IntoStructlog(logging.Handler):
