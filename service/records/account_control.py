@@ -25,7 +25,8 @@ def _leading() -> sa.Select[tuple[object, ...]]:
     """Return the statement that reads all edges on the ways to accounts; built once."""
     account = sa.func.unnest(_IDS).column_valued("account_id")
     known = sa.select(account.label("id")).cte("known", recursive=True)
-    table, live = account_control.c, account_control.c.act_time > _SINCE
+    table = account_control.c
+    live = (table.act_time > _SINCE) & table.end_time.is_(None)
     known = known.union(sa.select(table.holder_id).join(known, table.account_id == known.c.id).where(live))
     return sa.select(*_EDGE.columns).where(table.account_id.in_(sa.select(known.c.id)), live)
 
@@ -45,7 +46,7 @@ async def write(
     ]
     if not rows:
         return
-    again = {"act_time": sa.func.now()}
+    again = {"act_time": sa.func.now(), "end_time": None}
     written = upsert(account_control).on_conflict_do_update(
         constraint=account_control.primary_key, set_=again
     )
@@ -66,7 +67,9 @@ async def end(connection: AsyncConnection, account_id: int, holder_ids: Collecti
     """End what these holders have done to an account: another person has its account for sure."""
     table = account_control.c
     ended = (table.account_id == account_id) & table.holder_id.in_(list(holder_ids))
-    await connection.execute(sa.delete(account_control).where(ended))
+    await connection.execute(
+        sa.update(account_control).where(ended, table.end_time.is_(None)).values(end_time=sa.func.now())
+    )
 
 
 async def forget_old(connection: AsyncConnection, most: int) -> int:

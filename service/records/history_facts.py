@@ -13,6 +13,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.persons import MOST_TAKEOVER_DAYS
 from service.records.database.row_mapper import RowMapper
 from service.records.permission_uses import KEPT_MONTHS
 from service.records.schema.logs import history_seal
@@ -28,7 +29,8 @@ class Source:
 
     A part is about the thing that ``noun`` names. If the facts are ``owned``, it begins with the id of the
     user with whom they are deleted. A source that ``moves`` has one row for each part, which a later fact
-    replaces. The content of facts never changes: a new column is null in old rows, or a source of its own.
+    replaces. What is older than ``kept_days`` may be gone. The content of facts never changes: a new column
+    is null in old rows, or a source of its own.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Source:
     noun: str = ""
     owned: bool = False
     moves: bool = False
+    kept_days: int | None = None
 
 
 _WINDOW: Final = "id, user_id, role_id, valid_from, valid_until, reason, source, create_time, created_by"
@@ -107,16 +110,27 @@ SOURCES: Final = (
     # Workers that had lost the database bring the uses of a day for one more day.
     Source(
         "uses of permissions",
-        f"""
+        """
         SELECT user_id || ' in ' || to_char(month, 'YYYY-MM') AS part,
             (month + (SELECT max(day::int) FROM jsonb_each_text(days) AS used (code, day)) + 1)::timestamp
                 AT TIME ZONE 'UTC' AS moment, days::text AS content
         FROM sys.permission_use
-        WHERE month >= date_trunc('month', now()) - interval '{KEPT_MONTHS - 2} months'
-        """,  # noqa: S608 - of constants
+        """,
         "user",
         owned=True,
         moves=True,
+        kept_days=(KEPT_MONTHS - 3) * 30,
+    ),
+    Source(
+        "acts on accounts of others",
+        f"""
+        SELECT account_id || ' by ' || holder_id || ', ' || act AS part,
+            greatest(act_time, end_time) AS moment, {_row("done")} AS content
+        FROM sys.account_control AS done
+        """,  # noqa: S608 - of constants
+        "account",
+        moves=True,
+        kept_days=MOST_TAKEOVER_DAYS - 1,
     ),
     Source(
         "beginning of the recording of uses",
@@ -192,9 +206,12 @@ async def digests(
 
 def _digests_of(source: Source) -> sa.TextClause:
     content = "convert_to(string_agg(content, E'\\n' ORDER BY content COLLATE \"C\"), 'UTF8')"
+    # Where facts are deleted after a time, the digest has their day.
+    day = " || '@' || coalesce(to_char(nullif(max(moment), '-infinity'), 'YYYY-MM-DD'), '')"
+    day = "" if source.kept_days is None else day
     return sa.text(f"""
         SELECT width_bucket(moment, CAST(:limits AS timestamptz[])) AS before, part,
-            left(encode(sha256({content}), 'hex'), 32) AS digest
+            left(encode(sha256({content}), 'hex'), 32){day} AS digest
         FROM (
             SELECT part, coalesce(moment, '-infinity') AS moment, content FROM ({source.facts}) AS stored
         ) AS facts

@@ -44,6 +44,10 @@ USE = """
     INSERT INTO sys.permission_use (user_id, month, days)
     VALUES ({user}, date_trunc('month', now() - interval '40 days'), '{days}')
 """
+ACT = """
+    INSERT INTO sys.account_control (holder_id, account_id, act, act_time)
+    VALUES (1, {account}, 'password', now() - interval '8 days')
+"""
 HISTORIES = (
     "INSERT INTO sys.binding_history (resource_id, menu_id, since, until) VALUES (1, 2, 1, 2)",
     "INSERT INTO sys.opening_history (opening_id, code, since, until) VALUES (1, '@login', 1, 2)",
@@ -64,6 +68,7 @@ PAST = (
     f"UPDATE sys.role SET enabled = false WHERE id = {ROLE}",
     USE.format(user=OF_ADA, days='{"system:role:list": 3}'),
     "INSERT INTO sys.use_recording (since_time) VALUES (now() - interval '50 days')",
+    ACT.format(account=OF_ADA),
     *HISTORIES,
 )
 """What has happened, of each source."""
@@ -94,6 +99,10 @@ FORGERIES = [
     ("uses of permissions", "UPDATE sys.permission_use SET days = '{}'"),
     ("uses of permissions", "DELETE FROM sys.permission_use"),
     ("uses of permissions", USE.format(user=1, days='{"system:role:list": 3}')),
+    ("acts on accounts of others", "UPDATE sys.account_control SET act_time = act_time - interval '1 day'"),
+    ("acts on accounts of others", "UPDATE sys.account_control SET holder_id = 9"),
+    ("acts on accounts of others", "DELETE FROM sys.account_control"),
+    ("acts on accounts of others", ACT.format(account=9)),
     ("beginning of the recording of uses", "UPDATE sys.use_recording SET since_time = '2026-01-01'"),
     ("ended rows of binding_history", "UPDATE sys.binding_history SET menu_id = 3"),
     ("ended rows of opening_history", "UPDATE sys.opening_history SET since = 0"),
@@ -160,6 +169,7 @@ async def test_what_the_service_does_later_is_no_forgery(seeded_database_url: st
             """UPDATE sys.permission_use
             SET days = jsonb_build_object('system:role:list', extract(day FROM now())) WHERE user_id = 1""",
             f"UPDATE sys.role SET enabled = true WHERE id = {ROLE}",
+            "UPDATE sys.account_control SET end_time = now()",
             "SELECT pg_sleep(1)",
         )
         await seal_history(database, KEYED)
@@ -181,6 +191,23 @@ async def test_what_the_service_does_later_is_no_forgery(seeded_database_url: st
             f"""DELETE FROM sys."user" WHERE id = {OF_ADA}""",
         )
         assert await faults(database) == []
+
+
+@pytest.mark.parametrize(("days", "is_missed"), [("900", False), ("100", True)])
+async def test_what_is_older_than_it_is_kept_may_be_gone(
+    seeded_database_url: str, days: str, *, is_missed: bool
+) -> None:
+    execute(
+        seeded_database_url,
+        ADA,
+        USE.format(user=OF_ADA, days='{"system:role:list": 3}').replace("40 days", f"{days} days"),
+        ACT.format(account=OF_ADA).replace("8 days", f"{days} days"),
+    )
+    async with opened(seeded_database_url) as database:
+        await seal_history(database, KEYED)
+        execute(seeded_database_url, "DELETE FROM sys.permission_use", "DELETE FROM sys.account_control")
+        sources = {fault.partition(" of ")[0] for fault in await faults(database)}
+        assert sources == ({"uses", "acts on accounts"} if is_missed else set())
 
 
 async def test_seals_that_are_changed_or_made_anew_without_the_key_are_found(

@@ -227,10 +227,15 @@ async def _faults_of(connection: Connection, source: Source, sealed: Sequence[Hi
     limits = [seal.until_time for seal in sealed]
     async for stored in history_facts.digests(connection, source, limits):
         later.add(stored.part)
-        if stored.before < len(sealed) and due.pop((stored.before, stored.part), "") != stored.digest:
+        if stored.before >= len(sealed):
+            continue
+        if due.pop((stored.before, stored.part), "") != stored.digest:
             faults.append(_fault(source, stored.part, sealed[stored.before], "not as they were sealed"))
     if source.moves:  # what was used again later is sealed, or will be, as of then
         due = {place: digest for place, digest in due.items() if place[1] not in later}
+    if source.kept_days is not None:
+        first = f"{limits[-1] - timedelta(days=source.kept_days):%Y-%m-%d}"
+        due = {place: digest for place, digest in due.items() if digest.partition("@")[2] >= first}
     there = await _there(connection, [part for _, part in due] if source.owned else [])
     for number, part in due:
         if not source.owned or part in there:

@@ -95,6 +95,8 @@ account_control = sa.Table(
     sa.Column("account_id", sa.BigInteger, primary_key=True, autoincrement=False),
     chosen("act", *get_args(ControlAct), primary_key=True),
     moment("act_time"),
+    # Since when it counts no more, since the owner was confirmed; null: it does.
+    sa.Column("end_time", sa.DateTime(timezone=True)),
     sa.CheckConstraint("holder_id <> account_id", name="holder_id"),
     sa.Index(None, "account_id"),
     sa.Index(None, "act_time"),

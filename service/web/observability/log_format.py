@@ -113,8 +113,8 @@ class _Losses:
 
     def line(self) -> bytes:
         """Return a line that tells how many were lost, on a line of its own."""
-        event: Event = {"event": "lines of the log were lost", "count": self.count, "reason": self._reason}
-        return b"\n" + json_line(event | {"level": "warning", "time": clock.text()}) + b"\n"
+        facts = {"event": "lines of the log were lost", "count": self.count, "reason": self._reason}
+        return b"\n" + json_line({**facts, "level": "warning", "time": clock.text()}) + b"\n"
 
 
 class _IntoStructlog(logging.Handler):
