@@ -12,8 +12,8 @@ from service import __version__
 from service.cli.endings import UNREAD, flushed, in_words
 from service.cli.lazy_commands import FAMILIES, CommandParser, add_command, add_commands, add_data
 from service.installation import InstallationError, check_installation
-from service.kernel.option_value import OptionValue
 from service.kernel.structlog_alone import leave_rich_out
+from service.kernel.text import OptionValue
 
 _SETTINGS = {
     "host": "PORTCULLIS_SERVER__HOST",

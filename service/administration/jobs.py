@@ -55,11 +55,9 @@ async def _verify_logs(database: Database, settings: Settings) -> str:
     try:
         async with database.snapshot() as connection:
             names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
-        reported, revisions, history = (
-            stored_checkpoints(await store.log.heads()),
-            await store.revision_key.checkpoints(names),
-            await store.revision_key.checkpoints(map(anchor_name, names[-1:])),
-        )
+        reported = stored_checkpoints(await store.log.heads())
+        revisions = await store.revision_key.checkpoints(names)
+        history = await store.revision_key.checkpoints(map(anchor_name, names[-1:]))
     finally:
         await store.close()
     return await verify_again(

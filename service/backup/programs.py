@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -66,7 +66,7 @@ def _version_of(path: Path) -> int:
     return int(version[1]) if version else 0
 
 
-async def output_of(program: Path, url: str, *options: str) -> AsyncIterator[bytes]:
+async def output_of(program: Path, url: str, *options: str) -> AsyncGenerator[bytes, None]:
     """Run a program on the database at ``url``, and yield what it writes; ``ProgramError`` if it fails."""
     async with _running(program, url, *options, stdin=asyncio.subprocess.DEVNULL) as process:
         assert process.stdout is not None  # noqa: S101 - it is a pipe

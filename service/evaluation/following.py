@@ -181,11 +181,13 @@ class Hub:
             same = (position.restore_epoch, position.timeline, position.scope)
             reset = position.rights is None and position.towards is None
             if not reset and same != (restore_epoch, place.timeline, scope):
-                position, reset, anew = Position(), True, True
+                position, reset = Position(), True
+                anew = True
                 revoked = await self._store.revocations.behind(None)
             rights = await _Rights.read(connection, position, place)
             if rights is None:  # a table was emptied
-                position, reset, anew = Position(), True, True
+                position, reset = Position(), True
+                anew = True
                 revoked = await self._store.revocations.behind(None)
                 rights = await _Rights.read(connection, position, place)
                 assert rights is not None  # noqa: S101 - nothing was changed since nothing

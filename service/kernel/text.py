@@ -6,7 +6,7 @@ follows read like something else (Unicode TR 36 §2, UAX #9). One rule for all t
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Self
 from unicodedata import category, name, normalize
 
 from service.kernel.domains import plain_address
@@ -206,3 +206,15 @@ def name_fault(text: str) -> str | None:
 
 def _script_of_letter(letter: str) -> str:
     return name(letter, "").partition(" ")[0] if category(letter)[0] == "L" else ""
+
+
+class OptionValue(str):  # noqa: SLOT000 - it has an attribute
+    """The value of a setting's variable that an option has given; ``option`` is its name, with the dashes."""
+
+    option: str
+
+    def __new__(cls, value: str, option: str) -> Self:
+        """Return the value, which is like any other text."""
+        given = super().__new__(cls, value)
+        given.option = option
+        return given

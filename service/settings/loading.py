@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from service.kernel.cache_sizes import VARIABLE as TEST_CACHES
-from service.kernel.option_value import OptionValue
+from service.kernel.text import OptionValue
 from service.settings.destinations import SECRET_MEMBERS
 from service.settings.rules import broken_rules
 from service.settings.secrecy import platform_text

@@ -11,7 +11,8 @@ ACTED: str = (
 )
 _EDGES: str = (
     "SELECT holder.user_name, account.user_name, act FROM sys.account_control"
-    " JOIN sys.user holder ON holder.id = holder_id JOIN sys.user account ON account.id = account_id WHERE end_time IS NULL"
+    " JOIN sys.user holder ON holder.id = holder_id JOIN sys.user account ON account.id = account_id"
+    " WHERE end_time IS NULL"
 )
 
 
