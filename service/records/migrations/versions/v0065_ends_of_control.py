@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "v0064"
-down_revision = "v0063"
+revision = "v0065"
+down_revision = "v0064"
 kind = "expand"
 least_version = "0.2.0"
 
