@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "v0065"
-down_revision = "v0064"
+revision = "v0066"
+down_revision = "v0065"
 kind = "expand"
 least_version = "0.2.0"
 
