@@ -4,8 +4,7 @@ Never by a name or an address that the provider tells. What groups give is in fo
 """
 
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final, Literal, TypeAlias
@@ -19,6 +18,8 @@ from service.administration.people import People
 from service.administration.unit_of_work import RightsUnits, UnitOfWork
 from service.administration.user_edits import NewUser
 from service.authn.oidc.provider import Identity, Provider
+from service.authz.engine.rules import ENDPOINT
+from service.authz.proof.batch_decider import BatchDecider
 from service.errors import Conflict, NotFound, SignInFailed, ValidationFailed
 from service.kernel.codes import HeldCodes
 from service.kernel.domains import ascii_domain
@@ -28,7 +29,7 @@ from service.kernel.text import shown_name, unseen_fault
 from service.kernel.write import Write
 from service.keyspace import DeviceSession, SessionStore
 from service.mail.notices import Notices
-from service.records import accounts, directories, sign_ins, user_list
+from service.records import accounts, approvers, directories, request_appointees, sign_ins, user_list
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
 from service.records.directories import Directory, Origin
@@ -37,6 +38,11 @@ from service.records.user_list import UserValues
 
 _OPENS_WITHIN: Final = timedelta(seconds=360)
 """How long a session may open after the sign-in: a second factor of this service may come between."""
+
+_HANDS_OVER: Final = "system:user:reset-password"
+_HANDOVER: Final = "POST /api/auth/oidc/{provider}/accounts"
+_ASKED: Final = 1000  # holders of that code, or of a wildcard, at whom is looked
+_MOST_TOLD: Final = 100
 
 _log = structlog.get_logger(__name__)
 
@@ -207,21 +213,42 @@ class ProviderAccounts:
         mark = sha256(f"{settings.issuer} {identity.subject}".encode()).hexdigest()[:8]
         address = _address(identity)
         names = [identity.user_name, identity.user_name and f"{identity.user_name}-{mark}"]
+        taken = False
         for user_name in (*names, f"{provider.name}-{mark}"):
             values = {
                 "user_name": user_name,
                 "nick_name": shown_name(identity.nick_name, user_name),
                 **address,
             }
-            with suppress(Conflict, ValidationFailed):
+            try:
                 change_log.check_values(UserValues, values)
                 if user_name is None:
                     continue
                 made = await user_edits.add(unit, NewUser(values, None), None)
+            except Conflict:
+                taken = taken or user_name == identity.user_name
+            except ValidationFailed:
+                pass
+            else:
                 target = change_log.user_target(made.user_name)
                 unit.changes += field_changes(target, {}, change_log.user_fields(made))
+                if taken:
+                    facts = {"name": provider.name, "account": identity.user_name, "made": made.user_name}
+                    await self._tell_taken(unit, facts)
                 return made.id
         raise refused(provider.name, "a name that is no user name")
+
+    async def _tell_taken(self, unit: UnitOfWork, facts: Mapping[str, str | None]) -> None:
+        """Tell those who may hand accounts over that a name of a provider is somebody else's here."""
+        stored = await request_appointees.codes_like(unit.connection, [_HANDS_OVER])
+        holders = await approvers.holders(unit.connection, stored, self._directories.now(), _ASKED)
+        decider = BatchDecider(unit.check.policy)
+        people = [
+            user_id for user_id, codes in holders if decider.opens(ENDPOINT, _HANDOVER, HeldCodes(codes))
+        ]
+        await self._notices.tell_each(
+            unit.connection, people[:_MOST_TOLD], "name_taken", "administrator", facts
+        )
 
 
 class Handover:

@@ -26,7 +26,8 @@ class NoticeFacts(Schema, omit_defaults=True):
     `takenRoles` and `changedRoles` are codes, `from`, `until` and `reason` those of a single assignment;
     `until` is the end of a ban too; `email` is the address that is used from then on. `role` ends in about
     so many `days`, by the assignment with that id. `request` is the id of an access request, of `account` or
-    of the reader; `state` is how it has ended. `device` is that of a session.
+    of the reader; `state` is how it has ended. `device` is that of a session. `made` is the account that
+    somebody got whom the provider `name` calls by the taken name `account`.
     """
 
     factor: Annotated[str, Meta(examples=["totp"])] | None = None
@@ -45,6 +46,7 @@ class NoticeFacts(Schema, omit_defaults=True):
     request: str | None = None
     state: Annotated[str, Meta(examples=["approved"])] | None = None
     device: Annotated[str, Meta(examples=["web"])] | None = None
+    made: Annotated[str, Meta(examples=["heron-1f0c39d1"])] | None = None
 
 
 class Notice(Schema):

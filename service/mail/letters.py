@@ -185,6 +185,14 @@ WORDS: Final[Mapping[str, Words]] = {
             "Look at what it is used for, and close the access request {request} with a reason.",
         ),
     ),
+    "name_taken": Words(
+        "A name of a provider is taken",
+        (
+            "Somebody has signed in at {site} with the provider {name} as {account}, a name that is taken.",
+            "The new account is {made}.",
+            "If both are one person, hand the account {account} over to the provider.",
+        ),
+    ),
     "test": Words(
         "A mail for a test",
         ("An operator of {site} has sent this mail, to see whether mails arrive. They do.",),

@@ -41,6 +41,7 @@ NoticeKind: TypeAlias = Literal[
     "access_request_made",
     "access_request_ended",
     "emergency_given",
+    "name_taken",
 ]
 """What somebody is told."""
 ActedBy: TypeAlias = Literal["self", "administrator", "operator"]

@@ -53,6 +53,10 @@ async def test_an_account_is_never_found_by_a_name_or_an_address(browser: Browse
     assert user["userName"] != "admin"
     assert user["userName"].startswith("admin-")
     assert user["permissions"] == []
+    # Somebody who may hand the account over is told: nobody else can say whether both are one person.
+    notices = (await browser.service.data("GET", "/api/user/profile/notices"))["items"]
+    clashes = [each["facts"] for each in notices if each["kind"] == "name_taken"]
+    assert clashes == [{"name": "good", "account": "admin", "made": user["userName"]}]
 
 
 async def test_groups_give_roles_below_the_ceiling_and_the_next_sign_in_takes_them_away(

@@ -65,5 +65,7 @@ export const NOTICES = {
     access_request_ended: (facts) => `Your request for the role ${facts.role} ${ended(facts)}`,
     emergency_given: ({ account, role }) =>
       `${account} was given the role ${role} at once, in an emergency: look at it, and close it`,
+    name_taken: ({ name, account, made }) =>
+      `${account} of the provider ${name} has another user's name here, and got the account ${made}`,
   }),
 };

@@ -1040,7 +1040,7 @@ export interface Notice {
 
 export type NoticeActor = "administrator" | "operator" | "self";
 
-/** What a notice tells beside its kind. `factor` and `name` are those of a second factor; `name` and `account` those of an API key; `givenRoles`, `takenRoles` and `changedRoles` are codes, `from`, `until` and `reason` those of a single assignment; `until` is the end of a ban too; `email` is the address that is used from then on. `role` ends in about so many `days`, by the assignment with that id. `request` is the id of an access request, of `account` or of the reader; `state` is how it has ended. `device` is that of a session. */
+/** What a notice tells beside its kind. `factor` and `name` are those of a second factor; `name` and `account` those of an API key; `givenRoles`, `takenRoles` and `changedRoles` are codes, `from`, `until` and `reason` those of a single assignment; `until` is the end of a ban too; `email` is the address that is used from then on. `role` ends in about so many `days`, by the assignment with that id. `request` is the id of an access request, of `account` or of the reader; `state` is how it has ended. `device` is that of a session. `made` is the account that somebody got whom the provider `name` calls by the taken name `account`. */
 export interface NoticeFacts {
   factor?: string | null;
   name?: string | null;
@@ -1058,9 +1058,10 @@ export interface NoticeFacts {
   request?: string | null;
   state?: string | null;
   device?: string | null;
+  made?: string | null;
 }
 
-export type NoticeKind = "access_request_ended" | "access_request_made" | "account_dormant" | "address_changed" | "address_restored" | "address_verified" | "api_key_made" | "banned" | "emergency_given" | "factor_added" | "factor_removed" | "factors_reset" | "identity_linked" | "identity_unlinked" | "new_device" | "password_changed" | "recovery_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked" | "session_stolen";
+export type NoticeKind = "access_request_ended" | "access_request_made" | "account_dormant" | "address_changed" | "address_restored" | "address_verified" | "api_key_made" | "banned" | "emergency_given" | "factor_added" | "factor_removed" | "factors_reset" | "identity_linked" | "identity_unlinked" | "name_taken" | "new_device" | "password_changed" | "recovery_changed" | "recovery_code_used" | "recovery_codes_made" | "reset_asked" | "role_ends" | "roles_changed" | "second_factor_blocked" | "session_stolen";
 
 /** A page of notices; `unread` is how many are not marked as read, on all pages. */
 export interface NoticePage {
