@@ -197,10 +197,10 @@ async def test_a_group_that_nobody_can_see_ends_the_sign_in(
 
 
 @pytest.mark.parametrize("listed", ["münchen.example", "xn--mnchen-3ya.example"])
-@pytest.mark.parametrize("told", ["heron@München.example", "heron@xn--mnchen-3ya.example"])
+@pytest.mark.parametrize("claimed", ["heron@München.example", "heron@xn--mnchen-3ya.example"])
 async def test_a_domain_is_known_by_both_spellings(
-    service_with: Any, provider: HostileProvider, listed: str, told: str
+    service_with: Any, provider: HostileProvider, listed: str, claimed: str
 ) -> None:
-    provider.changes = {"email": told, "email_verified": True}
+    provider.changes = {"email": claimed, "email_verified": True}
     async with service_with(create="known-domain", domains=[listed]) as browser:
         assert await browser.sign_in()
