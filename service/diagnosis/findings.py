@@ -23,13 +23,15 @@ class Finding:
     """The result in one line, and what to do about it; neither holds a secret.
 
     ``unknown``: the check could not be made; ``message`` says why. ``users`` are the accounts that the
-    message names, each with its id.
+    message names, each with its id. A ``local`` one names addresses or accounts of servers: the API shows the
+    state alone.
     """
 
     state: State
     message: str
     remedy: str = ""
     users: tuple[tuple[int, str], ...] = ()
+    local: bool = False
 
 
 Findings: TypeAlias = list[tuple[str, Finding]]

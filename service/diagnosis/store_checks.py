@@ -39,9 +39,10 @@ def _refused(reason: str, url: str) -> Finding:
     """Return the finding of a server that can't be used, for the reason that somebody has given."""
     if not reason:
         return fault("does not answer", f"start it, and check {url}")
-    if "No space left on device" in reason or "disk" in reason.lower():
-        return fault(f"can't be used: {reason}", "free space on the server's disk, and look into its log")
-    return fault(f"can't be used: {reason}", f"correct what it names on the server, or in {url}")
+    remedy = f"correct what it names on the server, or in {url}"
+    if "No space left on device" in reason:
+        remedy = "free space on the server's disk, and look into its log"
+    return Finding("fault", f"can't be used: {reason}", remedy, local=True)
 
 
 def connections_of(settings: Settings) -> int:

@@ -137,7 +137,7 @@ class SystemFindingList(Endpoint[LatestFindings]):
 
 
 def _shown(name: str, finding: Finding) -> CheckFinding:
-    if name in LOCAL:
+    if finding.local or name in LOCAL:
         message = "As it should be" if finding.state == "ok" else ON_THE_NODE
         return CheckFinding(check=name, state=finding.state, message=message, remedy=None, users=[])
     return CheckFinding(
