@@ -183,7 +183,10 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             pending=account_tokens.is_asked,
         ),
         Job(
-            "expired-links", "Delete links that accounts were sent and that have expired", forget_links, _HOUR
+            "expired-links",
+            "Delete links that accounts were sent and that have expired, and acts on accounts after a year",
+            forget_links,
+            _HOUR,
         ),
         Job(
             "old-notices",

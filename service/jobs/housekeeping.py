@@ -8,6 +8,7 @@ import structlog
 
 from service.kernel.clock import rfc3339
 from service.records import (
+    account_control,
     account_tokens,
     address_undos,
     api_keys,
@@ -36,9 +37,10 @@ async def forget_answers(database: Database) -> str:
 
 
 async def forget_links(database: Database) -> str:
-    """Delete links of accounts that have expired. Raises Unavailable."""
+    """Delete links of accounts that have expired, and acts on accounts of long ago. Raises Unavailable."""
     links = await _forget(database, account_tokens.forget_expired)
-    return f"{links + await _forget(database, address_undos.forget_expired)} links deleted"
+    links += await _forget(database, address_undos.forget_expired)
+    return f"{links} links and {await _forget(database, account_control.forget_old)} acts deleted"
 
 
 async def forget_notices(database: Database) -> str:

@@ -427,6 +427,11 @@ WRITES: Final = (
     Write("POST /api/auth/oidc/{provider}/accounts", "hand over to a provider", _handed_over),
     Write("POST /api/directory/{source}/accounts", "hand over to a directory", _adopted),
     Write("POST /api/user/{id}/email/verification", "declare the address confirmed", _addressed),
+    Write(
+        "POST /api/user/{id}/owner/verification",
+        "confirm the owner",
+        _user("POST", "/owner/verification", None),
+    ),
     Write("DELETE /api/user/{id}", "delete", _user("DELETE", "", None)),
     Write("POST /api/user/import", "rename", _reimport_user),
     Write("POST /api/user/bulk/status", "disable", _bulk("status", status="disabled")),

@@ -134,6 +134,7 @@ export const ACTS = {
     "declared the address of {about} confirmed",
     "declare the address of {about} confirmed",
   ],
+  "user confirm the owner of an account": ["confirmed the owner of {about}", "confirm the owner of {about}"],
   "user hand over to a provider": ["handed {about} over to a provider", "hand {about} over to a provider"],
   "user reset a password": ["set a password for {about}", "set a password for {about}"],
   "user assign a role": ["assigned a role to {about}", "assign a role to {about}"],

@@ -67,6 +67,31 @@ export const USERS = {
   verifyText:
     "Links for a forgotten password then go to it. Do it only if you know that it is the user's, who is told.",
   verified: (/** @type {string} */ name) => `The address of ${name} counts as confirmed.`,
+  takeovers: "Counts as the same person as",
+  takeoversText:
+    "Users of these accounts made this one, or could get to act as its owner. In requests, reviews and sign-offs " +
+    "they count as one person with it.",
+  takeoverBy: "User",
+  takeoverAct: "What was done",
+  takeoverTime: "When",
+  takeoverUntil: "Counts until",
+  takeoverGone: "a deleted account",
+  takeoverActs: /** @type {Record<string, string>} */ ({
+    made: "Made it",
+    password: "Set its password",
+    address: "Set its address",
+    factor: "Reset its second factors",
+    key: "Made an API key",
+    hand_over: "Handed it over to a provider",
+    link: "Saw a link to it",
+    take_over: "Took it over",
+  }),
+  confirmOwner: "Confirm the owner",
+  confirmOwnerTitle: (/** @type {string} */ name) => `Confirm the owner of ${name}?`,
+  confirmOwnerText:
+    "You say that its owner is another person than those who are listed. Do it only if you know that person, and " +
+    "they have looked at their passkeys, linked providers and sessions.",
+  ownerConfirmed: (/** @type {string} */ name) => `The owner of ${name} is confirmed.`,
   sendReset: "Send a link for a new password",
   resetSent: (/** @type {string} */ name) => `A link for a new password is on its way to ${name}.`,
   reset: "Set a password",

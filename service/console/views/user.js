@@ -4,6 +4,7 @@ import { badge, badges, button, card, definition, empty, h, link, linkButton } f
 import { access } from "../parts/access.js";
 import { assignments } from "../parts/assignments.js";
 import { ban, unban } from "../parts/bans.js";
+import { block } from "../parts/block.js";
 import { ask, tell } from "../parts/dialog.js";
 import { factors } from "../parts/factors-of.js";
 import { history } from "../parts/history.js";
@@ -15,6 +16,7 @@ import { attempt, remove, setEnabled } from "../parts/preview.js";
 import { record } from "../parts/record.js";
 import { related } from "../parts/related.js";
 import { table } from "../parts/rows.js";
+import { takeovers } from "../parts/takeovers.js";
 import { edited, time } from "../parts/time.js";
 import { lastLogin, stateOf } from "../parts/users.js";
 import { ASSIGNMENTS } from "../strings/assignments.js";
@@ -76,7 +78,15 @@ export async function show(page) {
       directory !== null && h("p", { class: "note" }, ORIGINS.managed(directory)),
     ],
     tabs: [
-      { path: "", text: T.facts, show: () => card("", facts(user)) },
+      {
+        path: "",
+        text: T.facts,
+        show: () => [
+          card("", facts(user)),
+          page.may("GET /api/user/{id}/takeovers") &&
+            block(page, T.takeovers, () => takeovers(page, user), { quiet: true }),
+        ],
+      },
       { path: "roles", text: ASSIGNMENTS.tab, show: () => assignments(page, user) },
       { path: "access", text: RECORD.access, show: () => access(page, { userName: user.userName }) },
       { path: "sessions", text: T.sessions, show: () => sessions(page, user) },
