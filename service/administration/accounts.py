@@ -5,7 +5,7 @@ and again after it: older tokens are revoked even if this process is killed in b
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -29,6 +29,7 @@ from service.kernel.write import Write
 from service.mail.notices import Notices
 from service.records import accounts, user_list
 from service.records.database.transactions import Connection
+from service.records.role_rights import Pace
 from service.records.user_list import Status, User, UserValues
 
 Match = Callable[[User], None]
@@ -89,7 +90,25 @@ class Accounts:
         values = dict(given)
         role_ids = values.pop("role_ids", None)
         check_values(UserValues, values)
-        async with self._touching(write, user_id, "edit", match) as (unit, target, user):
+        only_takes = values.items() <= {("status", "disabled")}
+        if only_takes and await self._units.has_roles(user_id, role_ids or ()):
+            with suppress(_GivesError):
+                return await self._update(write, user_id, values, role_ids, match, pace="urgent")
+        return await self._update(write, user_id, values, role_ids, match)
+
+    async def _update(
+        self,
+        write: Write,
+        user_id: int,
+        values: Mapping[str, Any],
+        role_ids: Collection[int] | None,
+        match: Match,
+        *,
+        pace: Pace = "usual",
+    ) -> Saved[User]:
+        async with self._touching(write, user_id, "edit", match, pace) as (unit, target, user):
+            if pace == "urgent" and not {*(role_ids or ())} <= {role.id for role in user.roles}:
+                raise _GivesError
             saved = await self.edit(unit, target, user, values, role_ids=role_ids)
             unit.targets.append(change_log.user_target(saved.user_name))
         return Saved(saved)
@@ -102,7 +121,8 @@ class Accounts:
         An unchanged status is also copied to the session store again.
         """
         act: Act = "enable" if status == "enabled" else "disable"
-        async with self._touching(write, user_id, act, match) as (unit, target, user):
+        pace: Pace = "usual" if status == "enabled" else "urgent"
+        async with self._touching(write, user_id, act, match, pace) as (unit, target, user):
             if user.status != status:
                 return await self.change_status(unit, target, user, status)
             unit.follow_ups.append(partial(self._revocations.settle, target))
@@ -184,15 +204,19 @@ class Accounts:
 
     @asynccontextmanager
     async def _touching(
-        self, write: Write, user_id: int, act: Act, match: Match
+        self, write: Write, user_id: int, act: Act, match: Match, pace: Pace = "usual"
     ) -> AsyncIterator[tuple[UnitOfWork, Target, User]]:
         """Let the block change the user, if the caller may and it leaves somebody who may do everything."""
-        async with self._units.of_rights(write) as unit:
+        async with self._units.of_rights(write, pace=pace) as unit:
             user = await user_list.read(unit.connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             target = await unit.check.target(unit.connection, user_id, act)
             match(user)
             yield unit, target, user
+
+
+class _GivesError(Exception):
+    """An urgent edit would give a role: it is begun anew as a usual one."""
 
 
 class PasswordReset:

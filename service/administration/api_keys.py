@@ -16,7 +16,7 @@ from service.kernel.origin import field_changes
 from service.kernel.text import text_fault
 from service.kernel.value_rules import code_fault
 from service.mail.notices import Notices, acted_by
-from service.records import api_keys, user_list
+from service.records import api_keys, role_rights, user_list
 from service.records.api_keys import StoredKey
 from service.records.database.transactions import Connection, Database
 from service.records.user_list import User
@@ -101,6 +101,7 @@ class ApiKeys:
     async def delete(self, caller: Caller, user_id: int, key_id: int) -> None:
         """Delete a key, which is refused from the next request on; ``NotFound`` if there is no such key."""
         async with self._database.transaction() as connection:
+            await role_rights.set_pace(connection, "urgent")
             check = await self._delegation.check(connection, caller)
             _user, target = await _target(connection, check, user_id, "delete-key")
             gone = await api_keys.remove(connection, target, key_id)

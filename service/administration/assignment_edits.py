@@ -34,6 +34,7 @@ from service.records.assignment_list import Assignment
 from service.records.assignments import Given
 from service.records.database.transactions import Connection
 from service.records.policy_workers import WINDOWS
+from service.records.role_rights import Pace
 from service.records.roles import Role
 from service.records.user_list import User
 
@@ -129,16 +130,16 @@ class AssignmentEdits:
 
     async def delete(self, write: Write, user_id: int, assignment_id: int, match: Match) -> Saved[None]:
         """End an assignment now, or take it back before it begins; it is kept among the past ones."""
-        async with self._changing(write, user_id) as edited:
+        async with self._changing(write, user_id, "urgent") as edited:
             before, _role = await self._stored(edited, assignment_id, match)
             await assignments.revoke(edited.unit.connection, edited.target, before.id, edited.now)
             await self._changed(edited, before, None)
         return Saved(None)
 
     @asynccontextmanager
-    async def _changing(self, write: Write, user_id: int) -> AsyncIterator[_Edited]:
+    async def _changing(self, write: Write, user_id: int, pace: Pace = "usual") -> AsyncIterator[_Edited]:
         """Let the block change the roles of a user, if the caller may and an administrator remains."""
-        async with self._units.of_rights(write) as unit:
+        async with self._units.of_rights(write, pace=pace) as unit:
             user = await user_list.read(unit.connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             target = await unit.check.target(unit.connection, user_id, "set-roles")

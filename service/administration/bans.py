@@ -16,11 +16,11 @@ from service.kernel.clock import rfc3339
 from service.kernel.identity import Caller, Target
 from service.kernel.value_rules import BAN_REASON
 from service.mail.notices import Notices, acted_by
-from service.records import accounts, bans
+from service.records import accounts, bans, role_rights
 from service.records.database.transactions import Database
 
 WITHIN: Final = 10.0
-"""Seconds that a ban may take: it waits for a running change of rights."""
+"""Seconds that a ban may take, with what follows it in the session store."""
 
 _log = structlog.get_logger(__name__)
 
@@ -59,6 +59,7 @@ class Bans:
         if fault := BAN_REASON(reason):
             raise ValidationFailed(("reason", fault))
         async with self.database.transaction(within=WITHIN) as connection:
+            await role_rights.set_pace(connection, "urgent")
             # Under the lock: if two users ban each other at once, the second one is no longer a caller.
             check = await self.delegation.check(connection, caller)
             known = await accounts.standing_of(connection, user_id)
@@ -116,5 +117,6 @@ class Kicks:
 
     async def _target(self, caller: Caller, user_id: int) -> Target:
         async with self._database.transaction() as connection:
+            await role_rights.set_pace(connection, "urgent")
             check = await self._delegation.check(connection, caller)
             return await check.target(connection, user_id, "end-sessions")

@@ -17,6 +17,7 @@ from service.kernel.identity import Target
 from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.records import accounts, user_list
+from service.records.role_rights import Pace
 from service.records.user_list import Status, User
 
 MAX_USERS: Final = 500
@@ -54,7 +55,8 @@ class BulkActs:
             return before.status != status
 
         act: Act = "enable" if status == "enabled" else "disable"
-        return await self._do(write, user_ids, (act,), change)
+        pace: Pace = "urgent" if act == "disable" else "bulk"
+        return await self._do(write, user_ids, (act,), change, pace=pace)
 
     async def change_role(
         self, write: Write, user_ids: Sequence[int], role_id: int, action: RoleChange
@@ -80,7 +82,8 @@ class BulkActs:
                 await self._accounts.edit(unit, target, before, {}, role_ids=after)
             return after != had
 
-        return await self._do(write, user_ids, ("edit", "set-roles"), change, require_role)
+        pace: Pace = "bulk" if action == "give" else "urgent"
+        return await self._do(write, user_ids, ("edit", "set-roles"), change, require_role, pace=pace)
 
     async def end_sessions(self, write: Write, user_ids: Sequence[int]) -> Saved[BulkDone]:
         """End all sessions of users; those who have none are unchanged.
@@ -96,7 +99,7 @@ class BulkActs:
             unit.follow_ups.append(partial(self._revocations.kick, target, before.user_name))
             return True
 
-        return await self._do(write, user_ids, ("end-sessions",), change)
+        return await self._do(write, user_ids, ("end-sessions",), change, pace="urgent")
 
     async def _do(
         self,
@@ -105,11 +108,13 @@ class BulkActs:
         acts: Sequence[Act],
         change: _Change,
         require: Callable[[UnitOfWork], Awaitable[None]] | None = None,
+        *,
+        pace: Pace,
     ) -> Saved[BulkDone]:
         """Make ``change`` of each user to whom the caller may do ``acts``, once ``require`` has returned."""
         faults = RowFaults()
         once_each(faults, "ids", enumerate(map(str, user_ids), 1))
-        async with self._units.of_rights(write, within=WITHIN) as unit:
+        async with self._units.of_rights(write, within=WITHIN, pace=pace) as unit:
             if require is not None:
                 await require(unit)
             users = await self._targets(unit, user_ids, acts, faults)

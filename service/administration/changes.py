@@ -149,7 +149,7 @@ class Changes:
         """
         if self._edits.created is None:
             with suppress(PublishingRequiredError):
-                return await _made(self._units.of_rights(write, within=OF_ROLES_WITHIN), edit)
+                return await _made(self._units.of_rights(write, within=OF_ROLES_WITHIN, pace="bulk"), edit)
         return await _made(self._units.publishing(write, cause), edit)
 
     def _called(self, record_id: int) -> str:

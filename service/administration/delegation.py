@@ -115,6 +115,11 @@ class DelegationCheck:
         return self._policy
 
     @property
+    def stored(self) -> HeldCodes:
+        """What the caller held by the database when the change began."""
+        return self._held[1]
+
+    @property
     def acting_id(self) -> int | None:
         """Who acts: the caller, or who made the API key of the caller; None for the operator."""
         if self._caller.is_operator:
@@ -493,29 +498,37 @@ class Delegation:
         """
         async with self.keeping_an_administrator(connection), self._guard.keeping(connection, dry_run):
             yield
+            await role_rights.settle(connection)
 
     @asynccontextmanager
-    async def keeping_an_administrator(self, connection: Connection) -> AsyncIterator[None]:
+    async def keeping_an_administrator(
+        self, connection: Connection, change: Change | None = None
+    ) -> AsyncIterator[None]:
         """Let the block change rights or factors; Conflict, which rolls back, if no administrator remains.
 
         An administrator is an enabled user who holds ``*``. Where there is one who has the second factor that
         the policy in force demands for administering it, such a one remains. ``role_rights.lock`` is held
         until the transaction ends, so that of two changes that together would leave none, the second one is
-        refused.
+        refused. In a ``change`` of the policy that is looked at once its policy is derived.
         """
         await role_rights.lock(connection)
         acr = demanded_acr(self._live.current)
         before = await role_rights.has_administrator(connection)
         able = before and acr != "pwd" and await role_rights.has_administrator(connection, acr)
         yield
-        if before and not await role_rights.has_administrator(connection):
-            why = "This would leave no enabled user who may do everything"
-            raise Conflict(why, rule="last_administrator")
-        if able and not await role_rights.has_administrator(connection, acr):
-            raise Conflict(
-                "This would leave no enabled administrator with the second factor that is demanded of them",
-                rule="last_administrator",
-            )
+
+        async def require() -> None:
+            if before and not await role_rights.has_administrator(connection):
+                why = "This would leave no enabled user who may do everything"
+                raise Conflict(why, rule="last_administrator")
+            if able and not await role_rights.has_administrator(connection, acr):
+                why = "This would leave no enabled administrator with the second factor that is demanded"
+                raise Conflict(f"{why} of them", rule="last_administrator")
+
+        if change is None:
+            await require()
+        else:
+            change.before_commit(require)
 
     async def check(
         self, connection: Connection, caller: Caller, change: Change | None = None
@@ -556,6 +569,18 @@ class Delegation:
         if held is None:
             raise RefreshRequired
         return DelegationCheck(await self._newest(connection), caller, HeldCodes(held.permissions))
+
+    async def require_still(self, connection: Connection, caller: Caller, check: DelegationCheck) -> None:
+        """Return if no urgent act beside a bulk edit has taken rights of its caller; RefreshRequired else.
+
+        ``role_rights.settle`` comes before it.
+        """
+        if caller.is_operator or role_rights.pace_of(connection) != "bulk":
+            return
+        at = None if self._instant is None else self._instant()
+        held = await role_rights.of_enabled_user(connection, caller.user_id, at)
+        if held is None or not check.stored.codes <= set(held.permissions):
+            raise RefreshRequired
 
     async def _newest(self, connection: Connection) -> Policy:
         latest = await policy_revisions.latest(connection)

@@ -89,7 +89,7 @@ async def _follow_all(settings: Settings, units: RightsUnits, changes: Directori
         begun = perf_counter()
         members: list[Member] = []
         try:
-            async with units.of_rights(Write(_OPERATOR), within=_WITHIN) as unit:
+            async with units.of_rights(Write(_OPERATOR), within=_WITHIN, pace="bulk") as unit:
                 stored = await directories.named(unit.connection, name)
                 if stored is None or stored.waiting_after is None:
                     return count

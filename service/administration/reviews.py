@@ -67,7 +67,7 @@ class Reviews:
         code of reviewers publishes the policy, which has a line for it from then on.
         """
         try:
-            return await self._started(self._units.of_rights(write, within=_WITHIN), given)
+            return await self._started(self._units.of_rights(write, within=_WITHIN, pace="bulk"), given)
         except PublishingRequiredError:
             # The first review with a code has its line published.
             begun = self._units.publishing(

@@ -55,7 +55,7 @@ class ScimGroups:
 
     async def create(self, write: Write, sent: SentGroup) -> Group:
         """Create a group; ``ValidationFailed`` for unknown members, ``Conflict`` for a name that is taken."""
-        async with self._units.of_rights(write, within=WITHIN) as unit:
+        async with self._units.of_rights(write, within=WITHIN, pace="bulk") as unit:
             source = await source_of(unit.connection, write.caller)
             await _require_free(unit.connection, source, sent.display_name)
             members = await _members(unit.connection, source, sent.members)
@@ -77,7 +77,7 @@ class ScimGroups:
         sent = change(before)
         if sent.is_stored(before):
             return before  # without a lock: a directory sends again what it has sent
-        async with self._units.of_rights(write, within=WITHIN) as unit:
+        async with self._units.of_rights(write, within=WITHIN, pace="bulk") as unit:
             source = await source_of(unit.connection, write.caller)
             stored = await _read(unit.connection, source, group_id)
             if stored != before:
@@ -100,7 +100,7 @@ class ScimGroups:
 
     async def delete(self, write: Write, group_id: int, match: Match) -> None:
         """Delete a group; its members lose its roles. Raises ``NotFound``."""
-        async with self._units.of_rights(write, within=WITHIN) as unit:
+        async with self._units.of_rights(write, within=WITHIN, pace="bulk") as unit:
             source = await source_of(unit.connection, write.caller)
             before = await _read(unit.connection, source, group_id)
             match(before)

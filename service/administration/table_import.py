@@ -14,6 +14,7 @@ from service.authn.revocations import Revocations
 from service.kernel.fields import camel
 from service.kernel.identity import Caller
 from service.kernel.origin import FieldChange
+from service.records import role_rights
 from service.records.database.transactions import Connection, Database
 
 Outcome = Literal["created", "updated", "unchanged"]
@@ -162,12 +163,14 @@ class TableImport(ABC, Generic[Prepared, Changed]):
         prepared = await self._prepare(caller, rows, dry_run=dry_run)
         try:
             async with self._database.transaction(within=WITHIN) as connection:
+                await role_rights.set_pace(connection, "bulk")
                 async with self._delegation.changing(connection):
                     work = Work(connection, await self._delegation.check(connection, caller))
                     async with work.check.circle.watching(connection):
                         changed = await self._save(work, rows, prepared)
                     work.faults.require_none()
                     work.done.sort(key=attrgetter("row"))
+                await self._delegation.require_still(connection, caller, work.check)
                 _undo_if(dry_run=dry_run)
                 change_log.saving(work.changes)
                 affected = await self._affected(connection, changed)

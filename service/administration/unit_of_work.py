@@ -1,6 +1,7 @@
 """Several edits of rights and of the policy in one transaction, under the rights of one caller."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,10 +13,14 @@ from service.administration.menu_warnings import warning_of_menus
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import WITHIN, Change, PolicyChanges
+from service.errors import Overloaded
 from service.kernel.identity import Caller
 from service.kernel.origin import FieldChange
 from service.kernel.write import Write
+from service.records import role_rights, user_list
+from service.records.database.failures import BEING_CHANGED
 from service.records.database.transactions import Connection, Database
+from service.records.role_rights import Pace
 
 OF_ROLES_WITHIN: Final = 10.0
 """Seconds that edits of roles may take: ten thousand menus of a role need one or two."""
@@ -116,24 +121,51 @@ class RightsUnits:
         self._database = database
         self._delegation = delegation
         self._revocations = revocations
+        self._turn = asyncio.Lock()
 
     @asynccontextmanager
     async def of_rights(
-        self, write: Write, *, within: float | None = None, watched: bool = True
+        self, write: Write, *, within: float | None = None, watched: bool = True, pace: Pace = "usual"
     ) -> AsyncIterator[UnitOfWork]:
         """Let the block make edits of users or roles, which publish nothing (decision 0009).
 
         ``within`` (seconds) replaces the usual limit of a transaction. Not ``watched`` is a block that gives
-        codes to nobody but authors of requests that the caller is behind.
+        codes to nobody but authors of requests that the caller is behind. ``pace`` is ``urgent`` for a block
+        that only takes rights away or ends sessions, and ``bulk`` for one that may take long.
         """
-        async with self._database.transaction(write, within=within) as connection:
+        async with (
+            nullcontext() if pace == "urgent" or write.dry_run is not None else self._own_turn(within),
+            self._database.transaction(write, within=within) as connection,
+        ):
+            await role_rights.set_pace(connection, pace)
             async with self._delegation.changing(connection, write.dry_run):
                 check = await self._delegation.check(connection, write.caller)
                 unit = UnitOfWork(write, connection, check)
                 async with check.circle.watching(connection) if watched else nullcontext():
                     yield unit
+            await self._delegation.require_still(connection, write.caller, check)
             await self._mark_first(unit)
         await self._finish(unit)
+
+    async def has_roles(self, user_id: int, role_ids: Collection[int]) -> bool:
+        """Return whether a user has these roles, as far as that can be said without a lock."""
+        if not role_ids:
+            return True
+        async with self._database.snapshot() as connection:
+            return {*role_ids} <= {role.id for role in (await user_list.read(connection, user_id)).roles}
+
+    @asynccontextmanager
+    async def _own_turn(self, within: float | None) -> AsyncIterator[None]:
+        """Wait for other changes of this process without a connection, which urgent acts need."""
+        try:
+            async with asyncio.timeout(within or self._database.timeout):
+                await self._turn.acquire()
+        except TimeoutError:
+            raise Overloaded(BEING_CHANGED, retry_after=2) from None
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     async def _mark_first(self, unit: UnitOfWork) -> None:
         """Mark the users of ``unit`` before its commit; a dry run is told who they are."""
@@ -187,13 +219,14 @@ class UnitsOfWork(RightsUnits):
         cause = f"{cause} by {caller.user_name}"
         begun = self._changes.begin(cause, user_name=user_name, within=within, write=write)
         async with begun as change:
-            async with self._delegation.keeping_an_administrator(change.connection):
+            async with self._delegation.keeping_an_administrator(change.connection, change):
                 check = await self._delegation.check(change.connection, caller, change)
                 change.author_ids = check.acting_ids
                 unit = UnitOfWork(write, change.connection, check, change)
                 menus = warning_of_menus(change.connection, write.dry_run)
                 async with check.circle.watching(change.connection), menus:
                     yield unit
+            change.before_commit(partial(self._delegation.require_still, change.connection, caller, check))
             # Nobody has to refresh for a change that the policy it would publish forbids.
             change.before_commit(partial(self._mark_first, unit))
         unit.policy = change.policy

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records.database import advisory
 from service.records.database.filters import at_least, below, conditions_of, equals
 from service.records.database.paging import Page, page_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
@@ -92,7 +93,7 @@ async def lock(connection: AsyncConnection) -> None:
     """
     if is_rehearsal(connection):
         return
-    await connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+    await advisory.take(connection, LOCK)
 
 
 async def try_lock(connection: AsyncConnection) -> bool:

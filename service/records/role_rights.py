@@ -7,7 +7,7 @@ somebody could come to hold counts all assignments that have not ended, those th
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 
 from sqlalchemy import (
     ARRAY,
@@ -28,12 +28,23 @@ from service.kernel.assurance import Acr
 from service.kernel.identity import Kind
 from service.records import assignments, bans, factors
 from service.records.assignments import AT
+from service.records.database import advisory
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
 from service.records.database.transactions import is_rehearsal
 from service.records.schema.rights import menu, role, role_menu, user, user_ban, user_role
 
 LOCK: Final = 0x72696768_74730000  # "rights"
 """The advisory lock for changes of rights."""
+_SETTLING: Final = LOCK + 1
+"""The advisory lock for what depends on nobody's rights being taken: by changes, and by urgent acts."""
+_URGENT_WITHIN: Final = 1.5
+"""Seconds that an urgent act waits for a lock.
+
+Less than twice the second after which PostgreSQL looks for deadlocks: if a bulk edit has changed a row that
+the act needs, and waits for it to settle, the act gives way and not the edit."""
+
+Pace = Literal["usual", "bulk", "urgent"]
+"""Which locks of rights a transaction takes: see ``lock``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +64,47 @@ def seconds_until(changes_at: datetime | None) -> float:
     return float("inf") if changes_at is None else changes_at.timestamp()
 
 
+async def set_pace(connection: AsyncConnection, pace: Pace) -> None:
+    """Say which locks of rights the transaction takes; before its first one."""
+    await connection.execution_options(rights_pace=pace)
+
+
+def pace_of(connection: AsyncConnection) -> Pace:
+    """Return the pace of the transaction."""
+    pace: Pace = connection.sync_connection.get_execution_options().get("rights_pace", "usual")  # type: ignore[union-attr]  # in a transaction there is one
+    return pace
+
+
 async def lock(connection: AsyncConnection) -> None:
     """Prevent other transactions from changing rights until this one has ended.
+
+    Two locks do so. The usual change takes both at once. A bulk edit, which may take minutes, takes the
+    second one only by ``settle``, once all has been compared, derived and written. An urgent act only takes
+    rights away or ends sessions (ban, kick, disable, revoke, taking a role): it takes the second lock alone,
+    so it waits for no bulk edit. That is safe since such an act before the commit of a bulk edit is the same
+    as one before its beginning: what the edit has marked is more than enough, and what it depends on is
+    looked at behind ``settle``.
 
     A transaction that also publishes takes the lock of the policy first. A dry run takes no lock.
     """
     if is_rehearsal(connection):
         return
-    await connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
+    match pace_of(connection):
+        case "usual":
+            await advisory.take(connection, LOCK, _SETTLING)
+        case "bulk":
+            await advisory.take(connection, LOCK)
+        case "urgent":
+            await advisory.take(connection, _SETTLING, within=_URGENT_WITHIN)
+
+
+async def settle(connection: AsyncConnection) -> None:
+    """Let nobody's rights be taken from now on until the commit, in a bulk edit; others have done so before.
+
+    What is checked afterwards stays true.
+    """
+    if not is_rehearsal(connection) and pace_of(connection) == "bulk":
+        await advisory.take(connection, _SETTLING)
 
 
 async def of(connection: AsyncConnection, user_id: int, at: datetime | None = None) -> Rights:

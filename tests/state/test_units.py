@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 from typing import Any
 
@@ -12,10 +13,11 @@ from service.administration.resource_edits import Buttons
 from service.administration.role_edits import Given
 from service.administration.unit_of_work import UnitOfWork
 from service.authn.revocations import Revocations
-from service.errors import Conflict, PermissionDenied, Unavailable
+from service.errors import Conflict, Overloaded, PermissionDenied, RefreshRequired, Unavailable
+from service.kernel.identity import Caller
 from service.kernel.origin import ORIGIN
 from service.kernel.write import Write
-from service.records import policy_revisions, roles
+from service.records import accounts, policy_revisions, role_rights, roles
 from service.records.resources import ResourceValues
 from service.web.messages.context import RequestContext
 from tests.state.conftest import Ground
@@ -116,3 +118,68 @@ async def test_what_was_committed_is_told_to_the_log_though_what_follows_fails(
         ("enabled", None, True),
         ("reasonRequired", None, False),
     ]
+
+
+async def disable(ground: Ground, caller: Caller, user: Caller) -> None:
+    """Disable a user by an urgent act."""
+    async with ground.units.of_rights(Write(caller), pace="urgent") as urgent:
+        target = await urgent.check.target(urgent.connection, user.user_id, "disable")
+        await accounts.update(urgent.connection, target, {"status": "disabled"})
+
+
+async def test_rights_are_taken_while_a_bulk_edit_goes_on_and_given_after_it(ground: Ground) -> None:
+    root = await ground.administrator()
+    heron = await ground.user("heron", "admin")
+
+    async with ground.units.publishing(Write(root), "reports") as unit:
+        await edit(unit, "report:list")
+        async with asyncio.timeout(1.0):
+            await disable(ground, root, heron)
+        with pytest.raises(Overloaded):
+            async with ground.units.of_rights(Write(root)):
+                pass
+
+    async with ground.units.of_rights(Write(root)) as unit:
+        assert await role_rights.of_enabled_user(unit.connection, heron.user_id) is None
+    assert ground.live.current.revision == 2
+
+
+@pytest.mark.parametrize("publishes", [True, False])
+async def test_a_bulk_edit_whose_caller_loses_rights_meanwhile_is_undone(
+    ground: Ground, *, publishes: bool
+) -> None:
+    root = await ground.administrator()
+    wanda = await ground.user("wanda", "super")
+    begun = (
+        ground.units.publishing(Write(wanda), "reports")
+        if publishes
+        else ground.units.of_rights(Write(wanda), pace="bulk")
+    )
+
+    async def create_a_role() -> None:
+        async with begun as unit:
+            await role_edits.create(unit, {"role_code": "late", "role_name": "Late"})
+            await disable(ground, root, wanda)
+
+    with pytest.raises(RefreshRequired):
+        await create_a_role()
+
+    async with ground.database.transaction() as connection:
+        assert await roles.by_code(connection, ["late"]) == {}
+
+
+async def test_a_bulk_edit_and_an_urgent_act_together_leave_an_administrator(ground: Ground) -> None:
+    """Each of them alone would leave one."""
+    root = await ground.administrator()
+    other = await ground.user("other", "super")
+
+    async def disable_the_first() -> None:
+        async with ground.units.of_rights(Write(other), pace="bulk") as unit:
+            target = await unit.check.target(unit.connection, root.user_id, "disable")
+            await accounts.update(unit.connection, target, {"status": "disabled"})
+            await disable(ground, root, other)
+
+    with pytest.raises(Conflict) as refused:
+        await disable_the_first()
+
+    assert refused.value.extra["rule"] == "last_administrator"

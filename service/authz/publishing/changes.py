@@ -143,6 +143,7 @@ class PolicyChanges:
         async with self._own_turn() if dry_run is None else nullcontext():
             async with self._database.transaction(write, within=within) as connection:
                 await policy_revisions.lock(connection)
+                await role_rights.set_pace(connection, "bulk")
                 change = Change(connection, self._live.instant())
                 holders = await self._guard.holders(connection)
                 yield change
@@ -246,6 +247,7 @@ class PolicyChanges:
         ):
             _log.error("the database has lost revisions", found=policy.revision, in_force=in_force.revision)
             raise Unavailable("The database has lost policy revisions that are in force")
+        await role_rights.settle(change.connection)
         await require_way_back(policy, in_force)
         await _require_able(change.connection, policy, in_force)
         await self._guard.require(change.connection, Situation(in_force, holders), policy, dry_run)

@@ -9,11 +9,12 @@ import psycopg
 import structlog
 from sqlalchemy.exc import DBAPIError, InterfaceError, NoResultFound, OperationalError, SQLAlchemyError
 
-from service.errors import Unavailable
+from service.errors import Overloaded, Unavailable
 from service.kernel.text import printable
 
 OUT_OF_REACH: Final = "The database is out of reach"
 OVERLOADED: Final = "Too many requests are waiting for the database"
+BEING_CHANGED: Final = "Others are changing the same, or what it depends on: nothing was done. Try again"
 READ_ONLY: Final = "The database takes no changes"
 INCOMPLETE: Final = "The database lacks what this service keeps in it"
 
@@ -41,6 +42,9 @@ _INCOMPLETE_STATES: Final = frozenset(
         "42501",  # a privilege
     }
 )
+_HELD_BY_OTHERS: Final = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
+_AGAIN: Final = 2
+"""Seconds after which a change is tried again that has met another one."""
 _MOST_CAUSES: Final = 50
 
 _log = structlog.get_logger()
@@ -83,6 +87,7 @@ def out_of_reach(
 ) -> Iterator[None]:
     """Turn errors about the connection or the server's state into ``Unavailable``.
 
+    A lock that others hold is no fault of the server, and told as what it is, by ``Overloaded``.
     The cause is kept without the statement and its parameters; ``tell`` gets it as a line of text. If not
     ``writes``, a "read-only" error is a bug of the caller and is not translated. ``migrated``: all migrations
     have run, so a missing table, or a missing row that every installation has, was lost. ``in_words``: the
@@ -92,6 +97,8 @@ def out_of_reach(
         yield
     except (SQLAlchemyError, psycopg.Error) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
+        if isinstance(cause, _HELD_BY_OTHERS):
+            raise Overloaded(BEING_CHANGED, retry_after=_AGAIN) from cause
         detail = _detail(error, cause, writes=writes, migrated=migrated)
         if detail is None:
             raise

@@ -1,0 +1,109 @@
+"""Acts that protect wait for no bulk edit; what has to wait says for what, and nothing is lost by either."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from service.records import policy_revisions, role_rights
+from tests.support.inside import Inside
+from tests.web.driver import Answer
+
+pytestmark = pytest.mark.anyio
+
+AT_MOST = 1.0  # second
+PASSWORD = "four wary herons"
+
+
+async def person(house: Inside, name: str, *role_ids: int) -> int:
+    """Create a user, and return the id."""
+    body = {"userName": name, "nickName": name, "password": PASSWORD, "roleIds": list(role_ids)}
+    made = await house.data("POST", "/api/user", body)
+    return int(made["id"])
+
+
+async def role(house: Inside, code: str) -> int:
+    """Create a role, and return its id."""
+    return int((await house.data("POST", "/api/role", {"roleName": code, "roleCode": code}))["id"])
+
+
+@asynccontextmanager
+async def bulk_edit(house: Inside) -> AsyncIterator[None]:
+    """Hold the locks of a bulk edit that compares, derives and writes, such as that of a state file."""
+    beside = await house.beside_async()
+    locks = (policy_revisions.LOCK, role_rights.LOCK)
+    for lock in locks:
+        await beside.execute("SELECT pg_advisory_lock(%s)", (lock,))
+    try:
+        yield
+    finally:
+        for lock in locks:
+            await beside.execute("SELECT pg_advisory_unlock(%s)", (lock,))
+
+
+async def in_time(answer: Any, *statuses: int) -> Answer:
+    begun = time.monotonic()
+    given: Answer = await answer
+    assert given.status in statuses, given.body
+    assert time.monotonic() - begun < AT_MOST
+    return given
+
+
+async def test_acts_that_protect_are_done_at_once_beside_a_bulk_edit(house: Inside) -> None:
+    reader = await role(house, "reader-beside")
+    heron = await person(house, "heron-beside", reader)
+    egret = await person(house, "egret-beside", reader)
+    robot = await house.data(
+        "POST", "/api/user", {"userName": "robot-beside", "nickName": "R", "kind": "service"}
+    )
+    key = await house.data("POST", f"/api/user/{robot['id']}/keys", {"name": "ci"})
+    [assigned] = (await house.data("GET", f"/api/user/{egret}/roles"))["items"]
+    logged_in = {"userName": "heron-beside", "password": PASSWORD, "device": "web"}
+    assert (await house.as_anonymous("POST", "/api/auth/login", body=logged_in)).status == 200
+    ask = house.ask
+    async with bulk_edit(house):
+        await in_time(ask("DELETE", f"/api/user/{egret}/roles/{assigned['id']}", None, *any_version()), 200, 204)
+        await in_time(ask("DELETE", f"/api/online/{heron}"), 200, 204)
+        await in_time(ask("PATCH", f"/api/user/{heron}", {"roleIds": []}), 200)
+        await in_time(ask("PATCH", f"/api/user/{heron}", {"status": "disabled"}), 200)
+        await in_time(ask("PUT", f"/api/user/{egret}/status", {"status": "disabled"}), 200, 204)
+        await in_time(ask("POST", f"/api/online/{egret}/ban", {"reason": "beside"}), 200)
+        await in_time(ask("POST", "/api/user/bulk/end-sessions", {"ids": [heron, egret]}), 200)
+        await in_time(ask("DELETE", f"/api/user/{robot['id']}/keys/{key['id']}"), 200, 204)
+    stored = await house.data("GET", f"/api/user/{heron}")
+    assert (stored["status"], stored["roles"]) == ("disabled", [])
+
+
+def any_version() -> tuple[tuple[str, str], ...]:
+    return (("If-Match", "*"),)
+
+
+async def test_what_gives_rights_waits_for_a_bulk_edit_and_says_so(house: Inside) -> None:
+    reader = await role(house, "reader-waits")
+    heron = await person(house, "heron-waits")
+    async with bulk_edit(house):
+        answer = await house.ask("PATCH", f"/api/user/{heron}", {"roleIds": [reader]})
+    problem = answer.json
+    assert (answer.status, problem["code"]) == (503, "unavailable")
+    assert problem["detail"].startswith("Others are changing the same")
+    assert int(answer.header("Retry-After")) > 0
+    assert (await house.ask("PATCH", f"/api/user/{heron}", {"roleIds": [reader]})).status == 200
+
+
+async def test_many_edits_that_wait_leave_urgent_acts_a_connection(house: Inside) -> None:
+    reader = await role(house, "reader-many")
+    people = [await person(house, f"many-{number}") for number in range(8)]
+    async with bulk_edit(house):
+        waiting = [
+            asyncio.create_task(house.ask("PATCH", f"/api/user/{each}", {"roleIds": [reader]}))
+            for each in people
+        ]
+        await asyncio.sleep(0.1)
+        await in_time(house.ask("POST", f"/api/online/{people[0]}/ban", {"reason": "beside"}), 200)
+        answers = await asyncio.gather(*waiting)
+    assert {answer.status for answer in answers} == {503}
