@@ -87,6 +87,7 @@ class Container:
             self.policy.live,
             revisions,
             self.stores.sessions.synchronized.now,
+            self.sign_in.current_rights,
         )
 
     def _troubles(self) -> dict[str, dict[str, Any]]:

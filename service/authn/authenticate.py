@@ -14,6 +14,7 @@ from service.authn.verified import Authenticated, VerifiedToken, VerifiedTokens
 from service.errors import RefreshRequired, TokenInvalid
 from service.kernel.assurance import Authentication
 from service.kernel.codes import PermissionMap
+from service.kernel.identity import Caller
 from service.kernel.tracing import current_span
 from service.keyspace import BANNED, Answer, SessionStore, revision_in
 from service.settings import Auth
@@ -72,6 +73,12 @@ class Authenticator:
         For questions about the tokens of others: wrong API keys are not counted.
         """
         return await self._authenticated(token, permission_map, asks_store=True, counted=False)
+
+    async def has_session(self, caller: Caller) -> bool:
+        """Return whether a person has a session on the device of the token; True where none is looked at."""
+        if not self._asks_store:
+            return True
+        return (await self._store.check(caller.login_id, caller.device)).value is not None
 
     async def accepted(self, verified: VerifiedToken) -> Authenticated:
         """Return what ``authenticate`` does for a token that ``remembered`` has found."""

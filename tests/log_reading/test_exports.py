@@ -16,11 +16,12 @@ import pytest
 from sqlalchemy import text
 
 from service.embedded import EmbeddedStores
-from service.errors import Unavailable
+from service.errors import Refusal, Unavailable
 from service.records.database.transactions import Database, engine
 from service.records.logs import paging
 from service.records.logs.paging import BATCH, LogReader
 from service.records.logs.queries import OPERATIONS, OperationFilter
+from service.web.content import streams
 from service.web.content.streams import export
 from service.web.messages.schema import Schema
 from tests.log_reading.entries import at, logins, operations
@@ -28,6 +29,7 @@ from tests.support.inside import Inside
 from tests.support.running import Running, kilobytes, running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.spare import SpareStores
+from tests.web.driver import ask
 
 pytestmark = pytest.mark.anyio
 
@@ -298,3 +300,45 @@ def test_an_export_is_refused_when_the_database_is_away_and_cut_off_when_it_goes
 
     postgres.start()
     assert client.get(f"{EXPORT}?limit=5").text.count("\r\n") == 6
+
+
+LOSSES = {
+    "disabled": ("PATCH", "/api/user/{id}", {"status": "disabled"}),
+    "banned": ("POST", "/api/online/{id}/ban", {"reason": "a test"}),
+    "without the right": ("PATCH", "/api/user/{id}", {"roleIds": []}),
+    "kicked": ("DELETE", "/api/online/{id}", None),
+}
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, None])
+async def test_an_export_ends_when_its_caller_is_kept_out_or_loses_the_right(
+    service: Inside, monkeypatch: pytest.MonkeyPatch, loss: str | None
+) -> None:
+    """But not when other rights of the caller change, for which tokens are refused as well."""
+    monkeypatch.setattr(streams, "ASKED_EVERY", 0.0)
+    monkeypatch.setattr(paging, "BATCH", 1)
+    fill(service.database_url, 3)
+    code = ("system:operation-log:export",)
+    [(button,)] = service.beside().execute("SELECT id FROM sys.menu WHERE auth_mark = %s", code)
+    role = await service.data("POST", "/api/role", {"roleName": "Exporter", "roleCode": "exporter"})
+    await service.data("PUT", f"/api/role/{role['id']}/permissions", {"menuIds": [button]})
+    password = "four wary herons"
+    person = {"userName": "exporter", "nickName": "E", "password": password, "roleIds": [role["id"]]}
+    made = await service.data("POST", "/api/user", person)
+    token = await service.log_in("exporter", password)
+
+    async def lose() -> None:
+        if loss is None:
+            await service.data("PATCH", f"/api/user/{made['id']}", {"roleIds": [role["id"], 3]})
+            return
+        method, path, body = LOSSES[loss]
+        answer = await service.ask(method, path.format(id=made["id"]), body)
+        assert answer.status < 300, answer.body
+
+    sent = ("Authorization", f"Bearer {token}")
+    exporting = ask(service._app, "GET", f"{EXPORT}?module=bulk", sent, during=lose)
+    if loss is None:
+        assert len(cells((await exporting).body)) == 3
+    else:
+        with pytest.raises(Refusal):
+            await exporting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -57,9 +57,13 @@ async def ask(
     *headers: tuple[str, str],
     body: bytes | Iterable[bytes] = b"",
     ends: bool = True,
+    during: Callable[[], Awaitable[object]] | None = None,
     **scope: Any,
 ) -> Answer:
-    """Send one request; a body in several pieces arrives in several messages, and may never end."""
+    """Send one request; a body in several pieces arrives in several messages, and may never end.
+
+    ``during`` is called once a first part of the answer has come.
+    """
     raw = target.encode() if isinstance(target, str) else target
     path, _, query = raw.partition(b"?")
     chunks = [body] if isinstance(body, bytes) else list(body)
@@ -79,7 +83,11 @@ async def ask(
         return {"type": "http.disconnect"}
 
     async def send(message: Message) -> None:
+        nonlocal during
         outgoing.append(message)
+        if during is not None and message.get("body"):
+            act, during = during, None
+            await act()
         if message["type"] == "http.response.body" and not message.get("more_body"):
             answered.set()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final, Literal, TypeVar
@@ -19,6 +20,9 @@ from service.kernel.text import escape_formula
 from service.web.messages.schema import Schema, json_text
 
 _TOKEN: Final = "!#$&+-.^_`|~"  # noqa: S105 - RFC 8187 §3.2.1, attr-char beside letters and digits
+
+ASKED_EVERY: Final = 1.0
+"""Seconds after which a stream asks whether its caller may still have it."""
 
 _log = structlog.get_logger()
 
@@ -54,11 +58,19 @@ class Sending:
     """The iterator over the chunks of a stream, with the ``close`` that Falcon calls at the end.
 
     ``gone`` returns when the client has disconnected; otherwise the server would go on making chunks.
+    ``still``, asked about once a second, raises when the caller may have no further chunks.
     """
 
-    def __init__(self, chunks: AsyncGenerator[bytes, None], gone: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        chunks: AsyncGenerator[bytes, None],
+        gone: Callable[[], Awaitable[None]],
+        still: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         self._chunks = chunks
         self._gone = gone
+        self._still = still
+        self._asked = time.monotonic()
         self._first: bytes | None = None
         self._watching: asyncio.Future[None] | None = None
 
@@ -77,12 +89,18 @@ class Sending:
         if self._watching is not None and self._watching.done():
             raise ClientGone
         try:
+            await self._ask()
             return await anext(self._chunks)
         except StopAsyncIteration:
             raise
         except Exception as error:
             _log.warning("answer cut off", reason=type(error).__name__)
             raise
+
+    async def _ask(self) -> None:
+        if self._still is not None and time.monotonic() - self._asked >= ASKED_EVERY:
+            await self._still()
+            self._asked = time.monotonic()
 
     async def close(self) -> None:
         """Release the source of the chunks."""

@@ -3,11 +3,12 @@
 import re
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from service import errors
 from service.authn.authenticate import Authenticator
+from service.authn.current_rights import CurrentRights
 from service.authn.verified import Authenticated, VerifiedToken
 from service.authz.engine.policy import Policy, judge_traced
 from service.authz.engine.rules import ENDPOINT, GRANT, NO_SESSION, RESOURCE, SERVICE, UNREGISTERED
@@ -16,6 +17,7 @@ from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.review.requestable import Refused
 from service.kernel.about import NAME
 from service.kernel.assurance import words_at
+from service.kernel.identity import codes_asked
 from service.kernel.value_rules import MAX_ID
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Operation
@@ -41,7 +43,8 @@ _NOT_AUTHENTICATED: Final = (
 class AuthorizationGuard:
     """Decides if a request may go on to its responder.
 
-    ``now`` returns the time by which the age of an authentication is told, in seconds.
+    ``now`` returns the time by which the age of an authentication is told, in seconds. ``current`` finds the
+    rights that a caller has later; without it, only the session or the API key is looked at again.
     """
 
     token: HeaderToken
@@ -49,6 +52,7 @@ class AuthorizationGuard:
     live: LivePolicy
     revisions: PublishedRevisions
     now: Callable[[], float] = time.time
+    current: CurrentRights | None = None
 
     async def admit(self, context: RequestContext, operation: Operation) -> None:
         """Admit the request and set caller and policy of ``context``, or raise a refusal.
@@ -80,6 +84,32 @@ class AuthorizationGuard:
             if announced is None or announced > policy.revision or least > policy.revision:
                 policy = await self._by_newer(context, operation, policy, announced, least)
         self._decide(context, operation, policy, now)
+
+    async def admit_still(self, context: RequestContext, operation: Operation) -> None:
+        """Return if the caller of an admitted request, whose answer is still being made, may have its rest.
+
+        That the token of a person has expired meanwhile does not matter. Raises ``RefreshRequired`` if the
+        session has ended, or the caller is disabled or banned, ``PermissionDenied`` if the right is lost, and
+        what an API key raises.
+        """
+        caller, policy = context.caller, self.live.current
+        if caller is None or operation.public:
+            return
+        if caller.key_id is not None:
+            caller = (await self._identified(context, operation, policy, None)).caller
+        else:
+            if not await self.authenticator.has_session(caller):
+                raise errors.RefreshRequired
+            if self.current is not None:
+                found = (await self.current.of([caller.user_id])).get(caller.user_id)
+                if found is None:
+                    raise errors.RefreshRequired
+                caller = replace(caller, roles=found.roles, held=found.held)
+        resource = policy.resource_for(operation.method, context.request.path, caller)
+        for layer, name in ((RESOURCE, resource), (ENDPOINT, operation.object)):
+            decision = policy.judge(layer, name, codes_asked(caller))
+            if not decision.allowed:
+                raise errors.PermissionDenied(_REASON[layer], decision)
 
     async def identify(
         self, context: RequestContext, policy: Policy, original: Original

@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, get_type_hints
 
 from msgspec import Struct
@@ -202,7 +202,8 @@ def responder_of(
         if context.recorded is not None and not isinstance(result, Previewed):
             await _tell_rights(context, context.recorded, followed)
         if streams:
-            return await _streamed(context, result)
+            still = None if guard is None else partial(guard.admit_still, context, operation)
+            return await _streamed(context, result, still)
         answer = answer_of(context, result, status)
         if keeps_answer:
             context.answer = answer.data
@@ -374,10 +375,12 @@ def _document(_context: RequestContext, result: Document, _status: int) -> Answe
     return Answer(result.status, result.content, result.media_type.encode("ascii"))
 
 
-async def _streamed(context: RequestContext, result: Stream) -> Answer:
+async def _streamed(
+    context: RequestContext, result: Stream, still: Callable[[], Awaitable[None]] | None
+) -> Answer:
     for name, value in result.headers.items():
         context.respond_header(name, value)
-    sending = Sending(result.chunks, context.request.until_gone)
+    sending = Sending(result.chunks, context.request.until_gone, still)
     await sending.begin()
     media_type = result.media_type.encode("ascii")
     return Answer(result.status, media_type=media_type, stream=sending, length=result.length)
