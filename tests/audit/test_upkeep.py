@@ -17,6 +17,7 @@ from service.audit.chain.writer import Writing
 from service.audit.entries import encode
 from service.records.database.transactions import Database
 from service.records.logs import chain as log_chain
+from service.records.logs import months as log_months
 from service.records.schema import base
 from tests.audit.conftest import Place, operation
 from tests.support.shifted import shift_dates
@@ -94,6 +95,54 @@ async def test_entries_without_a_month_move_into_one_that_is_made_for_them(place
         assert (
             len({row[2] for row in await connection.execute(text(PARTITIONS))}) == 1
         )  # all have the indexes
+
+
+async def tables_being_filled(place: Place) -> list[str]:
+    async with place.database.transaction() as connection:
+        names = text(
+            "SELECT relname FROM pg_class WHERE relname LIKE '%\\_log\\_moving\\_%' AND relkind = 'r'"
+        )
+        return list((await connection.execute(names)).scalars())
+
+
+async def test_while_entries_are_copied_the_log_is_read_and_written(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_months, "PORTION", 2)
+    await write_on(place, "2026-11-29", "2026-11-30", "2026-12-01")
+    async with place.database.transaction(within=20.0) as connection:
+        assert await log_months.stage(connection, "operation_log", 2) == 2
+        async with asyncio.timeout(10.0):
+            await write_on(place, "2026-11-28", "2027-01-01")
+            assert len(await place.rows()) == 5
+    assert len(await place.rows()) == 5
+    await upkeep(place).months(date(2026, 12, 1))
+    assert await partitions(place) == {"2026_11": 3, "2026_12": 1, "2027_01": 1, "2027_02": 0, "default": 0}
+    assert await tables_being_filled(place) == []
+
+
+async def test_a_move_of_months_that_is_broken_off_anywhere_loses_and_doubles_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_months, "PORTION", 1)
+    for day in range(10, 22):
+        await write_on(place, f"2026-{10 + day % 3}-{day}")
+    before = await place.rows()
+    broken_off, wait = 0, 0.001
+    while True:
+        moving = asyncio.create_task(upkeep(place).months(date(2026, 12, 1)))
+        await asyncio.wait([moving], timeout=wait)
+        if moving.done():
+            break
+        moving.cancel()  # as a process that is killed: its transaction ends
+        await asyncio.wait([moving])
+        assert await place.rows() == before
+        broken_off, wait = broken_off + 1, 1.3 * wait
+    assert broken_off > 3
+    assert await place.rows() == before
+    assert (await partitions(place))["default"] == 0
+    assert await tables_being_filled(place) == []
+    assert {faults for *_, found in await days(place) for faults in found} == set()
 
 
 async def test_a_machine_whose_clock_is_years_ahead_drops_no_month(

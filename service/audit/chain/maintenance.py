@@ -80,6 +80,9 @@ class Upkeep:
 
         ``past`` is ``today`` unless given. Raises Unavailable.
         """
+        for log in self._days:
+            if not await self._move(log):
+                return
         async with self._database.transaction(within=WITHIN) as connection:
             if not await log_months.alone(connection):
                 return
@@ -88,6 +91,20 @@ class Upkeep:
         for log, days in self._days.items():
             if days:
                 await self._drop(log, (past or today) - timedelta(days=days))
+
+    async def _move(self, log: Log) -> bool:
+        """Move what is in the default partition to those of its months; False if somebody else does."""
+        copied = log_months.PORTION
+        while copied == log_months.PORTION:
+            async with self._database.transaction(within=WITHIN) as connection:
+                if not await log_months.alone(connection):
+                    return False
+                copied = await log_months.stage(connection, log, log_months.PORTION)
+        async with self._database.transaction(within=WITHIN) as connection:
+            if not await log_months.alone(connection):
+                return False
+            await log_months.attach(connection, log)
+        return True
 
     async def report_heads(self) -> None:
         """Log the heads that have grown on standard output, where they can be kept elsewhere.

@@ -14,6 +14,12 @@ from service.records.logs.inserts import Log
 from service.records.schema.base import SCHEMA, past
 
 _LOCK: Final = 0x6C6F67_6D6F6E  # one number for all workers of all nodes
+PORTION: Final = 20_000
+"""The most rows that are copied in one transaction; takes about a second."""
+_LATE: Final = 10_000
+"""How many ids back a row may have been saved after a later one; writers take turns, so none is."""
+_MONTH: Final = "CAST(date_trunc('month', create_time AT TIME ZONE 'UTC') AS date)"
+_INSIDE: Final = "inside_month"
 _YIELD_AFTER: Final = "1s"
 """How long a change of the tables waits for a lock; other statements queue behind it."""
 
@@ -41,6 +47,47 @@ async def make(connection: AsyncConnection, log: Log, months: Iterable[date]) ->
         await _make(connection, log, month)
 
 
+async def stage(connection: AsyncConnection, log: Log, most: int) -> int:
+    """Copy at most ``most`` rows of the default partition to tables of their months; return how many.
+
+    The rows stay where they are read until ``attach``: nothing is locked, and a copy that was broken off goes
+    on where it was. Rows of a log never change, and come in the order of their ids.
+    """
+    last = await _last_staged(connection, log)
+    default = f"{SCHEMA}.{log}_default"
+    part = f"SELECT id, create_time FROM {default} WHERE id > :last ORDER BY id LIMIT :most"  # noqa: S608 - names of ours
+    found = text(f"SELECT max(id), count(*), array_agg(DISTINCT {_MONTH}) FROM ({part}) AS part")  # noqa: S608
+    upper, count, months = (await connection.execute(found, {"last": last, "most": most})).one()
+    for month in months or ():
+        await _copy(connection, log, month, last, upper)
+    return int(count)
+
+
+async def attach(connection: AsyncConnection, log: Log) -> None:
+    """Make partitions of the tables that ``stage`` has filled, and empty the default partition.
+
+    The log is locked meanwhile, for as long as the last rows take that ``stage`` has not copied.
+    """
+    if not await _staged(connection, log):
+        return
+    parent, default = f"{SCHEMA}.{log}", f"{SCHEMA}.{log}_default"
+    await connection.execute(text(f"LOCK TABLE {parent} IN ACCESS EXCLUSIVE MODE"))
+    last = await _last_staged(connection, log) - _LATE
+    months = f"SELECT DISTINCT {_MONTH} FROM {default} WHERE id > :last"  # noqa: S608 - names of ours
+    for month in (await connection.execute(text(months), {"last": last})).scalars().all():
+        await _copy(connection, log, month, last)
+    await connection.execute(text(f"ALTER TABLE {parent} DETACH PARTITION {default}"))
+    await connection.execute(text(f"DROP TABLE {default}"))
+    for month in await _staged(connection, log):
+        name = _name(log, month).removeprefix(f"{SCHEMA}.")
+        await connection.execute(text(f"ALTER TABLE {_staging(log, month)} RENAME TO {name}"))
+        begin, end = _bounds(month)
+        attached = f"ATTACH PARTITION {SCHEMA}.{name} FOR VALUES FROM ('{begin}') TO ('{end}')"
+        await connection.execute(text(f"ALTER TABLE {parent} {attached}"))
+        await connection.execute(text(f"ALTER TABLE {SCHEMA}.{name} DROP CONSTRAINT {_INSIDE}"))
+    await connection.execute(text(f"CREATE TABLE {default} PARTITION OF {parent} DEFAULT"))
+
+
 async def ended(connection: AsyncConnection, log: Log, day: date) -> list[date]:
     """Return the months that have a partition and ended on or before ``day``."""
     return [month for month in await present(connection, log) if _next(month) <= day]
@@ -65,8 +112,7 @@ async def present(connection: AsyncConnection, log: Log) -> list[date]:
 
 
 async def _strays(connection: AsyncConnection, log: Log) -> list[date]:
-    month = "CAST(date_trunc('month', create_time AT TIME ZONE 'UTC') AS date)"
-    statement = text(f"SELECT DISTINCT {month} FROM {SCHEMA}.{log}_default")  # noqa: S608 - names of ours
+    statement = text(f"SELECT DISTINCT {_MONTH} FROM {SCHEMA}.{log}_default")  # noqa: S608 - names of ours
     return list((await connection.execute(statement)).scalars())
 
 
@@ -75,7 +121,7 @@ async def _make(connection: AsyncConnection, log: Log, month: date) -> None:
 
     Attaching fails while the default partition has rows in its range.
     """
-    bounds = [datetime.combine(day, time(), UTC).isoformat() for day in (month, _next(month))]
+    bounds = _bounds(month)
     parent = f"{SCHEMA}.{log}"
     default = f"{SCHEMA}.{log}_default"
     new = _name(log, month)
@@ -91,6 +137,51 @@ async def _make(connection: AsyncConnection, log: Log, month: date) -> None:
             f"ALTER TABLE {parent} ATTACH PARTITION {new} FOR VALUES FROM ('{bounds[0]}') TO ('{bounds[1]}')"
         )
     )
+
+
+async def _copy(
+    connection: AsyncConnection, log: Log, month: date, last: int, upper: int | None = None
+) -> None:
+    """Copy the rows of a month behind the id ``last``, up to ``upper``, that are not copied yet."""
+    begin, end = _bounds(month)
+    staging, default = _staging(log, month), f"{SCHEMA}.{log}_default"
+    inside = f"create_time >= '{begin}' AND create_time < '{end}'"
+    if month not in await _staged(connection, log):
+        like = "INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES"
+        check = f"CONSTRAINT {_INSIDE} CHECK ({inside})"  # attaching need not look at the rows then
+        await connection.execute(text(f"CREATE TABLE {staging} (LIKE {SCHEMA}.{log} {like}, {check})"))
+    until = "" if upper is None else f" AND id <= {upper:d}"
+    copied = f"SELECT FROM {staging} AS copy WHERE copy.id = each.id AND copy.create_time = each.create_time"
+    rows = f"SELECT * FROM {default} AS each WHERE id > {last:d}{until} AND {inside}"  # noqa: S608
+    await connection.execute(text(f"INSERT INTO {staging} {rows} AND NOT EXISTS ({copied})"))
+
+
+async def _staged(connection: AsyncConnection, log: Log) -> list[date]:
+    """Return the months of which rows were copied, in order."""
+    names = text(
+        "SELECT right(relname, 7) FROM pg_class WHERE relnamespace = CAST(:schema AS regnamespace)"
+        " AND relkind = 'r' AND relname ~ :form ORDER BY 1"
+    )
+    given = {"schema": SCHEMA, "form": f"^{log}_moving_[0-9]{{4}}_[0-9]{{2}}$"}
+    found = (await connection.execute(names, given)).scalars()
+    return [date(int(name[:4]), int(name[5:]), 1) for name in found]
+
+
+async def _last_staged(connection: AsyncConnection, log: Log) -> int:
+    """Return the highest id of the rows that were copied; 0 for none."""
+    last = 0
+    for month in await _staged(connection, log):
+        found = text(f"SELECT coalesce(max(id), 0) FROM {_staging(log, month)}")  # noqa: S608 - names of ours
+        last = max(last, (await connection.execute(found)).scalar_one())
+    return last
+
+
+def _staging(log: Log, month: date) -> str:
+    return f"{SCHEMA}.{log}_moving_{month:%Y_%m}"
+
+
+def _bounds(month: date) -> list[str]:
+    return [datetime.combine(day, time(), UTC).isoformat() for day in (month, _next(month))]
 
 
 def _name(log: Log, month: date) -> str:
