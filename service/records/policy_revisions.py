@@ -9,11 +9,10 @@ from typing import Annotated, Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.database import advisory
 from service.records.database.filters import at_least, below, conditions_of, equals
 from service.records.database.paging import Page, page_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
-from service.records.database.transactions import is_rehearsal
+from service.records.database.transactions import is_rehearsal, take_locks
 from service.records.schema.policy import policy_revision
 from service.records.schema.rights import user
 
@@ -93,7 +92,7 @@ async def lock(connection: AsyncConnection) -> None:
     """
     if is_rehearsal(connection):
         return
-    await advisory.take(connection, LOCK)
+    await take_locks(connection, LOCK)
 
 
 async def try_lock(connection: AsyncConnection) -> bool:

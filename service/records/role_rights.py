@@ -28,9 +28,8 @@ from service.kernel.assurance import Acr
 from service.kernel.identity import Kind
 from service.records import assignments, bans, factors
 from service.records.assignments import AT
-from service.records.database import advisory
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
-from service.records.database.transactions import is_rehearsal
+from service.records.database.transactions import is_rehearsal, take_locks
 from service.records.schema.rights import menu, role, role_menu, user, user_ban, user_role
 
 LOCK: Final = 0x72696768_74730000  # "rights"
@@ -91,11 +90,11 @@ async def lock(connection: AsyncConnection) -> None:
         return
     match pace_of(connection):
         case "usual":
-            await advisory.take(connection, LOCK, _SETTLING)
+            await take_locks(connection, LOCK, _SETTLING)
         case "bulk":
-            await advisory.take(connection, LOCK)
+            await take_locks(connection, LOCK)
         case "urgent":
-            await advisory.take(connection, _SETTLING, within=_URGENT_WITHIN)
+            await take_locks(connection, _SETTLING, within=_URGENT_WITHIN)
 
 
 async def settle(connection: AsyncConnection) -> None:
@@ -104,7 +103,7 @@ async def settle(connection: AsyncConnection) -> None:
     What is checked afterwards stays true.
     """
     if not is_rehearsal(connection) and pace_of(connection) == "bulk":
-        await advisory.take(connection, _SETTLING)
+        await take_locks(connection, _SETTLING)
 
 
 async def of(connection: AsyncConnection, user_id: int, at: datetime | None = None) -> Rights:

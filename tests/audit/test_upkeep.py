@@ -142,7 +142,7 @@ async def test_a_move_of_months_that_is_broken_off_anywhere_loses_and_doubles_no
     assert await place.rows() == before
     assert (await partitions(place))["default"] == 0
     assert await tables_being_filled(place) == []
-    assert {faults for *_, found in await days(place) for faults in found} == set()
+    assert {fault for *_, faults in await days(place) for fault in faults} == set()
 
 
 async def test_a_machine_whose_clock_is_years_ahead_drops_no_month(

@@ -56,6 +56,15 @@ _SERVER_SHARE: Final = 0.9
 # Milliseconds that a dry run waits for a row: less than the second after which PostgreSQL looks for deadlocks
 # and may end the other transaction.
 _REHEARSAL_WAITS: Final = 300
+_LOCK_SHARE: Final = 0.8
+"""The part of the time limit of statements for which a lock is waited for: the refusal comes before that."""
+_LOCK_USUAL: Final = 1.5  # seconds, where the server has no limit: behind a pooler
+
+# What is left of the time limit of statements, as a setting of the same kind.
+_PATIENCE: Final = (
+    "round(1000 * coalesce(nullif(least(:within, :share * extract(epoch from"
+    " nullif(current_setting('statement_timeout'), '0')::interval)), 0), least(:within, :usual)))::text"
+)
 _Options: TypeAlias = Mapping[str, Any]
 _USUAL: Final[_Options] = {}
 _REHEARSAL: Final[_Options] = {"isolation_level": "REPEATABLE READ", "rehearsal": True}
@@ -359,6 +368,17 @@ def is_rehearsal(connection: AsyncConnection) -> bool:
     """Return whether the transaction is that of a dry run, which takes no lock that others wait for."""
     opened = connection.sync_connection
     return opened is not None and bool(opened.get_execution_options().get("rehearsal"))
+
+
+async def take_locks(connection: AsyncConnection, *locks: int, within: float = 3600.0) -> None:
+    """Wait for advisory locks, in this order, and hold them until the transaction ends.
+
+    Rows that others are changing are waited for as long from then on. ``within`` is in seconds. Raises
+    ``Overloaded``, by the transaction, for a lock that is not got in time.
+    """
+    taken = ", ".join(f"pg_advisory_xact_lock({lock:d})" for lock in locks)
+    statement = f"SELECT set_config('lock_timeout', {_PATIENCE}, true), {taken}"
+    await connection.execute(text(statement), {"within": within, "share": _LOCK_SHARE, "usual": _LOCK_USUAL})
 
 
 def engine(url: str) -> Engine:

@@ -56,11 +56,12 @@ async def stage(connection: AsyncConnection, log: Log, most: int) -> int:
     last = await _last_staged(connection, log)
     default = f"{SCHEMA}.{log}_default"
     part = f"SELECT id, create_time FROM {default} WHERE id > :last ORDER BY id LIMIT :most"  # noqa: S608 - names of ours
-    found = text(f"SELECT max(id), count(*), array_agg(DISTINCT {_MONTH}) FROM ({part}) AS part")  # noqa: S608
-    upper, count, months = (await connection.execute(found, {"last": last, "most": most})).one()
-    for month in months or ():
-        await _copy(connection, log, month, last, upper)
-    return int(count)
+    months = f"array_agg(DISTINCT {_MONTH}) AS months"
+    facts = text(f"SELECT max(id) AS upper, count(*) AS rows, {months} FROM ({part}) AS part")  # noqa: S608
+    portion = (await connection.execute(facts, {"last": last, "most": most})).one()
+    for month in portion.months or ():
+        await _copy(connection, log, month, last, portion.upper)
+    return int(portion.rows)
 
 
 async def attach(connection: AsyncConnection, log: Log) -> None:
@@ -163,16 +164,16 @@ async def _staged(connection: AsyncConnection, log: Log) -> list[date]:
         " AND relkind = 'r' AND relname ~ :form ORDER BY 1"
     )
     given = {"schema": SCHEMA, "form": f"^{log}_moving_[0-9]{{4}}_[0-9]{{2}}$"}
-    found = (await connection.execute(names, given)).scalars()
-    return [date(int(name[:4]), int(name[5:]), 1) for name in found]
+    months = (await connection.execute(names, given)).scalars()
+    return [date(int(name[:4]), int(name[5:]), 1) for name in months]
 
 
 async def _last_staged(connection: AsyncConnection, log: Log) -> int:
     """Return the highest id of the rows that were copied; 0 for none."""
     last = 0
     for month in await _staged(connection, log):
-        found = text(f"SELECT coalesce(max(id), 0) FROM {_staging(log, month)}")  # noqa: S608 - names of ours
-        last = max(last, (await connection.execute(found)).scalar_one())
+        highest = text(f"SELECT coalesce(max(id), 0) FROM {_staging(log, month)}")  # noqa: S608 - names of ours
+        last = max(last, (await connection.execute(highest)).scalar_one())
     return last
 
 

@@ -101,10 +101,10 @@ class AuthorizationGuard:
             if not await self.authenticator.has_session(caller):
                 raise errors.RefreshRequired
             if self.current is not None:
-                found = (await self.current.of([caller.user_id])).get(caller.user_id)
-                if found is None:
+                now = (await self.current.of([caller.user_id])).get(caller.user_id)
+                if now is None:
                     raise errors.RefreshRequired
-                caller = replace(caller, roles=found.roles, held=found.held)
+                caller = replace(caller, roles=now.roles, held=now.held)
         resource = policy.resource_for(operation.method, context.request.path, caller)
         for layer, name in ((RESOURCE, resource), (ENDPOINT, operation.object)):
             decision = policy.judge(layer, name, codes_asked(caller))
