@@ -76,14 +76,14 @@ class Counted:
 
 def main(pace: Pace) -> Iterator[Result]:
     """Yield the calls of each kind of request; unless ``pace`` is quick, they are the budget from now on."""
-    found = {name: counted.calls for name, counted in measure().items()}
-    for name, calls in found.items():
+    by_kind = {name: counted.calls for name, counted in measure().items()}
+    for name, calls in by_kind.items():
         most = GOALS.get(name)
         goals = [[at_most(number)] for number in most] if most else [[], []]
         yield result(f"{name}, Python", "calls", [calls.python], goals=goals[0])
         yield result(f"{name}, C", "calls", [calls.c], goals=goals[1])
     if not pace.is_quick:
-        budget_file().write_bytes(msgspec.json.format(msgspec.json.encode(found)) + b"\n")
+        budget_file().write_bytes(msgspec.json.format(msgspec.json.encode(by_kind)) + b"\n")
 
 
 def budget_file() -> Path:
@@ -103,12 +103,12 @@ def measure(names: Sequence[str] = ()) -> dict[str, Counted]:
         target = Path(folder) / "counted.json"
         with _counted(["bare"], environ, target) as server:
             get = request_bytes(TEMPLATE, server.port)
-            found = {"bare Falcon": _count(server, target, partial(_equal, get))}
+            by_request = {"bare Falcon": _count(server, target, partial(_equal, get))}
         with _counted(["service"], environ, target) as server:
             for name, asking, requests in _asked(server):
                 if not names or name in names:
-                    found[name] = _count(server, target, asking, requests)
-    return found
+                    by_request[name] = _count(server, target, asking, requests)
+    return by_request
 
 
 Asking = Callable[[int, Sequence[Connection]], Awaitable[Sequence[Work]]]
@@ -120,7 +120,7 @@ def _asked(server: Server) -> list[tuple[str, Asking, int]]:
     port = server.port
     bearer = {"Authorization": f"Bearer {log_in(server)}"}
     nobody = {"Authorization": f"Bearer {log_in(server, 'user0', PASSWORD)}"}
-    one, many = (
+    evaluation, batch = (
         json_request("POST", path, port, body, **bearer)
         for path, body in ((EVALUATION, CODE), (EVALUATIONS, ROUTES))
     )
@@ -129,8 +129,8 @@ def _asked(server: Server) -> list[tuple[str, Asking, int]]:
         ("a logged call", partial(_equal, request_bytes(LOGGED, port, **bearer)), REQUESTS),
         ("a denied request", partial(_equal, request_bytes(READ, port, **nobody), status=403), REQUESTS),
         ("a 404", partial(_equal, request_bytes("/api/none", port, **bearer), status=404), REQUESTS),
-        ("an evaluation", partial(_equal, one), REQUESTS),
-        (f"a batch of {BATCH}", partial(_equal, many), FEWER),
+        ("an evaluation", partial(_equal, evaluation), REQUESTS),
+        (f"a batch of {BATCH}", partial(_equal, batch), FEWER),
         ("a refresh", _refreshing, FEWER),
         ("a login", _logging_in, FEWER),
     ]

@@ -70,8 +70,8 @@ def verdict(head: bytes) -> Verdict:
 
     async def app(scope: dict[str, Any], _receive: object, send: Any) -> None:
         refusal = scope.get(REFUSAL)
-        told = refusal or {name: value for name, value in scope.items() if name != "state"}
-        seen.append((type(refusal), str(told)))
+        shown = refusal or {name: value for name, value in scope.items() if name != "state"}
+        seen.append((type(refusal), str(shown)))
         await send({"type": "http.response.start", "status": 204, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
