@@ -23,7 +23,6 @@ OPERATIONS = check_routes(read_shipped()).operations
 
 _RUN = """
 import {{ readFileSync }} from "node:fs";
-from tests.support.left_out import NO_NODE
 const {{ plain, sentence, sessionSentence }} = await import({module!r});
 const {{ ACTS, EVENTS }} = await import({strings!r});
 const {{ entries, sessions }} = JSON.parse(readFileSync(0, "utf8"));

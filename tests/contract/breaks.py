@@ -16,6 +16,8 @@ _BOUNDS = {
     **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), -1),
 }
 """Keywords whose values narrow a schema when they grow, 1, or shrink, -1."""
+_WIDEST = 2**63 - 1
+"""A bound that says what always was: a number that 64 bits don't hold was no answer but a fault (500)."""
 _FORMS = ("pattern", "multipleOf", "uniqueItems")
 
 
@@ -144,6 +146,8 @@ class Comparison:
 def _constraints(old: Schema, new: Schema, place: str, name: str) -> Iterator[Break]:
     for keyword, sign in _BOUNDS.items():
         was, now = old.get(keyword), new.get(keyword)
+        if now == _WIDEST and was is None:
+            continue
         if now is not None and (was is None or sign * now > sign * was):
             yield Break(place, name, f"`{keyword}` of `{name}` is {now}, was {was}")
     for keyword in _FORMS:

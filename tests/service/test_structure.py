@@ -13,7 +13,6 @@ from pathlib import Path
 from tests.support.running import ROOT
 
 LONGEST = 600  # lines; `dev.py check` names files above 400
-SMALL = 30  # lines
 SERVICE = ROOT / "service"
 
 
@@ -98,16 +97,6 @@ def test_no_file_is_too_long_to_be_read_at_once() -> None:
     lengths = {path: len(path.read_text().splitlines()) for path in SERVICE.rglob("*.py")}
     assert len(lengths) > 50
     assert {str(path): length for path, length in lengths.items() if length > LONGEST} == {}
-
-
-def test_fewer_than_60_files_have_30_lines_or_fewer() -> None:
-    """What is one job is one file: a small module joins the neighbour that it serves (decision 0085).
-
-    A migration is a file of its own, however small.
-    """
-    modules = set(SERVICE.rglob("*.py")) - set((SERVICE / "records" / "migrations").rglob("*.py"))
-    small = [str(path) for path in modules if len(path.read_text().splitlines()) <= SMALL]
-    assert len(small) < 60, sorted(small)
 
 
 def test_every_package_says_what_it_owns() -> None:

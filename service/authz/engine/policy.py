@@ -178,7 +178,8 @@ class Policy:
         made.passed = passed
         made.rules = in_force(self._written, self.ending, self.ends[:passed])
         made._enforcer = IndexedEnforcer(self.model_text, made.rules)  # noqa: SLF001 - of this class
-        made._remembered, made._assured, made._admissions = {}, {}, {}  # noqa: SLF001 - as above
+        made._remembered, made._assured = {}, {}  # noqa: SLF001 - as above
+        made._admissions = {}  # noqa: SLF001 - as above
         return made
 
     def until(self, line: Rule | None) -> datetime | None:

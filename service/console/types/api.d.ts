@@ -344,6 +344,8 @@ export interface CodeOrder {
   verifier: string;
 }
 
+export type ControlAct = "address" | "factor" | "hand_over" | "key" | "link" | "made" | "password" | "take_over";
+
 /** All routes, and the enabled resources that match no request of any route. `unrouted` are those of the page, `unroutedTotal` says how many there are. */
 export interface Coverage {
   revision: number;
@@ -2237,7 +2239,7 @@ export interface SystemFindings {
 export interface Takeover {
   userId: number;
   userName: string | null;
-  act: "address" | "factor" | "hand_over" | "key" | "link" | "made" | "password" | "take_over";
+  act: ControlAct;
   time: string;
   until: string;
 }

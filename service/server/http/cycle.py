@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+import logging
+from typing import Any, Final, Protocol
 
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from service.errors import Refusal
-
-if TYPE_CHECKING:
-    from service.server.http.protocol import HttpProtocol
 
 _CLOSE: Final = b"connection: close\r\n"
 _CHUNKED: Final = b"transfer-encoding: chunked\r\n"
@@ -29,6 +27,32 @@ _FAILED: Final = (
     },
     {"type": "http.response.body", "body": b"Internal Server Error"},
 )
+
+
+class CommonLines(Protocol):
+    """What all answers of a worker share; ``common_lines`` are lines of their heads."""
+
+    common_lines: bytes
+
+
+class Connection(Protocol):
+    """What a cycle needs of the connection that its request has come over."""
+
+    transport: asyncio.Transport
+    flow: FlowControl
+    logger: logging.Logger
+    expect_100_continue: bool
+
+    @property
+    def scope(self) -> Any:
+        """The ASGI scope of the request."""
+
+    @property
+    def server_state(self) -> CommonLines:
+        """The state of the worker."""
+
+    def on_response_complete(self) -> None:
+        """Hear that the answer is out."""
 
 
 class Cycle:
@@ -55,22 +79,22 @@ class Cycle:
     _news: asyncio.Event | None = None
     """What ``receive`` waits for; made when it waits."""
 
-    def __init__(self, protocol: HttpProtocol, *, keep_alive: bool) -> None:
-        self._protocol: HttpProtocol | None = protocol
-        self.scope: dict[str, Any] = protocol.scope  # type: ignore[assignment]
-        self.transport = protocol.transport
+    def __init__(self, connection: Connection, *, keep_alive: bool) -> None:
+        self._connection: Connection | None = connection
+        self.scope: dict[str, Any] = connection.scope
+        self.transport = connection.transport
         self.keep_alive = keep_alive
-        self._flow = protocol.flow
-        self._lines = protocol.server_state
-        self._expects_continue = protocol.expect_100_continue
+        self._flow = connection.flow
+        self._lines = connection.server_state
+        self._expects_continue = connection.expect_100_continue
 
     async def run_asgi(self, app: Any) -> None:
         """Have ``app`` answer; an answer without an end closes the connection."""
         try:
             await app(self.scope, self.receive, self)
         except BaseException:
-            if self._protocol is not None:
-                self._protocol.logger.exception("Exception in ASGI application\n")
+            if self._connection is not None:
+                self._connection.logger.exception("Exception in ASGI application\n")
             if self.response_started:
                 self.transport.close()
             else:
@@ -80,7 +104,7 @@ class Cycle:
             if not (self.response_complete or self.disconnected):
                 self.transport.close()
         finally:
-            self._protocol = None  # which has this cycle: only the garbage collector could free them
+            self._connection = None  # which has this cycle: only the garbage collector could free them
 
     async def receive(self) -> Any:
         """Return the next ASGI event; raises ``fault`` if the body was broken off."""
@@ -136,7 +160,7 @@ class Cycle:
 
         ``head`` is the status line and the headers, checked to be one line each, without the empty line.
         """
-        if self._flow.write_paused or self.disconnected or self._protocol is None:
+        if self._flow.write_paused or self.disconnected or self._connection is None:
             return False
         self.response_started = True
         end = b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n"
@@ -208,8 +232,8 @@ class Cycle:
             self._news.set()
         if not self.keep_alive:
             self.transport.close()
-        if self._protocol is not None:
-            self._protocol.on_response_complete()
+        if self._connection is not None:
+            self._connection.on_response_complete()
 
 
 def require_lines(head: bytes, number: int) -> None:

@@ -23,7 +23,7 @@ class Request(falcon.asgi.Request):
 
     body = b""
     # The slot itself: a property would be a call at each use.
-    sent_headers: Mapping[bytes, bytes] = falcon.asgi.Request.__dict__["_asgi_headers"]
+    sent_headers: Mapping[bytes, bytes] = falcon.asgi.Request._asgi_headers  # type: ignore[misc] # noqa: SLF001 - as above
     """The headers as sent, by their names in lower case; repeated headers are joined by commas."""
     arrived: Mapping[str, Any] | None = None
     """The first piece of the body, if it was taken from the server before it was wanted."""

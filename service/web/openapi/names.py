@@ -4,6 +4,7 @@ import re
 from typing import Any, Final, get_args
 
 from service.kernel.assurance import WORDS, Acr, Demand
+from service.kernel.persons import ControlAct
 from service.records.notices import ActedBy, NoticeKind
 from service.web.openapi.problems import SCHEMAS
 
@@ -19,6 +20,7 @@ _ENUMERATIONS: Final = {
         "AssumedDemand": " ".join(("none", *get_args(Demand))),
         "AssuranceWord": " ".join(WORDS),
         "AuthenticationDemand": " ".join(get_args(Demand)),
+        "ControlAct": " ".join(get_args(ControlAct)),
         "Decision": "allow deny",
         "DecisionReason": "opened not_held not_logged_in closed no_line",
         "EvaluationsSemantic": "execute_all deny_on_first_deny permit_on_first_permit",

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
 import structlog
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from service.audit.collector import RefusedReads
 from service.authn.step_up_methods import StepUpMethods
@@ -259,7 +258,8 @@ class RequestMiddleware:
         headers = [(b"cache-control", cache_control), (_CONTENT_POLICY, content_policy), *self._common]
         if media_type is not None:
             headers.append((b"content-type", media_type))
-        head = STATUS_LINE[status] + b"".join([b"%b: %b\r\n" % header for header in headers])
+        line = _status_line(status).encode("ascii")
+        head = b"%b\r\n%b" % (line, b"".join([b"%b: %b\r\n" % header for header in headers]))
         lines = len(headers) + 1
         if head.count(b"\n") != lines or head.count(b"\r") != lines or b"\0" in head:
             raise RuntimeError("a header of the answer is not one line")
@@ -268,7 +268,8 @@ class RequestMiddleware:
 
     def _use(self, policy: Policy | None) -> None:
         """Say the revision of ``policy`` from now on."""
-        self._policy, self._common, self._heads = policy, _common_headers(policy), {}
+        self._policy, self._common = policy, _common_headers(policy)
+        self._heads = {}
 
     async def _send(self, context: RequestContext, answer: Answer, send: Send) -> None:
         if context.policy is not self._policy:
@@ -348,6 +349,10 @@ def _forget_frames(refusal: Refusal) -> None:
     refusal.__traceback__ = refusal.__context__ = refusal.__cause__ = None
 
 
+def _status_line(status: int) -> str:
+    return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"
+
+
 def raw_answer(refusal: Refusal) -> bytes:
     """Return a complete HTTP/1.1 answer for a client whose request is not read before disconnecting it."""
     request_id = new_request_id()
@@ -361,6 +366,6 @@ def raw_answer(refusal: Refusal) -> bytes:
         **{name.decode(): value.decode() for name, value in (*_COMMON, (_CONTENT_POLICY, INERT))},
         **refusal.headers,
     }
-    lines = [f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}"]
+    lines = [_status_line(refusal.status)]
     lines += [f"{name.lower()}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode("ascii") + body
