@@ -118,7 +118,7 @@ OVERRIDDEN = {
 }
 """What our subclasses override or read of the private parts of their base classes, by package."""
 
-READ = {"_ActionsContainer": "argparse", "_reader": "redis", "_writer": "redis"}
+READ = {"_ActionsContainer": "argparse", "_asgi_headers": "falcon", "_reader": "redis", "_writer": "redis"}
 """What is read or set of objects of others, and whose it is."""
 
 PUBLIC = {"_asdict", "_fields", "_make", "_mapping", "_replace"}

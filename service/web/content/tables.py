@@ -90,7 +90,8 @@ class TableBody(Generic[T]):
         return self._made(enumerate(rows, 1), strict=True)
 
     def _made(self, rows: Iterable[Raw], *, strict: bool) -> T:
-        made, numbers, faults = [], [], []
+        made, numbers = [], []
+        faults = []
         for number, row in rows:
             if isinstance(row, RowFault):
                 faults.append(row)
