@@ -51,6 +51,7 @@ async def test_a_new_menu_is_answered_whole(shared: Inside) -> None:
         "keepAlive": False,
         **dict.fromkeys(("redirect", "link", "badge", "meta")),
         "version": 1,
+        "createTime": data["updateTime"],
         "updateTime": data["updateTime"],
         "updatedBy": "admin",
     }
