@@ -1,7 +1,6 @@
 """The installation that a command reads: whether there is one, and how answers name it."""
 
 from service.embedded import has_database
-from service.records.database.servers import described
 from service.settings import Settings
 
 
@@ -19,6 +18,8 @@ def name_of(settings: Settings) -> str:
     ``settings`` are the loaded ones: ``reachable`` fills in the address of an embedded database.
     """
     if settings.database.url:
+        from service.records.database.servers import described  # noqa: PLC0415 - the launcher needs no driver
+
         return described(settings.database.url)
     return f"the embedded database in {settings.server.data}"
 

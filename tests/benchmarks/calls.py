@@ -38,8 +38,8 @@ from tests.benchmarks.servers import PORT, Server, running
 from tests.benchmarks.sessions import LIMITS, PASSWORD, Caller, make_users
 
 CONNECTIONS: Final = 64
-REQUESTS: Final = 960
-FEWER: Final = 192
+REQUESTS: Final = 640
+FEWER: Final = 128
 """Of requests that take a password hash, a hundred decisions, or several statements."""
 MARGIN: Final = 1.03
 """Times the budget that a request may cost before the suite fails."""

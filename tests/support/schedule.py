@@ -37,6 +37,7 @@ LONGEST: Final = (
     SESSIONS,
     SHARED,
     WORKERS,
+    "tests/benchmarks/test_budget.py",
     "tests/service/test_processes.py",
     "tests/pdp/test_faults.py",
     "tests/policy_publishing/test_restore.py",
