@@ -14,8 +14,8 @@ from service.authn.revocations import Revocations
 from service.kernel.fields import camel
 from service.kernel.identity import Caller
 from service.kernel.origin import FieldChange
-from service.records import role_rights
 from service.records.database.transactions import Connection, Database
+from service.records.giving_way import paced
 
 Outcome = Literal["created", "updated", "unchanged"]
 
@@ -162,8 +162,10 @@ class TableImport(ABC, Generic[Prepared, Changed]):
         """
         prepared = await self._prepare(caller, rows, dry_run=dry_run)
         try:
-            async with self._database.transaction(within=WITHIN) as connection:
-                await role_rights.set_pace(connection, "bulk")
+            async with (
+                self._database.transaction(within=WITHIN) as connection,
+                paced(self._database, connection, "bulk"),
+            ):
                 async with self._delegation.changing(connection):
                     work = Work(connection, await self._delegation.check(connection, caller))
                     async with work.check.circle.watching(connection):

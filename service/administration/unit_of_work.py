@@ -17,9 +17,10 @@ from service.errors import Overloaded
 from service.kernel.identity import Caller
 from service.kernel.origin import FieldChange
 from service.kernel.write import Write
-from service.records import role_rights, user_list
+from service.records import user_list
 from service.records.database.failures import BEING_CHANGED
 from service.records.database.transactions import Connection, Database
+from service.records.giving_way import paced
 from service.records.role_rights import Pace
 
 OF_ROLES_WITHIN: Final = 10.0
@@ -136,8 +137,8 @@ class RightsUnits:
         async with (
             nullcontext() if pace == "urgent" or write.dry_run is not None else self._own_turn(within),
             self._database.transaction(write, within=within) as connection,
+            paced(self._database, connection, pace),
         ):
-            await role_rights.set_pace(connection, pace)
             async with self._delegation.changing(connection, write.dry_run):
                 check = await self._delegation.check(connection, write.caller)
                 unit = UnitOfWork(write, connection, check)

@@ -34,13 +34,12 @@ from service.records.schema.rights import menu, role, role_menu, user, user_ban,
 
 LOCK: Final = 0x72696768_74730000  # "rights"
 """The advisory lock for changes of rights."""
-_SETTLING: Final = LOCK + 1
+SETTLING: Final = LOCK + 1
 """The advisory lock for what depends on nobody's rights being taken: by changes, and by urgent acts."""
 _URGENT_WITHIN: Final = 1.5
 """Seconds that an urgent act waits for a lock.
 
-Less than twice the second after which PostgreSQL looks for deadlocks: if a bulk edit has changed a row that
-the act needs, and waits for it to settle, the act gives way and not the edit."""
+A bulk edit that has changed a row which the act needs gives way before that (``giving_way``)."""
 
 Pace = Literal["usual", "bulk", "urgent"]
 """Which locks of rights a transaction takes: see ``lock``."""
@@ -90,11 +89,11 @@ async def lock(connection: AsyncConnection) -> None:
         return
     match pace_of(connection):
         case "usual":
-            await take_locks(connection, LOCK, _SETTLING)
+            await take_locks(connection, LOCK, SETTLING)
         case "bulk":
             await take_locks(connection, LOCK)
         case "urgent":
-            await take_locks(connection, _SETTLING, within=_URGENT_WITHIN)
+            await take_locks(connection, SETTLING, within=_URGENT_WITHIN)
 
 
 async def settle(connection: AsyncConnection) -> None:
@@ -103,7 +102,7 @@ async def settle(connection: AsyncConnection) -> None:
     What is checked afterwards stays true.
     """
     if not is_rehearsal(connection) and pace_of(connection) == "bulk":
-        await take_locks(connection, _SETTLING)
+        await take_locks(connection, SETTLING)
 
 
 async def of(connection: AsyncConnection, user_id: int, at: datetime | None = None) -> Rights:

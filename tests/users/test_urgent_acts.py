@@ -12,11 +12,14 @@ import pytest
 
 from service.records import policy_revisions, role_rights
 from tests.support.inside import Inside
+from tests.support.members import query
+from tests.support.waiting import eventually_here
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
 
 AT_MOST = 1.0  # second
+LOADED = 5.0  # seconds, on a machine that does much else; an act that waits for a row is refused before that
 PASSWORD = "four wary herons"
 
 
@@ -46,11 +49,12 @@ async def bulk_edit(house: Inside) -> AsyncIterator[None]:
             await beside.execute("SELECT pg_advisory_unlock(%s)", (lock,))
 
 
-async def in_time(answer: Any, *statuses: int) -> Answer:
+async def in_time(answer: Any, *statuses: int, at_most: float = AT_MOST) -> Answer:
+    """Return the answer of an act that is done in time."""
     begun = time.monotonic()
     given: Answer = await answer
     assert given.status in statuses, given.body
-    assert time.monotonic() - begun < AT_MOST
+    assert time.monotonic() - begun < at_most
     return given
 
 
@@ -104,3 +108,62 @@ async def test_many_edits_that_wait_leave_urgent_acts_a_connection(house: Inside
         await in_time(house.ask("POST", f"/api/online/{people[0]}/ban", {"reason": "beside"}), 200)
         answers = await asyncio.gather(*waiting)
     assert {answer.status for answer in answers} == {503}
+
+
+async def imported(house: Inside, count: int) -> dict[str, int]:
+    """Have an import create so many enabled users with a role; return their ids, by name."""
+    names = [f"import-{number:04}" for number in range(count)]
+    await role(house, "reader-import")
+    # A new person without a password is disabled.
+    kept = {"kind": "service", "roles": ["reader-import"]}
+    table = [{"userName": name, "nickName": name, **kept} for name in names]
+    await house.data("POST", "/api/user/import", {"users": table})
+    return dict(await query(house, "SELECT user_name, id FROM sys.user WHERE user_name = ANY (%s)", names))
+
+
+def is_written(house: Inside, user_id: int) -> bool:
+    """Tell whether a transaction has written the row of a user, and has not ended."""
+    free = "SELECT id FROM sys.user WHERE id = %s FOR NO KEY UPDATE SKIP LOCKED"
+    return house.beside().execute(free, (user_id,)).fetchone() is None
+
+
+@asynccontextmanager
+async def editing_import(house: Inside, people: dict[str, int]) -> AsyncIterator[asyncio.Task[Answer]]:
+    """Have an import edit these people and take their roles; begin once it has written the first one."""
+    table = [{"userName": name, "nickName": "Edited", "roles": []} for name in sorted(people)]
+    importing = asyncio.create_task(house.ask("POST", "/api/user/import", {"users": table}))
+    assert await eventually_here(lambda: is_written(house, people[min(people)]))
+    yield importing
+
+
+async def test_an_import_gives_way_to_acts_on_a_user_whom_it_has_edited(house: Inside) -> None:
+    people = await imported(house, 400)
+    first = people[min(people)]
+    [assigned] = (await house.data("GET", f"/api/user/{first}/roles"))["items"]
+    acts: list[tuple[str, str, Any]] = [
+        ("PUT", f"/api/user/{first}/status", {"status": "disabled"}),
+        ("POST", f"/api/online/{first}/ban", {"reason": "beside"}),
+        ("DELETE", f"/api/user/{first}/roles/{assigned['id']}", None),
+    ]
+    for method, path, body in acts:
+        async with editing_import(house, people) as importing:
+            any_version = () if body else (("If-Match", "*"),)
+            await in_time(house.ask(method, path, body, *any_version), 200, 204, at_most=LOADED)
+            given = await importing
+        assert given.status == 503, (path, given.body)
+        assert given.json["detail"].startswith("An act that keeps somebody out or takes rights came between")
+        assert int(given.header("Retry-After") or 0) > 0
+    edited = await query(house, "SELECT id FROM sys.user WHERE nick_name = 'Edited'")
+    assert not edited
+
+
+async def test_an_import_goes_on_beside_acts_on_others(house: Inside) -> None:
+    people = await imported(house, 100)
+    heron = await person(house, "heron-others")
+    async with editing_import(house, people) as importing:
+        await in_time(
+            house.ask("PUT", f"/api/user/{heron}/status", {"status": "disabled"}), 200, at_most=LOADED
+        )
+        ending = house.ask("POST", "/api/user/bulk/end-sessions", {"ids": [*people.values()]})
+        await in_time(ending, 200, at_most=LOADED)
+        assert (await importing).status == 200

@@ -20,6 +20,7 @@ from service.kernel.assurance import STRENGTHS
 from service.kernel.write import DryRun, Write
 from service.records import policy_revisions, role_rights
 from service.records.database.transactions import Connection, Database
+from service.records.giving_way import paced
 
 WITHIN: Final = 30.0
 """Seconds that a change may take, with waiting; a hundred thousand resources take a few."""
@@ -141,9 +142,11 @@ class PolicyChanges:
         """
         dry_run = None if write is None else write.dry_run
         async with self._own_turn() if dry_run is None else nullcontext():
-            async with self._database.transaction(write, within=within) as connection:
+            async with (
+                self._database.transaction(write, within=within) as connection,
+                paced(self._database, connection, "bulk"),
+            ):
                 await policy_revisions.lock(connection)
-                await role_rights.set_pace(connection, "bulk")
                 change = Change(connection, self._live.instant())
                 holders = await self._guard.holders(connection)
                 yield change

@@ -1,0 +1,81 @@
+"""Bulk edits give way to urgent acts: who protects somebody waits for no import, restore or apply.
+
+Their locks of rights keep them apart (``role_rights.lock``), but the rows that a bulk edit has written are
+its own until the commit. Where an urgent act waits for one, the bulk edit is undone and told to try again.
+"""
+
+import asyncio
+import contextvars
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import DBAPIError
+
+from service.errors import Overloaded, Unavailable
+from service.records import role_rights
+from service.records.database.transactions import Connection, Database
+from service.records.role_rights import Pace
+
+GAVE_WAY: Final = (
+    "An act that keeps somebody out or takes rights came between: nothing was done of this. Try again"
+)
+_EVERY: Final = 0.2
+"""Seconds between two looks. An act must wait in both: what is just being committed is left alone."""
+_AGAIN: Final = 2  # seconds
+
+# While a bulk edit has the first lock of rights, only urgent acts have, or wait for, the second one. A
+# statement that runs is cancelled: it would go on at the server, with its locks, though its client has gone.
+_LOOK: Final = b"""
+SELECT CASE WHEN %(cancel)s::boolean THEN pg_cancel_backend(%(pid)s::int) END
+FROM pg_locks AS urgent
+WHERE urgent.locktype = 'advisory' AND urgent.objsubid = 1
+AND (urgent.classid::bigint << 32) + urgent.objid::bigint = %(settling)s::bigint
+AND urgent.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+AND urgent.pid <> %(pid)s::int AND %(pid)s::int = ANY (pg_blocking_pids(urgent.pid))
+LIMIT 1"""
+
+
+@asynccontextmanager
+async def paced(database: Database, connection: Connection, pace: Pace) -> AsyncIterator[None]:
+    """Let the block change rights at ``pace``, before the transaction has a lock of rights.
+
+    A bulk edit raises ``Overloaded``, which undoes it, once an urgent act has waited for it.
+    """
+    await role_rights.set_pace(connection, pace)
+    if pace != "bulk":
+        yield
+        return
+    pid: int = (await connection.execute(select(func.pg_backend_pid()))).scalar_one()
+    try:
+        async with asyncio.timeout(None) as patience:
+            # In a context of its own: no look belongs to the trace of the request.
+            looking = asyncio.create_task(_look(database, pid, patience), context=contextvars.Context())
+            yield
+    except (TimeoutError, DBAPIError):
+        if not patience.expired():
+            raise
+        await looking
+        raise Overloaded(GAVE_WAY, retry_after=_AGAIN) from None
+    finally:
+        looking.cancel()
+
+
+async def _look(database: Database, pid: int, patience: asyncio.Timeout) -> None:
+    """Let ``patience`` expire once an urgent act has waited for the transaction of ``pid``."""
+    seen = False
+    while True:
+        await asyncio.sleep(_EVERY)
+        with suppress(Unavailable):  # the transaction notices that by itself
+            waits = await _is_waited_for(database, pid)
+            if seen and waits:
+                patience.reschedule(asyncio.get_running_loop().time())
+                await _is_waited_for(database, pid, cancel=True)
+                return
+            seen = waits
+
+
+async def _is_waited_for(database: Database, pid: int, *, cancel: bool = False) -> bool:
+    asked = {"pid": pid, "settling": role_rights.SETTLING, "cancel": cancel}
+    return bool(await database.read(_LOOK, asked))
