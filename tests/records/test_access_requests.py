@@ -115,7 +115,9 @@ async def test_what_has_ended_never_changes_whatever_writes_it(connection: Async
 async def test_authors_deciders_and_those_who_may_decide_see_a_request_and_others_do_not(
     connection: AsyncConnection,
 ) -> None:
-    made = await access_requests.create(connection, ASKED)
+    auditor = text("SELECT id FROM sys.role WHERE role_code = 'auditor'")
+    role_id = (await connection.execute(auditor)).scalar_one()
+    made = await access_requests.create(connection, replace(ASKED, role_id=role_id))
     nobody = Visible(KESTREL, ())
     with pytest.raises(NotFound):
         await access_requests.read(connection, made.id, NOW, nobody)

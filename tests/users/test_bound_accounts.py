@@ -26,7 +26,8 @@ KEYS = "/api/user/{id}/keys"
 
 HARMLESS_COLUMNS: Final = {
     "user": {
-        *("user_name", "user_name_key", "nick_name", "nick_name_key", "gender", "avatar", "status"),
+        *("user_name", "user_name_key", "nick_name", "nick_name_key", "nick_name_folded"),
+        *("gender", "avatar", "status"),
         *("version", "create_time", "update_time", "updated_by"),
     },
     "api_key": {"last_use_time"},
