@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import time
+from typing import Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import psycopg
 import pytest
 
 from service.administration.own_factors import MOST
-from service.kernel.identity import words_asked
+from service.kernel.assurance import Authentication, Satisfied, words_at
 from tests.factors.conftest import ORIGIN, Person, public
 from tests.support.authenticator import Passkey
 from tests.support.inside import Inside
@@ -228,17 +228,24 @@ def demanded(answer: Answer) -> tuple[int, str, list[str], list[str], int]:
     return answer.status, problem["code"], problem["required"], problem["methods"], problem["maxAge"]
 
 
+GUARDS: Final = "service.web.requests.guard.words_at"
+
+
+def words_901_seconds_later(
+    authentication: Authentication | None, now: float, *, by_key: bool = False
+) -> Satisfied:
+    return words_at(authentication, now + 901, by_key=by_key)
+
+
 async def test_the_first_factor_needs_a_login_of_the_last_quarter_of_an_hour(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    older = time.time() + 901
-    guard = "service.web.requests.guard.words_asked"
-    monkeypatch.setattr(guard, lambda caller, _now: words_asked(caller, older))
+    monkeypatch.setattr(GUARDS, words_901_seconds_later)
     for target, body in ((f"{FACTORS}/totp", {}), (f"{FACTORS}/passkey/options", None)):
         refused = await person.ask("POST", target, body)
         expected = (401, "insufficient_user_authentication", ["@login-within-15m"], ["password"], 900)
         assert demanded(refused) == expected
-    monkeypatch.setattr(guard, words_asked)
+    monkeypatch.setattr(GUARDS, words_at)
     assert (await person.ask("POST", f"{FACTORS}/totp", {})).status == 201
 
 
@@ -259,10 +266,8 @@ async def test_each_change_after_that_needs_two_factors_of_the_last_quarter_of_a
     for change in changes:
         assert demanded(await person.ask(*change)) == expected
     await person.step_up()
-    older = time.time() + 901
     with monkeypatch.context() as patch:
-        guard = "service.web.requests.guard.words_asked"
-        patch.setattr(guard, lambda caller, _now: words_asked(caller, older))
+        patch.setattr(GUARDS, words_901_seconds_later)
         for change in changes:
             assert demanded(await person.ask(*change)) == expected
     for change in changes:
