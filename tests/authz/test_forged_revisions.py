@@ -430,7 +430,8 @@ async def test_a_node_without_the_key_decides_by_nothing_that_must_be_sealed_and
         await other.look()
         assert other.policy.revision == 0
         assert other.watch.fault == (
-            "revision 1 is not trusted: it must be sealed, by a key that is not set here"
+            "revision 1 is not trusted: it must be sealed, by a key that is not set here: "
+            "oplog.chain_key or oplog.chain_previous_key"
         )
         async with database.transaction(within=30) as connection:
             with pytest.raises(UntrustedRevisionError, match="by a key that is not set here"):
@@ -488,7 +489,8 @@ async def test_a_key_that_was_stolen_can_not_seal_once_it_is_removed(
     await keeping.look()
 
     assert keeping.watch.fault == (
-        "revision 2 is not trusted: it must be sealed, by a key that is not set here"
+        "revision 2 is not trusted: it must be sealed, by a key that is not set here: "
+        "oplog.chain_key or oplog.chain_previous_key"
     )
     assert keeping.policy.revision == 0
 
