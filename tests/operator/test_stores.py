@@ -33,6 +33,7 @@ def test_commands_go_past_a_pooler_if_there_is_one() -> None:
 
 def test_commands_beside_a_running_embedded_service_have_its_local_secrets(tmp_path: Path) -> None:
     given = {"PORTCULLIS_SERVER__DATA": str(tmp_path), "PORTCULLIS_CONFIG": ""}
+    (tmp_path / "postgres").mkdir()  # the database of the service
     local_secret(tmp_path, 64)
     rotate_local_secret(tmp_path, datetime.now(UTC) + timedelta(hours=1))
     runs = DataDirectory(tmp_path)  # as the service holds it
