@@ -81,7 +81,7 @@ OUTSIDE_THE_TABLE = frozenset(
 _OF_CLIENTS = frozenset({"PORTCULLIS_KEY", "PORTCULLIS_URL"})
 """What a guarded service finds Portcullis by: a shell that has them may run commands too."""
 
-_REMOVED = {
+REMOVED = {
     "policy.request_profile": "was removed with the AuthZEN access request profile: delete this setting. "
     "People ask for roles themselves, in the console or by POST /api/access-request",
 }
@@ -233,14 +233,14 @@ def _unknown_in_file(tables: Mapping[str, Any], rows: Iterable[Row]) -> Iterator
             for name in content.keys() - set(sections[section]):
                 title = f"{section}.{name}"
                 yield Fault(
-                    title, _REMOVED.get(title) or "is no setting" + _suggestion(name, sections[section])
+                    title, REMOVED.get(title) or "is no setting" + _suggestion(name, sections[section])
                 )
 
 
 def _unknown_variables(environ: Mapping[str, str], rows: Iterable[Row]) -> Iterator[Fault]:
     known = OUTSIDE_THE_TABLE.union(*(row.variables + row.files for row in rows))
     left_alone = known | _OF_CLIENTS
-    removed = {PREFIX + title.replace(".", "__").upper(): advice for title, advice in _REMOVED.items()}
+    removed = {PREFIX + title.replace(".", "__").upper(): advice for title, advice in REMOVED.items()}
     for name in sorted(environ):
         if (
             name.startswith(PREFIX)
