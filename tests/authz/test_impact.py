@@ -24,7 +24,7 @@ ROUTES = ("GET /a", "GET /a/{id}", "PUT /a")
 Counted = dict[tuple[str | None, str], int]
 Given = dict[str, tuple[str, ...]]
 Moving = tuple[Roles | None, Roles | None]
-"""The roles that a user had and has; None stands for a user who is not there."""
+"""The roles that a user had and has; None stands for a user who is not there, or may not log in."""
 
 needed = st.lists(st.sampled_from(NEEDED), min_size=1, max_size=2, unique=True)
 bound = st.lists(st.tuples(st.sampled_from(NEEDED), st.booleans()), max_size=2).map(sorted)
@@ -59,11 +59,20 @@ def policies(draw: st.DrawFn) -> Policy:
 
 
 def passes(standing: Standing, request: RequestClass | None, roles: Roles | None) -> bool:
-    """Ask the enforcer about one user; None, who is not there, counts as one without roles."""
-    return request is not None and request.passes(standing.policy, standing.held(roles or ()))
+    """Ask the enforcer about one user; None, who is not there, passes what visitors pass."""
+    held = None if roles is None else standing.held(roles)
+    return request is not None and request.passes(standing.policy, held)
 
 
-def credited(standing: Standing, request: RequestClass | None, roles: Roles) -> set[str | None]:
+def credited(
+    standing: Standing, request: RequestClass | None, roles: Roles, other: Roles | None
+) -> set[str | None]:
+    """Return the roles by which somebody passes who has ``roles``, and had or will have those of ``other``.
+
+    What every login opens comes and goes with the login, by no role.
+    """
+    if other is None and passes(standing, request, ()):
+        return {None}
     alone = {role for role in roles if passes(standing, request, (role,))}
     others = {role: tuple(other for other in roles if other != role) for role in roles}
     needing = {role for role in roles if not passes(standing, request, others[role])}
@@ -77,25 +86,18 @@ def decided_singly(before: Standing, after: Standing, moves: Counter[Moving]) ->
         moves[(role,), (role,)] += 0
     for old, new in every_compared_class(before.policy, after.policy):
         request = new or old
-        if request is None or all(
-            passes_unseen(known, each) for known, each in ((old, before), (new, after))
-        ):
+        if request is None or (passes(before, old, None) and passes(after, new, None)):
             continue
         for (had, has), number in moves.items():
             could, can = passes(before, old, had), passes(after, new, has)
-            if can and not could:
-                gains.update(
-                    dict.fromkeys(((role, request.name) for role in credited(after, new, has or ())), number)
-                )
-            if could and not can:
-                loses.update(
-                    dict.fromkeys(((role, request.name) for role in credited(before, old, had or ())), number)
-                )
+            # A visitor is no user: who comes loses nothing by it, and who goes gains nothing.
+            if can and not could and has is not None:
+                roles = credited(after, new, has, had)
+                gains.update(dict.fromkeys(((role, request.name) for role in roles), number))
+            if could and not can and had is not None:
+                roles = credited(before, old, had, has)
+                loses.update(dict.fromkeys(((role, request.name) for role in roles), number))
     return dict(gains), dict(loses)
-
-
-def passes_unseen(request: RequestClass | None, standing: Standing) -> bool:
-    return request is not None and request.passes(standing.policy, None)
 
 
 def listed(entries: Sequence[Difference]) -> Counted:
