@@ -26,6 +26,7 @@ from service.authz.engine.rules import (
     LOGIN,
     NOBODY,
     OF_CODES,
+    OPENING_NOTHING,
     REQUEST,
     RESOURCE,
     REVIEW,
@@ -75,7 +76,7 @@ class Judge:
             names["p_layer"], names["p_object"], names["p_code"] = rule
             if eval(self._matcher, _GLOBALS, names):  # noqa: S307 - see above
                 return Answer(rule, ())
-            if rule.code != NOBODY and (keyed or rule[:2] == (question.layer, question.object)):
+            if rule.code not in OPENING_NOTHING and (keyed or rule[:2] == (question.layer, question.object)):
                 required.append(rule.code)
         return Answer(None, tuple(required))
 
@@ -241,7 +242,7 @@ def _shared(witness: Witness) -> dict[str, object]:
             else:
                 registered.setdefault(name, [])
         elif rule.layer in (REQUEST, APPROVE):
-            code = _OTHER if rule.code == NOBODY else rule.code
+            code = _OTHER if rule.code in OPENING_NOTHING else rule.code
             stages = [] if code == LOGIN else [{"code": code}]
             requestable[role_of(rule.object)] = {"by": code, "stages": stages, "grant_needed": code != LOGIN}
         elif rule.layer == RESOURCE and not rule.object.startswith("@"):

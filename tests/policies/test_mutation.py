@@ -74,7 +74,7 @@ def test_the_judge_of_mutants_answers_as_the_enforcers_do(enforcer: str) -> None
     judge = Judge(MATCHER.expression)
     asked = 0
     for table in read_tables(
-        [CASES / name for name in ("bindings.yaml", "wildcards.yaml", "grants.yaml")], SHIPPED
+        [CASES / f"{name}.yaml" for name in ("bindings", "wildcards", "grants", "access-requests")], SHIPPED
     ):
         decide = ENFORCERS[enforcer](SHIPPED.model_text, table.rules)
         every = tuple(table.rules)
