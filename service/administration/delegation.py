@@ -68,7 +68,7 @@ from service.kernel.persons import ControlAct
 from service.kernel.tracing import traced
 from service.kernel.write import DryRun
 from service.records import account_control, accounts, api_keys, policy_revisions, rights_changes, role_rights
-from service.records.database.transactions import Connection
+from service.records.database.transactions import Connection, Database, is_rehearsal
 
 _AT_ONCE: Final = 50
 """How many codes are decided before other requests get a turn; each takes some 50 µs."""
@@ -570,16 +570,19 @@ class Delegation:
             raise RefreshRequired
         return DelegationCheck(await self._newest(connection), caller, HeldCodes(held.permissions))
 
-    async def require_still(self, connection: Connection, caller: Caller, check: DelegationCheck) -> None:
+    async def require_still(
+        self, database: Database, connection: Connection, caller: Caller, check: DelegationCheck
+    ) -> None:
         """Return if no urgent act beside a bulk edit has taken rights of its caller; RefreshRequired else.
 
-        ``role_rights.settle`` comes before it.
+        ``role_rights.settle`` comes before it. What is committed in ``database`` tells it: in ``connection``
+        the edit itself may have taken such rights. Beside a dry run others go on changing rights.
         """
-        if caller.is_operator or role_rights.pace_of(connection) != "bulk":
+        if caller.is_operator or role_rights.pace_of(connection) != "bulk" or is_rehearsal(connection):
             return
         at = None if self._instant is None else self._instant()
-        held = await role_rights.of_enabled_user(connection, caller.user_id, at)
-        if held is None or not check.stored.codes <= set(held.permissions):
+        active = await role_rights.active_users(database, [caller.user_id], at)
+        if not any(check.stored.codes <= set(held.permissions) for held in active):
             raise RefreshRequired
 
     async def _newest(self, connection: Connection) -> Policy:

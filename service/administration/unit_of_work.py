@@ -144,7 +144,7 @@ class RightsUnits:
                 unit = UnitOfWork(write, connection, check)
                 async with check.circle.watching(connection) if watched else nullcontext():
                     yield unit
-            await self._delegation.require_still(connection, write.caller, check)
+            await self._delegation.require_still(self._database, connection, write.caller, check)
             await self._mark_first(unit)
         await self._finish(unit)
 
@@ -227,7 +227,8 @@ class UnitsOfWork(RightsUnits):
                 menus = warning_of_menus(change.connection, write.dry_run)
                 async with check.circle.watching(change.connection), menus:
                     yield unit
-            change.before_commit(partial(self._delegation.require_still, change.connection, caller, check))
+            still = partial(self._delegation.require_still, self._database, change.connection)
+            change.before_commit(partial(still, caller, check))
             # Nobody has to refresh for a change that the policy it would publish forbids.
             change.before_commit(partial(self._mark_first, unit))
         unit.policy = change.policy

@@ -168,6 +168,25 @@ async def test_a_bulk_edit_whose_caller_loses_rights_meanwhile_is_undone(
         assert await roles.by_code(connection, ["late"]) == {}
 
 
+@pytest.mark.parametrize("publishes", [True, False])
+async def test_a_bulk_edit_may_take_rights_of_its_own_caller(ground: Ground, *, publishes: bool) -> None:
+    async with ground.units.publishing(Write(await ground.administrator()), "reports") as unit:
+        await edit(unit, "report:list")
+    wanda = await ground.user("wanda", "super", "reporter")
+    begun = (
+        ground.units.publishing(Write(wanda), "no reports")
+        if publishes
+        else ground.units.of_rights(Write(wanda), pace="bulk")
+    )
+
+    async with begun as unit:
+        (role,) = (await roles.by_code(unit.connection, ["reporter"])).values()
+        await role_edits.set_menus(unit, role.id, Given([]), anyhow)
+
+    async with ground.database.transaction() as connection:
+        assert (await role_rights.of(connection, wanda.user_id)).permissions == ("*",)
+
+
 async def test_a_bulk_edit_and_an_urgent_act_together_leave_an_administrator(ground: Ground) -> None:
     """Each of them alone would leave one."""
     root = await ground.administrator()

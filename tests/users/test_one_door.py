@@ -154,7 +154,10 @@ def test_nothing_outside_the_engine_compares_held_codes() -> None:
             ):
                 comparisons[module].add(ast.unparse(node))
 
-    assert {module for module in comparisons if not module.startswith(("authz/", "laboratory/"))} == {
+    # Whether the caller of a bulk edit has lost any code meanwhile: it undoes the edit, and opens nothing.
+    comparisons["administration/delegation"].remove("check.stored.codes <= set(held.permissions)")
+    outside = {module: found for module, found in comparisons.items() if found}
+    assert {module for module in outside if not module.startswith(("authz/", "laboratory/"))} == {
         "kernel/codes",
         "web/observability/decision_events",  # writes both sets if they differ, and opens nothing
     }
