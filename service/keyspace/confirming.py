@@ -7,8 +7,11 @@ from redis.asyncio import ConnectionPool
 
 from service.errors import Unavailable
 
-_WAIT_SHARE: Final = 0.8
-"""The part of the remaining time that replicas have; the rest is for the way back."""
+_WAIT_SHARE: Final = 0.6
+"""The part of the remaining time that replicas have; the rest is for the way back.
+
+A server ends the waiting up to 0.1 s late: it looks at it ten times a second (``hz``).
+"""
 _TOO_FEW: Final = (
     "Too few replicas of the session store have confirmed this in time. It was done, but may be lost if the "
     "primary fails now"
