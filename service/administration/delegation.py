@@ -475,9 +475,8 @@ def require_foreign(policy: Policy, field: str, service: str) -> None:
 
 def _require_none(denials: Sequence[Decision], why: str, needed: Needed = "all") -> None:
     if denials:
-        required = [denial.object for denial in denials]
         message = f"{why}; {'any one' if needed == 'any' else 'all'} of those required would be needed"
-        raise PermissionDenied(message, denials[0], required=required, needed=needed)
+        raise PermissionDenied(message, denials[0], required=[each.object for each in denials], needed=needed)
 
 
 class Delegation:
@@ -575,12 +574,12 @@ class Delegation:
     ) -> None:
         """Return if no urgent act beside a bulk edit has taken rights of its caller; RefreshRequired else.
 
-        ``role_rights.settle`` comes before it. What is committed in ``database`` tells it: in ``connection``
-        the edit itself may have taken such rights. Beside a dry run others go on changing rights.
+        ``role_rights.settle`` comes before it. What is committed in ``database`` counts: the edit itself may
+        have taken such rights. Beside a dry run others go on changing rights.
         """
         if caller.is_operator or role_rights.pace_of(connection) != "bulk" or is_rehearsal(connection):
             return
-        at = None if self._instant is None else self._instant()
+        at = self._instant() if self._instant else None
         active = await role_rights.active_users(database, [caller.user_id], at)
         if not any(check.stored.codes <= set(held.permissions) for held in active):
             raise RefreshRequired

@@ -191,19 +191,19 @@ class Walk(RuleBasedStateMachine):
 
     def behind(self, user_id: int) -> set[tuple[int, bool]]:
         """Return who stands behind an account, itself too, and whether one on the way was taken over."""
-        found, new = set(), {(user_id, False)}
+        behind, new = set(), {(user_id, False)}
         while new:
-            found |= new
+            behind |= new
             steps = itertools.product(new, self.acted)
-            new = {(by, taken or how) for (below, taken), (by, on, how) in steps if on == below} - found
-        return found
+            new = {(by, taken or how) for (below, taken), (by, on, how) in steps if on == below} - behind
+        return behind
 
     def is_one_person(self, first: int, second: int, *parties: int) -> bool:
         """Return whether one stands behind the other, or a party, or who took one over, behind both."""
         pairs = itertools.product(self.behind(first), self.behind(second))
         return any(
-            one == other and (one_taken or other_taken or one in (first, second, *parties))
-            for (one, one_taken), (other, other_taken) in pairs
+            by == also_by and (taken or also_taken or by in (first, second, *parties))
+            for (by, taken), (also_by, also_taken) in pairs
         )
 
     def appoints(self, actor: str, on: int) -> None:
