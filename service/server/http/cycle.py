@@ -10,11 +10,11 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from service.errors import Refusal
+from service.web.requests.application import BODILESS, require_lines
 
 _CLOSE: Final = b"connection: close\r\n"
 _CHUNKED: Final = b"transfer-encoding: chunked\r\n"
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-_BODILESS: Final = frozenset({204, 304})  # RFC 9110 §6.4.1
 _FAILED: Final = (
     {
         "type": "http.response.start",
@@ -185,7 +185,7 @@ class Cycle:
         """Keep the head of the answer until the first piece of its body."""
         status = message["status"]
         lines = [STATUS_LINE[status]]
-        self._chunked = self.scope["method"] != "HEAD" and status not in _BODILESS
+        self._chunked = self.scope["method"] != "HEAD" and status not in BODILESS
         for name, value in message["headers"]:
             if name == b"content-length":
                 self._unsent = int(value)
@@ -234,12 +234,3 @@ class Cycle:
             self.transport.close()
         if self._connection is not None:
             self._connection.on_response_complete()
-
-
-def require_lines(head: bytes, number: int) -> None:
-    """Raise RuntimeError unless ``head`` has so many lines.
-
-    A line break in a header would begin another header, or the body (RFC 9110 §5.5).
-    """
-    if head.count(b"\n") != number or head.count(b"\r") != number or b"\0" in head:
-        raise RuntimeError("a header of the answer is not one line")

@@ -22,6 +22,15 @@ BODILESS: Final = frozenset({204, 304})
 """The statuses of answers without a body (RFC 9110 §6.4.1)."""
 
 
+def require_lines(head: bytes, number: int) -> None:
+    """Raise RuntimeError unless ``head`` has so many lines.
+
+    A line break in a header would begin another header, or the body (RFC 9110 §5.5).
+    """
+    if head.count(b"\n") != number or head.count(b"\r") != number or b"\0" in head:
+        raise RuntimeError("a header of the answer is not one line")
+
+
 class Answer(Struct, frozen=True, eq=False):
     """An answer: its status, its media type, and its body, either ``data`` or the chunks of ``stream``.
 

@@ -45,6 +45,7 @@ from service.web.requests.application import (
     Receive,
     Responder,
     Send,
+    require_lines,
 )
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.guard import refused_in
@@ -260,9 +261,7 @@ class RequestMiddleware:
             headers.append((b"content-type", media_type))
         line = _status_line(status).encode("ascii")
         head = b"%b\r\n%b" % (line, b"".join([b"%b: %b\r\n" % header for header in headers]))
-        lines = len(headers) + 1
-        if head.count(b"\n") != lines or head.count(b"\r") != lines or b"\0" in head:
-            raise RuntimeError("a header of the answer is not one line")
+        require_lines(head, len(headers) + 1)
         self._heads[kind] = head
         return head
 
