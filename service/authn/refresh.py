@@ -3,8 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
@@ -29,7 +28,7 @@ from service.errors import (
 )
 from service.kernel.assurance import Acr
 from service.kernel.identity import Caller
-from service.keyspace import Rotation, SessionStore, StepUp, Unconfirmed
+from service.keyspace import Rotation, Seen, SessionStore, StepUp, Unconfirmed
 from service.mail.notices import Notices
 from service.records.database.transactions import Database
 from service.records.logs.events import SessionEvent
@@ -88,29 +87,42 @@ class Refresh:
         Raises ``TokenInvalid``, and ``RefreshRejected`` (``ended``) if it has expired or a restore has ended
         it.
         """
-        with self._counting():
-            try:
-                return self._tokens.verify_refresh(token)
-            except TokenExpired:
-                raise RefreshRejected(reason="ended") from None
+        try:
+            return self._tokens.verify_refresh(token)
+        except TokenExpired:
+            self._count(ended := RefreshRejected(reason="ended"))
+            raise ended from None
+        except Exception as error:
+            self._count(error)
+            raise
 
-    async def is_live(self, claims: RefreshClaims) -> bool:
-        """Return whether a refresh token is neither spent nor ended just now; raises ``Unavailable``."""
-        with self._counting():
-            return await self._store.is_live(claims.sub, claims.rid)
+    async def seen(self, claims: RefreshClaims) -> Seen:
+        """Return what ``renew`` needs, read of the session store: its device is empty for a dead token.
 
-    async def renew(self, claims: RefreshClaims) -> TokenPair:
+        That is one which is spent, or whose session has ended. Raises ``Unavailable``.
+        """
+        try:
+            return await self._store.marker_of(claims.sub, claims.rid)
+        except Exception as error:
+            self._count(error)
+            raise
+
+    async def renew(self, claims: RefreshClaims, seen: Seen | None = None) -> TokenPair:
         """Return the successor of a refresh token, and an access token with the current rights.
 
-        ``hand_out`` must be called before they are sent. Until then a repeat of the spent token gets the same
-        successor, so that a lost answer does not end the session.
+        ``seen`` is what the method of that name has returned. ``hand_out`` must be called before they are
+        sent. Until then a repeat of the spent token gets the same successor, so that a lost answer does not
+        end the session.
 
         Raises ``RefreshRejected`` with its ``reason``: ``unknown``, ``superseded`` (another request was
         first), ``reused`` (the session was ended as stolen) or ``ended``; ``AccountBanned``,
         ``AccountDisabled`` (its sessions are ended) and ``Unavailable``.
         """
-        with self._counting():
-            return await self._renew(claims.sub, claims.rid)
+        try:
+            return await self._renew(claims.sub, claims.rid, seen=seen)
+        except Exception as error:
+            self._count(error)
+            raise
 
     async def stepped_up(self, caller: Caller, acr: Acr, amr: tuple[str, ...]) -> TokenPair:
         """Return the successor of the tokens of the caller's session, which rests on a new proof from now on.
@@ -122,14 +134,17 @@ class Refresh:
         """
         step_up = StepUp(caller.device, caller.issued_at, caller.rests_on, acr, amr)
         try:
-            return await self._renew(caller.login_id, "", step_up)
+            return await self._renew(caller.login_id, "", step_up=step_up)
         except RefreshRejected:
             raise RefreshRequired from None
 
-    async def _renew(self, login_id: str, rid: str, step_up: StepUp | None = None) -> TokenPair:
+    async def _renew(
+        self, login_id: str, rid: str, *, seen: Seen | None = None, step_up: StepUp | None = None
+    ) -> TokenPair:
         for _ in range(ATTEMPTS):
             # Read before the user is: another marker makes this refresh stale.
-            seen = await self._store.marker_of(login_id, rid)
+            if seen is None:
+                seen = await self._store.marker_of(login_id, rid)
             account = await self._account(login_id)
             rotation = await self._rotate(rid, account, seen, step_up)
             if rotation.outcome == "banned":
@@ -139,6 +154,7 @@ class Refresh:
                     raise self._entered(banned(ban.until), login_id, account.user_name)
             elif rotation.outcome != "stale":
                 return await self._pair(account, rotation)
+            seen = None
             await asyncio.sleep(PAUSE)
         raise Unavailable("The user is being changed")
 
@@ -250,14 +266,8 @@ class Refresh:
         self.outcomes[rotation.outcome] += 1
         return replace(pair, lease=rotation.lease)
 
-    @contextmanager
-    def _counting(self) -> Iterator[None]:
-        """Count what the block refuses."""
-        try:
-            yield
-        except Exception as error:
-            self.outcomes[_outcome_of(error)] += 1
-            raise
+    def _count(self, error: Exception) -> None:
+        self.outcomes[_outcome_of(error)] += 1
 
     def _entered(
         self, refusal: Refusal, login_id: str, user_name: str | None, device: str | None = None

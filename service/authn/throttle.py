@@ -9,6 +9,7 @@ again: nobody without a session can use that up, and who has stolen one guesses 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from typing import Final
@@ -237,6 +238,7 @@ def _digest(*parts: str) -> str:
     return sha256("\x00".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+@lru_cache(4096)  # the same few come again and again
 def _network(address: str) -> str:
     """Return the address to count by; the /64 network for IPv6, since a client may use all of it."""
     try:

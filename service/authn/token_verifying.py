@@ -5,17 +5,19 @@ keys (§3.8), no header member that could change how the token is read (§3.10),
 part, so that no two texts are the same token, and exact types of claims.
 """
 
-import base64
+import hmac
 import re
 import time
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from math import inf
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 from joserfc.errors import JoseError
 from joserfc.jwa import JWSAlgModel
-from joserfc.jwk import JWKRegistry, Key
+from joserfc.jwk import JWKRegistry, Key, OctKey
 from joserfc.jws import JWSRegistry
 from msgspec import UNSET
 
@@ -33,6 +35,12 @@ _LONGEST_HEADER = 512  # characters; ours have about 110
 Claims = AccessClaims | RefreshClaims | ClientClaims
 _Claims = TypeVar("_Claims", bound=Claims)
 
+Sign = Callable[[bytes], bytes]
+"""Returns the signature of a message."""
+
+Verify = Callable[[bytes, bytes], bool]
+"""Returns whether a message has a signature."""
+
 
 class Verified(NamedTuple, Generic[_Claims]):
     """Claims that were verified, in seconds since the epoch: by a key that ends, and taken from then on."""
@@ -40,6 +48,11 @@ class Verified(NamedTuple, Generic[_Claims]):
     claims: _Claims
     key_ends: float
     begins: float
+
+
+class _Verifying(NamedTuple):
+    key: VerifyingKey
+    verify: Verify
 
 
 class Accepted(NamedTuple):
@@ -69,11 +82,11 @@ class TokenVerifier:
         self.now = now
         self.restore_epoch = CurrentRestoreEpoch(FIRST) if restore_epoch is None else restore_epoch
         self._accepted = accepted
-        self._verifying = tuple(keys)
         self._algorithm = algorithm_of(accepted.algorithm)
-        for each in self._verifying:
-            self._algorithm.check_key(each.key)
-        self._own = {self._header("JWT", key.kid): key for key in self._verifying}
+        for key in keys:
+            self._algorithm.check_key(key.key)
+        self._verifying = tuple(_Verifying(key, verifying(self._algorithm, key.key)) for key in keys)
+        self._own = {self._header("JWT", each.key.kid): each for each in self._verifying}
 
     def verify_access(self, token: str) -> AccessClaims:
         """Return the claims of an access token.
@@ -120,8 +133,8 @@ class TokenVerifier:
         """Return the claims of a token of one of ``kinds``, told by its ``typ``."""
         try:
             parts = _parts(token)
-            key = self._key_of(parts.header)
-            payload = strict_object(_signed_payload(parts, self._algorithm, key.key))
+            key, verify = self._key_of(parts.header)
+            payload = strict_object(_signed_payload(parts, verify))
             kind = next((candidate for candidate in kinds if payload.get("typ") == candidate.TYPE), kinds[0])
             claims = msgspec.convert(payload, kind)
         except (ValueError, JoseError):  # msgspec's ValidationError is a ValueError
@@ -129,17 +142,17 @@ class TokenVerifier:
         self._check_claims(claims)
         return Verified(claims, key.until, claims.iat - self._accepted.leeway)
 
-    def _key_of(self, part: str) -> VerifyingKey:
+    def _key_of(self, part: str) -> _Verifying:
         """Return the key that the header names, by the first part of a token.
 
         A header as this service writes it is known; any other is read and checked.
         """
         known = self._own.get(part)
-        if known is not None and self.now() < known.until:
+        if known is not None and self.now() < known.key.until:
             return known
         return self._named_key(strict_object(_decoded(part)))
 
-    def _named_key(self, header: dict[str, object]) -> VerifyingKey:
+    def _named_key(self, header: dict[str, object]) -> _Verifying:
         """Return the key that the checked header names; the current one if it names none."""
         if not header.keys() <= _HEADER_MEMBERS:
             raise ValueError("the header has a member that is not allowed")
@@ -150,9 +163,9 @@ class TokenVerifier:
         kid = header["kid"]
         if not isinstance(kid, str) or len(kid) > _LONGEST_KID:
             raise ValueError("the header names its key by something else than a short text")
-        for key in self._verifying:
-            if key.kid == kid and self.now() < key.until:
-                return key
+        for each in self._verifying:
+            if each.key.kid == kid and self.now() < each.key.until:
+                return each
         raise ValueError("the header names a key that is not accepted")
 
     def _check_claims(self, claims: Claims) -> None:
@@ -195,25 +208,53 @@ def _parts(token: str) -> _Parts:
     return parts
 
 
-def _signed_payload(parts: _Parts, algorithm: JWSAlgModel, key: Key) -> bytes:
-    """Return the payload, if ``key`` has signed it with its header; else raises ValueError or JoseError."""
+def _signed_payload(parts: _Parts, verify: Verify) -> bytes:
+    """Return the payload, if its key has signed it with its header; else raises ValueError or JoseError."""
     payload, signature = _decoded(parts.payload), _decoded(parts.signature)
-    if not algorithm.verify(f"{parts.header}.{parts.payload}".encode("ascii"), signature, key):
+    if not verify(f"{parts.header}.{parts.payload}".encode("ascii"), signature):
         raise ValueError("the signature is not that of the key")
     return payload
 
 
+_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
+_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
+
+
 def encoded(content: bytes) -> str:
     """Encode base64url without padding (RFC 7515 §2)."""
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
+    return b2a_base64(content, newline=False).translate(_URL_SAFE).rstrip(b"=").decode("ascii")
 
 
 def _decoded(part: str) -> bytes:
     """Decode base64url without padding (RFC 7515 §2); only the canonical text is accepted."""
-    decoded = base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
-    if base64.urlsafe_b64encode(decoded).rstrip(b"=") != part.encode():
+    decoded = a2b_base64(part.encode("ascii").translate(_STANDARD) + b"=" * (-len(part) % 4))
+    if encoded(decoded) != part:
         raise ValueError("not canonical base64url")
     return decoded
+
+
+def signing(algorithm: JWSAlgModel, key: Key) -> Sign:
+    """Return what signs a message by ``key``; the key of an HS algorithm is read once (RFC 7518 §3.2)."""
+    if isinstance(key, OctKey):
+        return partial(hmac.digest, key.get_op_key("sign"), digest=_hash_of(algorithm))
+    return partial(algorithm.sign, key=key)
+
+
+def verifying(algorithm: JWSAlgModel, key: Key) -> Verify:
+    """Return what says whether a message has a signature by ``key``."""
+    if not isinstance(key, OctKey):
+        return partial(algorithm.verify, key=key)
+    secret, digest = key.get_op_key("verify"), _hash_of(algorithm)
+
+    def verify(message: bytes, signature: bytes) -> bool:
+        return hmac.compare_digest(signature, hmac.digest(secret, message, digest))
+
+    return verify
+
+
+def _hash_of(algorithm: JWSAlgModel) -> str:
+    """Return the hash of an HS algorithm: ``sha256`` of HS256."""
+    return f"sha{algorithm.name.removeprefix('HS')}"
 
 
 def algorithm_of(name: str) -> JWSAlgModel:

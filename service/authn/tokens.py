@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import signing_keys
-from service.authn.token_verifying import MAX_LENGTH, Accepted, Claims, TokenVerifier, encoded
+from service.authn.token_verifying import MAX_LENGTH, Accepted, Claims, TokenVerifier, encoded, signing
 from service.errors import Conflict
 from service.kernel.assurance import Authentication
 from service.kernel.codes import PermissionMap
@@ -42,6 +42,7 @@ class Tokens(TokenVerifier):
         )
         super().__init__(accepted, self._keys.accepted, now, restore_epoch)
         self._algorithm.check_key(self._keys.signs)
+        self._sign_message = signing(self._algorithm, self._keys.signs)
         self._headers: dict[str, str] = {}
         self._longest = MAX_COOKIE if settings.is_read_cookie else MAX_LENGTH
 
@@ -161,8 +162,7 @@ class Tokens(TokenVerifier):
         if header is None:
             header = self._headers[kind] = self._header(kind, self._keys.kid)
         signed = f"{header}.{encoded(msgspec.json.encode(claims))}"
-        signature = self._algorithm.sign(signed.encode("ascii"), self._keys.signs)
-        return f"{signed}.{encoded(signature)}"
+        return f"{signed}.{encoded(self._sign_message(signed.encode('ascii')))}"
 
     def _sign(self, claims: Claims) -> str:
         token = self.signed("JWT", claims)

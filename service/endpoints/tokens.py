@@ -115,9 +115,9 @@ async def _renewed(
     refresh: renewal.Refresh, throttle: Throttle, claims: RefreshClaims, context: RequestContext
 ) -> Issued:
     """Return the successor of a genuine refresh token, which counts for its account."""
-    live = await refresh.is_live(claims)
-    await throttle.refresh_of(claims.sub, claims.rid, live=live)
-    pair = await refresh.renew(claims)
+    seen = await refresh.seen(claims)
+    await throttle.refresh_of(claims.sub, claims.rid, live=bool(seen.device))
+    pair = await refresh.renew(claims, seen)
     await refresh.hand_out(pair, context.request.is_gone)
     return pair
 

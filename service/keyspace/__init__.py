@@ -64,7 +64,7 @@ from service.keyspace.log_stream import (
     LogStream,
 )
 from service.keyspace.revision_key import Announcement, RevisionCheckpoint, RevisionKey, revision_in
-from service.keyspace.store import SessionStore
+from service.keyspace.store import Seen, SessionStore
 from service.keyspace.values import (
     Ban,
     BanNote,

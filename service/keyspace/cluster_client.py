@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final
 from weakref import WeakSet
 
@@ -78,6 +78,10 @@ class ClusterClient(PipelinedClient):
             node, asking = await self._map.redirected(error, slot, node, until)
         in_form = self.response_callbacks.get(words[0])
         return in_form(reply, **options) if in_form else reply
+
+    def ask(self, *words: str | bytes | int) -> Awaitable[Any]:
+        """Send a command without a span; return what waits for its reply."""
+        return self.send(*words)
 
     async def confirmed(
         self,

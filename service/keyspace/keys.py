@@ -114,6 +114,15 @@ def known_address(fingerprint: str) -> str:
     return f"rate:address:{fingerprint}"
 
 
+def attempts(most: int, window: int, name: Sequence[str]) -> str:
+    """Name the count of attempts at ``name``, of which ``most`` are allowed in ``window`` seconds.
+
+    That of the window before it has the same name with ``/-1`` behind it. The braces keep both on one server
+    of a cluster.
+    """
+    return f"rate:{{LIMITER/{'/'.join(name)}/{most}/{window}/second}}"
+
+
 class Names:
     """The keys of one server: they are called as they are documented."""
 

@@ -288,18 +288,20 @@ class PipelinedClient(Redis):
 
     async def send(self, *words: Any, **options: Any) -> Any:
         """Do the same, without a span of its own in traces."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
         # Two words in one, such as "SCRIPT LOAD", as redis-py writes them.
-        text = packed(*words[0].split(), *words[1:])
-        if not self._waiting:
-            loop.call_soon(self._send_waiting)
-        self._waiting.append(
-            Command(text, partial(self._settle, future), partial(refuse, future), repeatable=False)
-        )
-        reply = await future
+        reply = await self.ask(*words[0].split(), *words[1:])
         in_form = self.response_callbacks.get(words[0])
         return in_form(reply, **options) if in_form else reply
+
+    def ask(self, *words: str | bytes | int) -> Awaitable[Any]:
+        """Send a command without a span; return what waits for its reply, in the form of the server."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        if not self._waiting:
+            loop.call_soon(self._send_waiting)
+        settle, fail = partial(self._settle, future), partial(refuse, future)
+        self._waiting.append(Command(packed(*words), settle, fail, repeatable=False))
+        return future
 
     async def confirmed(
         self,

@@ -3,16 +3,17 @@
 import asyncio
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from importlib.resources import files
-from typing import Any, Final, Literal, Protocol, TypeVar, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 from weakref import WeakValueDictionary
 
 from msgspec import json
 from redis.exceptions import NoScriptError
 
 from service.errors import Unavailable
+from service.kernel.tracing import current_span
 from service.keyspace import keys
 from service.keyspace.confirming import Unconfirmed
 from service.keyspace.connection import within
@@ -24,6 +25,7 @@ OfSessions = Literal[
 """Scripts that ask for the keys which they turn out to need: see ``scripts/common.lua``."""
 Timed = Literal["count_sessions", "online", "index", "ahead", "moment"]
 Plain = Literal[
+    "attempt",
     "challenge_set",
     "challenge_try",
     "rights_replace",
@@ -69,8 +71,6 @@ def text_of(name: Name) -> str:
     common = "clock" if name in get_args(Timed) else "log_common" if name in get_args(OfLogs) else ""
     return (read(common) if common else "") + read(name)
 
-
-T = TypeVar("T")
 
 Revoked = tuple[str, str, int]
 """A revocation: ``marked`` and a user, or ``ended`` and a session; and until when it ends tokens (ms)."""
@@ -124,8 +124,7 @@ class Scripts:
         Raises ``Unavailable``, and ``Unconfirmed`` where it was run. The script's text is sent only to a
         server that doesn't have it: a new or restarted one.
         """
-        with traced_script(name):
-            reply, is_confirmed = await self._confirmed(name, names, arguments)
+        reply, is_confirmed = await self._traced(name, names, arguments)
         if not is_confirmed:
             raise Unconfirmed(reply)
         return reply
@@ -139,13 +138,13 @@ class Scripts:
         written nothing. Without ``rights``, the caller sees to the end of the epoch of all rights on a
         cluster. Raises ``Unavailable``; after all that belongs to it ``Unconfirmed``, with its answer.
         """
-        with traced_script(name):
-            if self.elsewhere is None:
-                given = (round(1000 * time.time()), 0, *arguments)
-                reply, is_confirmed = await self._confirmed(name, [keys.AHEAD, *names], given)
-                answer = reply[1] if len(reply) > 1 else None
-            else:
-                declared = list(dict.fromkeys(names))
+        if self.elsewhere is None:
+            given = (round(1000 * time.time()), 0, *arguments)
+            reply, is_confirmed = await self._traced(name, (keys.AHEAD, *names), given)
+            answer = reply[1] if len(reply) > 1 else None
+        else:
+            declared = list(dict.fromkeys(names))
+            with traced_script(name):
                 answer, is_confirmed = await self._declaring(name, declared, arguments, rights=rights)
         if not is_confirmed:
             raise Unconfirmed(answer)
@@ -189,30 +188,39 @@ class Scripts:
         """Return the command that runs a script where its text is known."""
         return packed("EVALSHA", self._hashes[name], len(names), *names, *arguments)
 
+    def _traced(
+        self, name: Name, names: Sequence[str], arguments: Sequence[str | bytes | int]
+    ) -> Awaitable[tuple[Any, bool]]:
+        """Do what ``_confirmed`` does, as a span of a traced request."""
+        if current_span() is None:
+            return self._confirmed(name, names, arguments)
+        return self._spanned(name, names, arguments)
+
+    async def _spanned(
+        self, name: Name, names: Sequence[str], arguments: Sequence[str | bytes | int]
+    ) -> tuple[Any, bool]:
+        with traced_script(name):
+            return await self._confirmed(name, names, arguments)
+
     async def _confirmed(
         self, name: Name, names: Sequence[str], arguments: Sequence[str | bytes | int]
     ) -> tuple[Any, bool]:
         """Return the reply of a script, and whether replicas have what it has written, where they must."""
-        if not self._replicas or name not in _CONFIRMED:
-            return await self._run(self._client.send, name, names, arguments), True
-        async with within(self._timeout):
-            return await self._run(self._send_confirmed, name, names, arguments)
-
-    async def _run(
-        self,
-        send: Callable[..., Awaitable[T]],
-        name: Name,
-        names: Sequence[str],
-        arguments: Sequence[str | bytes | int],
-    ) -> T:
-        given = (len(names), *names, *arguments)
+        words = (self._hashes[name], len(names), *names, *arguments)
+        if self._replicas and name in _CONFIRMED:
+            return await self._by_replicas(name, words)
         try:
-            return await send("EVALSHA", self._hashes[name], *given)
+            return await self._client.ask("EVALSHA", *words), True
         except NoScriptError:
-            return await send("EVAL", self._texts[name], *given)
+            return await self._client.ask("EVAL", self._texts[name], *words[1:]), True
 
-    async def _send_confirmed(self, *words: str | bytes | int) -> tuple[Any, bool]:
-        return await self._client.confirmed(self._replicas, self._timeout, *words)
+    async def _by_replicas(self, name: Name, words: Sequence[str | bytes | int]) -> tuple[Any, bool]:
+        limits = (self._replicas, self._timeout)
+        async with within(self._timeout):
+            try:
+                return await self._client.confirmed(*limits, "EVALSHA", *words)
+            except NoScriptError:
+                return await self._client.confirmed(*limits, "EVAL", self._texts[name], *words[1:])
 
 
 async def _is_confirmed(work: Awaitable[None]) -> bool:

@@ -73,7 +73,10 @@ _note = msgspec.json.Decoder(values.BanNote)
 
 
 class Seen(bytes):
-    """The text of a deny marker; and the time of the store, and the device of a refresh id."""
+    """The text of a deny marker; and the time of the store, and the device of a refresh id.
+
+    The device is empty if the refresh id is that of no session: it is spent, or its session has ended.
+    """
 
     now = 0
     device = ""
@@ -108,7 +111,7 @@ class SessionStore:
         """
         self.deliveries = Deliveries(self._client, self._scripts)
         self.online = Online(self._client, self._scripts)
-        self.counters = Counters(servers, settings.timeout)
+        self.counters = Counters(servers, self._scripts, settings.timeout)
         self.challenges = Challenges(self._client, self._scripts)
         self.log = LogStream(self._scripts, self._client.is_up)
         self.revocations = RevocationList(self._scripts, self.clock)
@@ -189,10 +192,10 @@ class SessionStore:
         """Return the text of the user's deny marker, empty for none; synchronize the clock as ``clock`` does.
 
         Each mark gives another text. ``open_session`` and ``rotate_session`` compare it: what was read of the
-        user after this call is current as long as it stands. Where ``rid`` is about to be rotated, a cluster
-        needs no further round trip for it.
+        user after this call is current as long as it stands. With ``rid``, a refresh id, it has the device
+        of its session: on a cluster rotating it needs no further round trip then.
         """
-        return await self._look(login_id, rid if self._names.apart else "")
+        return await self._look(login_id, rid)
 
     async def _look(self, login_id: str, rid: str = "") -> Seen:
         began = self.synchronized.begin()
@@ -245,11 +248,6 @@ class SessionStore:
             case _:
                 return values.Opening("stale")
 
-    async def is_live(self, login_id: str, rid: str) -> bool:
-        """Return whether ``rid`` is the refresh id of a session."""
-        name = keys.refresh(self._names.refresh_id(login_id, rid))
-        return await self._client.get(self._names.of(name)) is not None
-
     async def rotate_session(
         self,
         login_id: str,
@@ -290,7 +288,7 @@ class SessionStore:
         names += [keys.refresh(rid), keys.spent(rid)] if rid else []
         if step_up is not None:
             names.append(keys.device(login_id, step_up.device))
-        elif isinstance(seen, Seen) and seen.device:
+        elif self._names.apart and isinstance(seen, Seen) and seen.device:
             names += [keys.device(login_id, seen.device), keys.undelivered(login_id, seen.device, seen.now)]
         try:
             answer = await self._scripts.of_sessions("rotate", names, *arguments, rights=False)

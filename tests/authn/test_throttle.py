@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -11,7 +12,8 @@ from redis.asyncio import Redis as Client
 
 from service.authn.throttle import ACCOUNT, SECOND_FACTOR, Throttle
 from service.errors import RateLimited, Unavailable
-from service.keyspace import SessionStore
+from service.keyspace import SessionStore, keys
+from service.keyspace.scripts import text_of
 from service.settings import Auth, Redis
 from service.settings import Throttle as Settings
 
@@ -181,6 +183,45 @@ async def test_a_refusal_says_how_long_to_wait(throttle: Throttle) -> None:
         await throttle.login("ann", "10.0.0.1", "a")
 
     assert 1 <= int(raised.value.headers["Retry-After"]) <= SETTINGS.window
+
+
+async def test_the_next_attempt_may_be_when_the_refusal_says_and_no_earlier(
+    store: SessionStore, redis_url: str
+) -> None:
+    """Counts at random in windows of 100 seconds, looked at 50 ms before and after the time that is named."""
+    chance = random.Random(7)
+    script, window, margin = text_of("attempt"), 100_000, 50
+    key, former = names = keys.attempts(5, 100, ["x"]), f"{keys.attempts(5, 100, ['x'])}/-1"
+    async with Client.from_url(redis_url) as client:
+
+        async def wait() -> int:
+            return int(await client.eval(script, 2, *names, 5, window, 0))
+
+        async def pass_by(milliseconds: int) -> None:
+            for name in names:
+                if (left := await client.pttl(name)) > 0:
+                    await client.pexpire(name, max(1, left - milliseconds))
+            await asyncio.sleep(0.002)
+
+        refusals = 0
+        for _ in range(200):
+            await client.delete(*names)
+            left = chance.randrange(window + 1000, 2 * window)
+            if count := chance.randrange(6):
+                await client.set(key, count, px=left)
+            await client.set(former, chance.randrange(1, 6), px=left - window)
+            if not (named := await wait()):
+                continue
+            refusals += 1
+            if named > 2 * margin:
+                await pass_by(named - margin)
+                assert 0 < await wait() <= margin, (count, left, named)
+                named = margin
+            await pass_by(named + margin)
+            assert await wait() == 0, (count, left, named)
+    assert refusals > 20
+    assert await store.counters.hit(1, 60, "y") is None
+    assert 59 <= (await store.counters.wait(1, 60, "y") or 0) <= 61
 
 
 async def test_after_the_window_attempts_are_let_through_again(store: SessionStore) -> None:

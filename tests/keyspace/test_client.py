@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 
 import pytest
 
 from service.errors import Unavailable
 from service.keyspace import SessionStore
-from service.settings import Auth, Redis
 from tests.keyspace.test_checks import Server, run, with_server
 
 EPOCH = b"$5\r\nepoch\r\n"
@@ -67,10 +65,3 @@ def test_a_cancelled_command_takes_no_reply_of_another(tmp_path: Path) -> None:
         assert await store.rights_epoch("1", "new") == b"epoch"
 
     run(with_server(tmp_path, answered, use))
-
-
-def test_counters_import_no_second_client_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == "valkey"]:
-        monkeypatch.delitem(sys.modules, name)
-    SessionStore(Redis(url="redis://nowhere"), Auth())
-    assert "valkey" not in sys.modules

@@ -9,7 +9,7 @@ import pytest
 from joserfc.errors import JoseError
 from joserfc.jwk import import_key
 
-from service.authn.token_verifying import _decoded, _parts, _signed_payload
+from service.authn.token_verifying import _decoded, _parts, _signed_payload, verifying
 from service.authn.token_verifying import algorithm_of as service_algorithm
 from service.kernel.strict_json import strict_object
 from tests.support.inside import Inside
@@ -45,7 +45,7 @@ def verifies(token: SignedToken, algorithm: str) -> bool:
         service_algorithm(algorithm).check_key(key)
         if strict_object(_decoded(parts.header)).get("alg") != algorithm:
             return False
-        _signed_payload(parts, service_algorithm(algorithm), key)
+        _signed_payload(parts, verifying(service_algorithm(algorithm), key))
     except (ValueError, JoseError):
         return False
     return True

@@ -70,7 +70,8 @@ class RequestContext:
     true if an answer broke off. ``recorded`` is what the request changes, ``delegated`` what it asked about
     the rights of the caller, ``objects`` what else the policy allowed the caller. ``replayed`` is true if an
     earlier request with the same ``Idempotency-Key`` did what this one asks for, and its answer is sent
-    again. ``dry_run`` and ``idempotent`` are parts of ``write``. ``event_of`` makes the entry of a logged
+    again. ``answers_with`` is the status of an answer that does not have the operation's, 0 for no other.
+    ``dry_run`` and ``idempotent`` are parts of ``write``. ``event_of`` makes the entry of a logged
     operation. ``cache_control`` says what caches may do with the answer, ``content_policy`` what browsers
     may.
     ``trace_id`` is that of its trace, "" without tracing; ``span`` is its span, None if it is not traced.
@@ -90,6 +91,7 @@ class RequestContext:
     answer: bytes | None = None
     refusal: Refusal | None = None
     status = 0
+    answers_with = 0
     took = 0.0
     cut_off = False
     replayed = False

@@ -21,8 +21,8 @@ REPLAYED: Final = "Idempotency-Replayed"
 MOST: Final = 255
 """The longest key, in characters."""
 
-Run = Callable[[RequestContext, dict[str, Any]], Awaitable[tuple[Any, int]]]
-"""Calls a responder with its arguments; returns the answer and the status."""
+Run = Callable[[RequestContext, dict[str, Any]], Awaitable[Any]]
+"""Calls a responder with its arguments; returns the answer."""
 
 _KEY: Final = KEY.lower().encode("ascii")
 _FORM: Final = re.compile(rb"[\x20-\x7e]{1,%d}" % MOST)
@@ -44,7 +44,7 @@ def with_keys(operation: Operation, run: Run, writes: IdempotentWrites | None) -
     if writes is None or operation.signature.body is None or secret.answer:
         raise MetadataError(f"{operation.object}: its answers can't be kept under an {KEY}")
 
-    async def keyed(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:
+    async def keyed(context: RequestContext, arguments: dict[str, Any]) -> Any:
         key = _key_of(context)
         if key is None or (operation.metadata.dry_run and arguments["query"].dry_run):
             return await run(context, arguments)
@@ -85,10 +85,10 @@ def leaves_keys_open(operation: Operation) -> bool:
 
 
 def _refusing(run: Run, why: str) -> Run:
-    async def refuse(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:
+    def refuse(context: RequestContext, arguments: dict[str, Any]) -> Awaitable[Any]:
         if _key_of(context) is not None:
             raise BadRequest(f"This takes no {KEY}: {why}")
-        return await run(context, arguments)
+        return run(context, arguments)
 
     return refuse
 
@@ -109,9 +109,10 @@ def _content(context: RequestContext) -> bytes:
     return msgspec.json.encode([context.scope["query_string"].decode("ascii"), body], order="sorted")
 
 
-def _again(context: RequestContext, kept: SentAnswer) -> tuple[Any, int]:
+def _again(context: RequestContext, kept: SentAnswer) -> msgspec.Raw:
     context.replayed = True
+    context.answers_with = kept.status
     for name, value in kept.headers.items():
         context.respond_header(name, value)
     context.respond_header(REPLAYED, "true")
-    return msgspec.Raw(kept.answer), kept.status
+    return msgspec.Raw(kept.answer)

@@ -181,7 +181,7 @@ def responder_of(
     if admit is not None and _only_reads(operation):
         return _reading(operation, function, admit, take_input, recording, followed=followed)
     read_body = None if signature.body is None else _body(signature.body, public=operation.public).read
-    answer_of = _encoder_of(operation)
+    answer_of, status = _encoder_of(operation), operation.status
     streams = signature.answer is Stream
     tell = acknowledged if metadata.publishes else None
     event_of = None if recording is None else recording.event
@@ -196,7 +196,7 @@ def responder_of(
         take_input(context, arguments)
         if read_body is not None:
             arguments["body"] = await read_body(context.request)
-        result, status = await run(context, arguments)
+        result = await run(context, arguments)
         if tell is not None and context.policy is not None and not isinstance(result, Previewed):
             context.respond_header(IN_FORCE, "{}/{}".format(*await tell(context.policy.revision)))
         if context.recorded is not None and not isinstance(result, Previewed):
@@ -204,7 +204,7 @@ def responder_of(
         if streams:
             still = None if guard is None else partial(guard.admit_still, context, operation)
             return await _streamed(context, result, still)
-        answer = answer_of(context, result, status)
+        answer = answer_of(context, result, context.answers_with or status)
         if keeps_answer:
             context.answer = answer.data
         return answer
@@ -290,12 +290,15 @@ def _run_of(operation: Operation, function: Function, impact_of: ImpactOf | None
 
 
 def _plain(operation: Operation, function: Function) -> Run:
-    async def run(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:
+    def run(context: RequestContext, arguments: dict[str, Any]) -> Awaitable[Any]:
+        return function(context, **arguments)
+
+    async def run_and_locate(context: RequestContext, arguments: dict[str, Any]) -> Any:
         result = await function(context, **arguments)
         context.tell_location(operation, arguments, result)
-        return result, operation.status
+        return result
 
-    return run
+    return run_and_locate if operation.metadata.location else run
 
 
 def _with_dry_run(operation: Operation, function: Function, impact_of: ImpactOf | None) -> Run:
@@ -304,11 +307,12 @@ def _with_dry_run(operation: Operation, function: Function, impact_of: ImpactOf 
         raise MetadataError(f"{operation.object}: nothing serves its dry runs")
     plain = _plain(operation, function)
 
-    async def run(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:
+    async def run(context: RequestContext, arguments: dict[str, Any]) -> Any:
         # The query stays among the arguments of the context: the operation log tells it.
         given = {name: value for name, value in arguments.items() if name != "query"}
         if arguments["query"].dry_run:
-            return await dry_answer(impact_of, context, function, given), OK
+            context.answers_with = OK
+            return await dry_answer(impact_of, context, function, given)
         return await plain(context, given)
 
     return run
