@@ -4,37 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
-from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from service.diagnosis.public import ask_publicly
+from service.server.stop_order import GRACE
 from service.settings import Settings
 from service.web.messages.address import address_behind
 from service.web.messages.original import IDENTITY, PROXY_KEY
-from tests.support.ports import free_port
-from tests.support.proxies import Recorder, Served, program
-from tests.support.waiting import eventually_here
+from tests.support.deployed_proxies import CADDYFILE, HOST, KINDS, NGINX, deployed
+from tests.support.proxies import Recorder, Served
 
 pytestmark = pytest.mark.anyio
 
-DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
-CADDYFILE = (DEPLOY / "caddy" / "Caddyfile").read_text(encoding="utf-8")
-NGINX = (DEPLOY / "nginx" / "portcullis.conf").read_text(encoding="utf-8")
-KINDS = ("caddy", "nginx")
-HOST = "access.example.com"
 CLIENT = "127.0.0.2"
 PATHS = ("/api//x", "/api/../x", "/api/%2e%2e/x", "/api/a%2Fb", "/api/x;v=1/", "/api/%37?x=/y")
 FORGED = (
@@ -77,100 +65,16 @@ class Front:
         return head, got[0] if got else None
 
 
-def certificate(folder: Path) -> bytes:
-    """Write ``chain.pem`` and ``key.pem`` for ``HOST``; return the certificate."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOST)])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(minutes=5))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = made.public_bytes(serialization.Encoding.PEM)
-    (folder / "chain.pem").write_bytes(pem)
-    (folder / "key.pem").write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )
-    return pem
-
-
-def with_caddy(folder: Path, plain: int, port: int) -> list[str]:
-    """Write the Caddyfile, for other ports of loopback; return the words that run Caddy."""
-    options = f"{{\n\thttp_port {plain}\n\thttps_port {port}\n\tdefault_bind 127.0.0.1\n"
-    changed = CADDYFILE.replace("{\n", options, 1)
-    (folder / "Caddyfile").write_text(changed, encoding="utf-8")
-    return ["run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
-
-
-def with_nginx(folder: Path, plain: int, port: int, upstream: int) -> list[str]:
-    """Write the configuration, for other ports of loopback; return the words that run nginx."""
-    text = re.sub(r"listen \[::\]:.*\n", "", NGINX).replace("127.0.0.1:8080", f"127.0.0.1:{upstream}")
-    text = text.replace("listen 80;", f"listen 127.0.0.1:{plain};")
-    text = text.replace("listen 443", f"listen 127.0.0.1:{port}").replace("/etc/nginx/tls", str(folder))
-    (folder / "portcullis.conf").write_text(text, encoding="utf-8")
-    main = "pid nginx.pid;\nevents {}\nhttp {\n  access_log off;\n  include portcullis.conf;\n}\n"
-    (folder / "nginx.conf").write_text(main, encoding="utf-8")
-    return ["-p", str(folder), "-e", "stderr", "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
-
-
-async def trusted(kind: str, folder: Path) -> ssl.SSLContext:
-    """Return what trusts the proxy: Caddy's own authority, once it has made one, or our certificate."""
-    root = folder / ".local/share/caddy/pki/authorities/local/root.crt"
-    if kind == "caddy":
-        assert await eventually_here(root.exists), (folder / "proxy.log").read_text()
-    context = ssl.create_default_context(cafile=str(root if kind == "caddy" else folder / "chain.pem"))
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    return context
-
-
 @pytest.fixture(scope="module", params=KINDS)
 async def front(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Front]:
     kind: str = request.param
-    folder = tmp_path_factory.mktemp(kind)
-    certificate(folder)
-    plain, port = free_port(), free_port()
-    async with Recorder().running() as service:
-        words = (
-            with_caddy(folder, plain, port)
-            if kind == "caddy"
-            else with_nginx(folder, plain, port, service.port)
-        )
-        variables = {
-            "PORTCULLIS_HOST": HOST,
-            "PORTCULLIS_TLS": "internal",
-            "PORTCULLIS_UPSTREAM": f"127.0.0.1:{service.port}",
-        }
-        async with ran(program(kind), words, folder, variables):
-            yield await answering(Front(kind, plain, port, await trusted(kind, folder), service))
-
-
-@asynccontextmanager
-async def ran(path: Path, words: list[str], folder: Path, variables: dict[str, str]) -> AsyncIterator[None]:
-    """Run a proxy until the block ends; its output is in ``proxy.log``."""
-    with (folder / "proxy.log").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
-            path,
-            *words,
-            cwd=folder,
-            env={"PATH": os.environ["PATH"], "HOME": str(folder), **variables},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        yield
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        await process.wait()
+    async with (
+        Recorder().running() as service,
+        deployed(kind, tmp_path_factory.mktemp(kind), [service.port]) as proxy,
+    ):
+        yield await answering(Front(kind, proxy.plain, proxy.port, proxy.context, service))
 
 
 async def answering(front: Front) -> Front:
@@ -298,3 +202,10 @@ def test_the_bodies_of_all_allowed_uploads_pass() -> None:
 def test_kept_connections_are_closed_by_the_proxy_first(text: str) -> None:
     (seconds,) = re.findall(r"keepalive(?:_timeout)? (\d+)s", text)
     assert int(seconds) < Settings().server.keep_alive
+
+
+def test_a_restarted_node_is_back_before_the_next_one_refuses() -> None:
+    (seconds,) = re.findall(r"fail_timeout=(\d+)s", NGINX)
+    assert int(seconds) + 1 < GRACE  # nginx counts whole seconds
+    (seconds,) = re.findall(r"fail_duration (\d+)s", CADDYFILE)
+    assert int(seconds) <= GRACE
