@@ -22,22 +22,39 @@ _WITHOUT_SYN: Final = (
 )
 
 
-def listener(settings: Settings) -> socket.socket:
-    """Return the socket that all workers accept from; ``ListenError`` if it can't listen on the address."""
+def bound_listener(settings: Settings) -> socket.socket:
+    """Return the socket that all workers accept from, bound to its address; ``ListenError`` if that is taken.
+
+    Connections are refused until ``listen``: a proxy sends its requests to other nodes during a long start.
+    """
     host, port = settings.server.host, settings.server.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
-        # Listen now: this reserves the address, and early clients wait instead of being refused.
-        bound.listen(BACKLOG)
     except OSError as error:
         bound.close()
-        advice = "; --port names another" if error.errno == errno.EADDRINUSE else ""
-        raise ListenError(f"{host} port {port} can't be listened on: {error.strerror}{advice}") from error
+        raise _refused(host, port, error) from error
     bound.set_inheritable(True)
     return bound
+
+
+def listen(bound: socket.socket) -> None:
+    """Let clients connect; ``ListenError`` if another program listens on the address by now.
+
+    Clients that come before the first worker wait for it.
+    """
+    try:
+        bound.listen(BACKLOG)
+    except OSError as error:
+        host, port = bound.getsockname()[:2]
+        raise _refused(host, port, error) from error
+
+
+def _refused(host: str, port: int, error: OSError) -> ListenError:
+    advice = "; --port names another" if error.errno == errno.EADDRINUSE else ""
+    return ListenError(f"{host} port {port} can't be listened on: {error.strerror}{advice}")
 
 
 def drop_new_connections(bound: socket.socket) -> None:

@@ -22,7 +22,7 @@ from service.server.children import (
     use_short_sockets,
 )
 from service.server.hardening import MALLOC, OWNER_ONLY, close_to_others, forget_variable
-from service.server.listening import listener
+from service.server.listening import bound_listener, listen
 from service.server.prepared import Prepared, Refused, banner
 from service.server.shares import raise_file_limit
 from service.server.stop_order import longest_stop, with_stop_grace
@@ -112,7 +112,7 @@ def serve(environ: Mapping[str, str]) -> None:
             _check_data(settings.server.data)
             for name in ("logs", "files"):
                 close_to_others(settings.server.data / name)
-            bound = held.enter_context(listener(settings))
+            bound = held.enter_context(bound_listener(settings))
             stores = held.enter_context(running(settings))
             prepared = preparation.prepare(stores.settings, password)
         console = {"console": f"{_address(bound)}/console"} if settings.console.enabled else {}
@@ -124,6 +124,7 @@ def serve(environ: Mapping[str, str]) -> None:
             "files": prepared.files,
             "policy": prepared.policy,
         }
+        listen(bound)
         _show(banner(_address(bound), rows, prepared.first_login))
         Supervisor(bound, stores.settings, longest_stop(stores.settings)).run()
 

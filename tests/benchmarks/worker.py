@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import sys
 
-from service.server.listening import listener
+from service.server.listening import bound_listener, listen
 from service.server.shares import alone
 from service.server.stop_order import StopOrder
 from service.server.worker import run
@@ -20,7 +20,9 @@ def work(port: int) -> None:
     server = dataclasses.replace(settings.server, host="127.0.0.1", port=port)
     settings = dataclasses.replace(settings, server=server)
     _heard, heartbeats = multiprocessing.Pipe(duplex=False)
-    run(listener(settings), heartbeats, settings, None, order=StopOrder(), share=alone())
+    bound = bound_listener(settings)
+    listen(bound)
+    run(bound, heartbeats, settings, None, order=StopOrder(), share=alone())
 
 
 if __name__ == "__main__":
