@@ -100,8 +100,10 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
     async def maintain_logs(database: Database) -> str:
         chain, days = Chain(settings.oplog.chain_key), retention(settings.oplog)
         upkeep = Upkeep(database, chain, days, hold_days=settings.export.hold_days)
-        await upkeep.today()
+        done = await upkeep.today()
         await upkeep.report_heads()
+        if not done:
+            return "another process maintains the partitions of the logs"
         return "the partitions of the logs are as they should be"
 
     async def seal_all_anew(database: Database) -> str:

@@ -46,7 +46,8 @@ class Upkeep:
     async def begin(self) -> None:
         """See that the coming partitions exist, and report heads, before the first entry is written.
 
-        Tries until it succeeds, or is cancelled; from then on the scheduler does it.
+        Tries until it succeeds, or is cancelled; from then on the scheduler does it. While another process
+        maintains the tables, it tries again: that process may be killed in the middle of a move.
         """
         while True:
             done = await self._round()
@@ -57,40 +58,42 @@ class Upkeep:
 
     async def _round(self) -> bool:
         try:
-            await self.today()
+            done = await self.today()
             await self.report_heads()
         except Unavailable:
             return False
         except Exception:  # noqa: BLE001 - an unexpected error must not stop the next round
             _log.exception("the upkeep of the logs failed")
             return False
-        return True
+        return done
 
-    async def today(self) -> None:
+    async def today(self) -> bool:
         """Create the coming partitions, and drop those past retention. Raises Unavailable.
 
-        Old is what is so by the database's clock too: a clock that is ahead must not drop what is kept.
+        Returns False if another process is doing it. A month must be old by the database's clock too: a clock
+        that is ahead drops no month that is kept.
         """
         async with self._database.transaction() as connection:
             past = await log_months.today(connection)
-        await self.months(datetime.now(UTC).date(), past)
+        return await self.months(datetime.now(UTC).date(), past)
 
-    async def months(self, today: date, past: date | None = None) -> None:
+    async def months(self, today: date, past: date | None = None) -> bool:
         """Create the partitions from ``today`` on, and drop those past retention on the day ``past``.
 
-        ``past`` is ``today`` unless given. Raises Unavailable.
+        ``past`` is ``today`` unless given. Returns False if another process is doing it. Raises Unavailable.
         """
         for log in self._days:
             if not await self._move(log):
-                return
+                return False
         async with self._database.transaction(within=WITHIN) as connection:
             if not await log_months.alone(connection):
-                return
+                return False
             for log in self._days:
                 await log_months.make(connection, log, _from(today, AHEAD))
         for log, days in self._days.items():
-            if days:
-                await self._drop(log, (past or today) - timedelta(days=days))
+            if days and not await self._drop(log, (past or today) - timedelta(days=days)):
+                return False
+        return True
 
     async def _move(self, log: Log) -> bool:
         """Move what is in the default partition to those of its months; False if somebody else does."""
@@ -117,10 +120,11 @@ class Upkeep:
         for head in grown:
             _log.info(HEAD_EVENT, **head_facts(head, restore_epoch or FIRST))
 
-    async def _drop(self, log: Log, before: date) -> None:
+    async def _drop(self, log: Log, before: date) -> bool:
+        """Drop the months before a day; False if another process maintains the tables."""
         async with self._database.transaction(within=WITHIN) as connection:
             if not await log_months.alone(connection):
-                return
+                return False
             too_old = await log_months.ended(connection, log, before - self._held)
             for month in await log_months.ended(connection, log, before):
                 lagging = await export_destinations.lagging(connection, log, month)
@@ -134,6 +138,7 @@ class Upkeep:
                 if marked:
                     await log_chain.save(connection, marked)
                 _log.info("a month of a log was dropped", log=log, month=f"{month:%Y-%m}")
+        return True
 
 
 def retention(settings: Oplog) -> dict[Log, int]:

@@ -1,0 +1,24 @@
+"""A process that moves months of the logs out of their default partitions, as a worker does at its start."""
+
+from __future__ import annotations
+
+import asyncio
+
+from service.audit.chain import maintenance
+from service.audit.chain.form import Chain
+from service.audit.chain.maintenance import Upkeep
+from service.records.database.transactions import Database
+from service.records.logs import months
+
+
+async def move(database_url: str) -> None:
+    database = Database(database_url, pool_size=2, timeout=20.0)
+    await Upkeep(database, Chain(), {"operation_log": 0, "login_log": 0}).begin()
+    await database.close()
+
+
+def run(database_url: str, portion: int) -> None:
+    """Move what is there, in portions of so many rows, in the process that was made for it."""
+    months.PORTION = portion  # type: ignore[misc]
+    maintenance.RETRY_EVERY = 0.1  # type: ignore[misc]
+    asyncio.run(move(database_url))
