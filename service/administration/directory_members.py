@@ -65,7 +65,7 @@ async def give_roles_anew(database: Database, settings: Settings, notices: Notic
     revocations, passwords = Revocations(database, store), Passwords(settings.password)
     try:
         await store.clock()
-        live = LivePolicy(configured(settings.policy), seals_of(settings.oplog), store.synchronized.now)
+        live = LivePolicy(configured(settings), seals_of(settings.oplog), store.synchronized.now)
         await live.load(database)
         units = RightsUnits(database, OperatorDelegation(live, database), revocations)
         rules = PasswordRules(settings.password)

@@ -101,7 +101,7 @@ class _Disabler:
     ) -> "_Disabler":
         """Load the policy, which says how administrators must be able to authenticate."""
         await store.clock()
-        live = LivePolicy(configured(settings.policy), seals_of(settings.oplog), store.synchronized.now)
+        live = LivePolicy(configured(settings), seals_of(settings.oplog), store.synchronized.now)
         await live.load(database)
         units = RightsUnits(database, OperatorDelegation(live, database), revocations)
         return cls(settings, units, revocations, notices)

@@ -21,7 +21,7 @@ async def close_ended(database: Database, settings: Settings) -> str:
     async with database.transaction() as connection:
         if not await openings.some_ended(connection):
             return "no public access has ended"
-    shipped = configured(settings.policy)
+    shipped = configured(settings)
     store = SessionStore(settings.redis, settings.auth)
     live = LivePolicy(shipped, seals_of(settings.oplog), store.synchronized.now)
     changes = PolicyChanges(database, live, shipped, lambda: shipped, store.revision_key.announce)

@@ -187,7 +187,7 @@ async def close_due(database: Database, settings: Settings, notices: Notices) ->
         if not await reviews.is_due(connection):
             return "no review is over"
     store = SessionStore(settings.redis, settings.auth)
-    live = LivePolicy(configured(settings.policy), seals_of(settings.oplog), store.synchronized.now)
+    live = LivePolicy(configured(settings), seals_of(settings.oplog), store.synchronized.now)
     revocations = Revocations(database, store)
     events: list[OperationEvent] = []
     delegation = Delegation(live, store.synchronized.instant)

@@ -54,7 +54,7 @@ def make(
     seals = seals_of(settings.oplog)
     live = LivePolicy(shipped, seals, stores.sessions.synchronized.now)
     changes = PolicyChanges(
-        stores.database, live, shipped, partial(configured, settings.policy), revision_key.announce
+        stores.database, live, shipped, partial(configured, settings), revision_key.announce
     )
     watch = PolicyWatch(
         live,

@@ -175,7 +175,7 @@ class _Restore:
         url = self.settings.database.url
         program = program_for(self.settings, "pg_restore", await restore_epochs.server_version(connection))
         await feed(program, url, self.archive.chunks(DATABASE), *_RESTORE)
-        migrate(url, configured(self.settings.policy).extensions)
+        migrate(url, configured(self.settings).extensions)
 
     async def _cut(self, connection: Connection, begun: RestoreEpoch, seconds: float, least: int) -> Restored:
         manifest, chain = self.archive.manifest, Chain(self.settings.oplog.chain_key)
@@ -195,7 +195,7 @@ class _Restore:
         await restore_epochs.begin_objects(connection, self.prefix, moved=manifest.files.included)
         policy = await publish_if_changed(
             connection,
-            configured(self.settings.policy),
+            configured(self.settings),
             seals_of(self.settings.oplog),
             f"{RESTORED} {manifest.id}",
             user_name=restore_epoch.operator,

@@ -78,7 +78,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 async def _create(settings: Settings, user: UserValues, password: str, role_codes: Sequence[str]) -> int:
-    live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))
+    live = LivePolicy(configured(settings), seals_of(settings.oplog))
     passwords = Passwords(settings.password)
     # One connection is for the policy, which is read while the other holds the lock of rights.
     database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)

@@ -142,7 +142,7 @@ async def _recover(settings: Settings, user_id: int, password: str, *, enable: b
 
 async def _invariants(settings: Settings, database: Database) -> Keeping:
     """Return what keeps the statements about single users, which a disabled one can't break."""
-    live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))
+    live = LivePolicy(configured(settings), seals_of(settings.oplog))
     if not live.invariants.about_users:
         return nullcontext
     await live.load(database)

@@ -24,7 +24,7 @@ _LEAST_VERSION_KEPT: Final = "v0021"
 def _migrate(_options: Namespace, environ: Mapping[str, str]) -> None:
     """Migrate the database, and print what was done; raises SchemaError and Unavailable."""
     with reachable(load(environ), create=True) as settings:
-        shipped = configured(settings.policy)
+        shipped = configured(settings)
         changed = migrate(settings.database.url, shipped.extensions)
         pending = additions(settings.database.url, covered_by(shipped.model_text), shipped.extensions)
     say("The database has been migrated." if changed else "The database has this version's schema already.")
@@ -37,7 +37,7 @@ def _check(_options: Namespace, environ: Mapping[str, str]) -> int:
     Raises SchemaError if this version is too old for the schema, and Unavailable.
     """
     with reachable(load(environ)) as settings:
-        pending = pending_migration(settings.database.url, configured(settings.policy).extensions)
+        pending = pending_migration(settings.database.url, configured(settings).extensions)
     say(*_described(pending))
     return PENDING if pending.steps or pending.extensions else 0
 

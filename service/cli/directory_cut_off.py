@@ -62,7 +62,7 @@ async def _cut_off(settings: Settings, name: str, *, roles: bool) -> tuple[Direc
     known = name in settings.oidc.names
     try:
         async with (
-            units_of_work(settings, database, configured(settings.policy)) as units,
+            units_of_work(settings, database, configured(settings)) as units,
             units.of_rights(Write(operator())) as unit,
         ):
             directory, sessions = await cut_off(unit, name, roles=roles, known=known)

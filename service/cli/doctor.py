@@ -71,7 +71,7 @@ def diagnose(
                 findings.append(("embedded-stores", fault(reason, "see the logs in server.data")))
         else:
             findings.append(("embedded-stores", unknown("none was made yet: the first start makes them")))
-        routes = partial(known_routes, settings.policy)
+        routes = partial(known_routes, settings)
         findings += asyncio.run(examine(environ, settings, routes, _checks(state_file)))
         return findings if public_url is None else findings + _publicly(public_url, settings)
 

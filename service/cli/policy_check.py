@@ -21,7 +21,7 @@ def run(_options: Namespace, environ: Mapping[str, str]) -> int:
     nobody has accepted that.
     """
     settings = table.load(environ)
-    shipped = configured(settings.policy)
+    shipped = configured(settings)
     check_routes(shipped)
     findings = weakened(settings, acceptances(settings, ()))
     say(*map(str, findings))

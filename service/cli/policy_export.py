@@ -34,7 +34,7 @@ def export_policy(settings: Settings, folder: Path) -> str:
     Raises ``PolicyError`` if none was published or it does not fit this model, ``SchemaError``,
     ``Unavailable``, and OSError for the folder.
     """
-    live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))
+    live = LivePolicy(configured(settings), seals_of(settings.oplog))
     with_database(settings, live.load)
     model, lines = export(live.current, folder)
     count = len(live.current.rules)

@@ -161,7 +161,7 @@ def review(
     installed = installation.is_there(settings)
     sources = tuple(source_named(name or (LIVE if installed else SHIPPED)) for name in names)
     at = getattr(options, "at", None)
-    policies = Review(PastPolicies(configured(settings.policy), seals_of(settings.oplog)), None, at)
+    policies = Review(PastPolicies(configured(settings), seals_of(settings.oplog)), None, at)
     stored = any(source.stored for source in sources)
     if stored or options.data or (installed and roles):
         with reachable(settings) as reached:

@@ -73,8 +73,8 @@ def sync(settings: Settings, *, dry_run: bool) -> list[str]:
     """
     started, revision = perf_counter(), 0
     log_to_errors(settings)
-    shipped = configured(settings.policy)
-    routes = known_routes(settings.policy, shipped)
+    shipped = configured(settings)
+    routes = known_routes(settings, shipped)
 
     async def compare(database: Database) -> Differences:
         async with database.snapshot() as connection:
@@ -167,7 +167,7 @@ def republish(settings: Settings, *, without_key: bool) -> str:
 
 
 async def _derived(settings: Settings, database: Database, *, without_key: bool) -> Policy:
-    seals, shipped = seals_of(settings.oplog), configured(settings.policy)
+    seals, shipped = seals_of(settings.oplog), configured(settings)
     async with database.transaction(within=WITHIN) as connection:
         await policy_revisions.lock(connection)
         latest = await policy_revisions.latest(connection)
@@ -209,7 +209,7 @@ def locked(settings: Settings) -> list[str]:
 
     Raises ``PolicyError``, ``SchemaError`` and ``Unavailable``.
     """
-    shipped = configured(settings.policy)
+    shipped = configured(settings)
 
     async def look(database: Database) -> tuple[dict[str, list[str]], dict[str, int]]:
         async with database.snapshot() as connection:
@@ -273,7 +273,7 @@ def unlock(settings: Settings, resource_id: int) -> str:
 
 
 async def _opened(settings: Settings, database: Database, resource_id: int) -> _Unlocked:
-    shipped = configured(settings.policy)
+    shipped = configured(settings)
     changes = await operator_changes(database, shipped, seals_of(settings.oplog))
     async with changes.begin(f"resource {resource_id} unlocked by {operator_name()}") as change:
         done = []

@@ -39,7 +39,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     """
     if options.published:
         return _published(options, environ)
-    settings = table.load(environ).policy
+    settings = table.load(environ)
     try:
         report = tested(settings, options.paths, coverage=options.coverage, mutate=options.mutate)
     except PolicyError as error:

@@ -85,7 +85,7 @@ def _show(options: Namespace, environ: Mapping[str, str]) -> None:
             decided = (await access_requests.decisions(connection, [request.id]))[request.id]
         if request.state != "pending":
             return shown_request(request, decided)
-        live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))
+        live = LivePolicy(configured(settings), seals_of(settings.oplog))
         await live.load(database)
         async with database.snapshot() as connection:
             effect = await effect_of(connection, live.current, live.invariants, request, now)

@@ -147,7 +147,7 @@ async def _register(
 ) -> tuple[ImportPlan, int]:
     begun = perf_counter()
     caller = operator() if options.user is None else await caller_named(database, options.user)
-    async with units_of_work(settings, database, configured(settings.policy)) as units:
+    async with units_of_work(settings, database, configured(settings)) as units:
         plan, policy = await ResourceImport(units).register(caller, options.service, operations)
     event = operator_event(
         "resource import",

@@ -127,7 +127,7 @@ async def _apply(
             await keep_intent(connection, intent.event_id, intent.create_time, encode(intent))
 
         try:
-            async with units_of_work(settings, database, configured(settings.policy)) as units:
+            async with units_of_work(settings, database, configured(settings)) as units:
                 cause = f"state file {order.file.name} applied"
                 applied = await StateChanges(units).apply(
                     Write(caller), order.desired, prune=order.prune, cause=cause, keep=keep

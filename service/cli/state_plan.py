@@ -36,7 +36,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     """
     state = read_state(Path(options.file))
     with reachable(table.load(environ)) as settings:
-        shipped = configured(settings.policy)
+        shipped = configured(settings)
         proposed = with_database(
             settings, lambda database: state_planning.plan(database, shipped, state, prune=options.prune)
         )

@@ -87,5 +87,5 @@ async def _store(settings: Settings) -> StoreFacts | Unavailable:
 
 def _shipped(settings: Settings) -> Shipped | None:
     with suppress(PolicyError, ExtensionError):
-        return configured(settings.policy)
+        return configured(settings)
     return None

@@ -34,9 +34,8 @@ _HIGH = 8_192  # bits: 1.4 kB of a token, of which a cookie holds 4 kB
 
 def policy_files(installation: Installation) -> Finding:
     """A start with a faulty model or line is refused."""
-    policy = installation.settings.policy
     try:
-        shipped = configured(policy)
+        shipped = configured(installation.settings)
         installation.routes(shipped)
     except FaultsError as wrong:
         return fault("; ".join(wrong.faults), "portcullis policy check tells them one by one")

@@ -11,7 +11,6 @@ from typing import Final
 
 import msgspec
 
-from service import settings as table
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import (
     APPROVE,
@@ -27,7 +26,7 @@ from service.authz.engine.rules import (
 )
 from service.authz.invariants.checking import check
 from service.authz.publishing.demands import FILES, FOLDER
-from service.authz.publishing.shipped import Shipped, policy_folder, read_shipped
+from service.authz.publishing.shipped import Shipped, policy_folder, read_named
 from service.kernel.extension import CASES
 from service.kernel.permission_catalogue import Page, codes_by_endpoint, permissions
 from service.kernel.request_objects import ask, assignment_for, stage_for, stage_takes
@@ -35,6 +34,7 @@ from service.kernel.strict_yaml import Document
 from service.laboratory.mutation import Bench, Coverage, Mutation
 from service.laboratory.table_run import Failure, run_tables
 from service.laboratory.tables import Asks, Case, Requestable, Stage, Table, TableFile, read_tables, table_of
+from service.settings import Settings
 
 CATALOGUE_TABLE: Final = Path("catalogue")
 """What stands for a file where a case of this table is named."""
@@ -168,11 +168,11 @@ def table_places(folder: Path, assurance: str) -> list[Path]:
     return [folder / CASES, *([demands] if demands.exists() else [])]
 
 
-def demand_files(settings: table.Policy) -> tuple[str, ...]:
+def demand_files(settings: Settings) -> tuple[str, ...]:
     """Return the names of the files of demands that the folder of ``settings`` has, the one in use first."""
-    folder = policy_folder(settings.folder) / FOLDER
-    others = (name for name in FILES if name != settings.assurance and (folder / f"{name}.csv").exists())
-    return (settings.assurance, *others)
+    folder, used = policy_folder(settings.policy.folder) / FOLDER, settings.policy.assurance
+    others = (name for name in FILES if name != used and (folder / f"{name}.csv").exists())
+    return (used, *others)
 
 
 def run_tests(own: Shipped, tables: Sequence[Table], *, coverage: bool, mutate: bool) -> Tested:
@@ -253,32 +253,26 @@ def _mutated(mutation: Mutation) -> Iterator[str]:
     yield f"Mutation score: {mutation.score:.1%}."
 
 
-def tested(settings: table.Policy, paths: Sequence[str], *, coverage: bool, mutate: bool) -> Tested:
+def tested(settings: Settings, paths: Sequence[str], *, coverage: bool, mutate: bool) -> Tested:
     """Return the result of the tables of ``paths``, or of the policy's own; PolicyError if unreadable."""
-    folder = near(policy_folder(settings.folder))
-    own = read_shipped(
-        settings.model,
-        folder,
-        settings.invariants,
-        settings.extensions,
-        assurance=settings.assurance,
-    )
+    folder, used = near(policy_folder(settings.policy.folder)), settings.policy.assurance
+    own = read_named(settings, folder, assurance=used)
     if paths:
         tables = read_tables([near(Path(path)) for path in paths], own)
         return run_tests(own, tables, coverage=coverage, mutate=mutate)
-    tables = own_tables(own, [*table_places(folder, settings.assurance), *own.cases_of_extensions])
+    tables = own_tables(own, [*table_places(folder, used), *own.cases_of_extensions])
     result = run_tests(own, tables, coverage=coverage, mutate=mutate)
     for name in demand_files(settings)[1:]:
         result = _beside(result, settings, folder, name)
     return result
 
 
-def _beside(result: Tested, settings: table.Policy, folder: Path, name: str) -> Tested:
+def _beside(result: Tested, settings: Settings, folder: Path, name: str) -> Tested:
     """Return ``result`` with that of the file of demands ``name``, which is not in use.
 
     Its tables are asked of the service's enforcer: that both answer alike is known of the one in use.
     """
-    own = read_shipped(settings.model, folder, settings.invariants, settings.extensions, assurance=name)
+    own = read_named(settings, folder, assurance=name)
     failures = run_tables(own.model_text, read_tables(table_places(folder, name)[1:], own), ("indexed",))
     broken = map(str, check(own.invariants, own.policy(Lines(), {}, 0)).violations)
     invariants = tuple(dict.fromkeys((*result.invariants, *broken)))

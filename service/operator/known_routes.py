@@ -5,15 +5,15 @@ which takes a second; commands do that only for lines of the operator's own, and
 the lines tell.
 """
 
-from service import settings
 from service.authz.engine.rules import ENDPOINT
 from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
+from service.settings import Settings
 
 
-def known_routes(settings: settings.Policy, shipped: Shipped) -> list[KnownRoute]:
+def known_routes(settings: Settings, shipped: Shipped) -> list[KnownRoute]:
     """Return the routes without summaries; RoutesError if lines that ``settings`` name don't fit the code."""
-    if settings.folder is not None or settings.extensions:
+    if settings.policy.folder is not None or settings.policy.extensions:
         return routes_of_code(shipped)
     codes: dict[str, list[str]] = {}
     for rule in shipped.endpoints:

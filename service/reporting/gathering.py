@@ -101,9 +101,9 @@ def gather(
         )
     if since is not None and not stored:
         raise PolicyError("Revisions are in the database: name one by --data or the settings")
-    past = sources.PastPolicies(configured(settings.policy), seals_of(settings.oplog))
+    past = sources.PastPolicies(configured(settings), seals_of(settings.oplog))
     shipped = past.shipped
-    results = tested(settings.policy, (), coverage=True, mutate=mutate)
+    results = tested(settings, (), coverage=True, mutate=mutate)
     linted = lint(settings, accepted, stored=stored)
     contents: Stored | None = None
     if stored:

@@ -17,7 +17,7 @@ from service.authz.publishing.demands import FOLDER
 from service.authz.publishing.derive import derive
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy
-from service.authz.publishing.shipped import configured, policy_folder, read_shipped
+from service.authz.publishing.shipped import configured, policy_folder, read_named
 from service.authz.review import menu_findings, request_findings, stored_findings
 from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
 from service.authz.review.impact import Standing
@@ -33,7 +33,7 @@ from service.operator.stores import reachable
 from service.records import bindings, resources, role_holdings
 from service.records.database.transactions import Database
 from service.records.seed_catalogue import ADMINISTRATOR_ROLE, ROLES, WILDCARDS, seeded_resources
-from service.settings import Policy, Settings
+from service.settings import Settings
 from service.web.requests.routes import RoutesError
 
 _STORED: Final = (*stored_findings.CODES, *request_findings.CODES, *menu_findings.CODES)
@@ -87,18 +87,18 @@ def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
 def _files(settings: Settings) -> list[Finding]:
     """Return the findings in the files: with each file of demands, whichever is in use."""
     findings: dict[Finding, None] = {}
-    for name in demand_files(settings.policy):
-        of_file = _with_demands(settings.policy, name)
+    for name in demand_files(settings):
+        of_file = _with_demands(settings, name)
         if any(finding.finding == file_findings.POLICY for finding in of_file):
             return of_file
         findings |= dict.fromkeys(of_file)
     return list(findings)
 
 
-def _with_demands(policy: Policy, name: str) -> list[Finding]:
-    folder = near(policy_folder(policy.folder))
+def _with_demands(settings: Settings, name: str) -> list[Finding]:
+    folder = near(policy_folder(settings.policy.folder))
     try:
-        own = read_shipped(policy.model, folder, policy.invariants, policy.extensions, assurance=name)
+        own = read_named(settings, folder, assurance=name)
     except PolicyError as error:
         return file_findings.refused(file_findings.POLICY, error.faults, str(folder))
     findings = []
@@ -125,7 +125,7 @@ def weakened(settings: Settings, accepted: Accepted) -> list[Finding]:
 
 
 def _stored(settings: Settings) -> list[Finding]:
-    shipped = configured(settings.policy)
+    shipped = configured(settings)
 
     async def look(database: Database) -> list[Finding]:
         async with database.snapshot(within=READ_WITHIN) as connection:
@@ -184,7 +184,7 @@ def _accepted_as_shipped(findings: Iterable[Finding]) -> list[Finding]:
 def _of_a_new_installation() -> list[Finding]:
     """Return what there is to find in the seeds, with the policy that ships and without any extension."""
     seeds, codes = seeded_resources(), [*dict(WILDCARDS), *permissions()]
-    policy = configured(Policy()).policy(derive(seeds, codes), {}, 0)
+    policy = configured(Settings()).policy(derive(seeds, codes), {}, 0)
     standing = Standing(
         policy, {role.code: role.codes for role in ROLES}, Counter({(ADMINISTRATOR_ROLE,): 1})
     )

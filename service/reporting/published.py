@@ -21,7 +21,7 @@ def published_test(settings: Settings) -> PublishedTest:
     """
 
     async def load(database: Database) -> tuple[PlainCasbin, dict[str, tuple[str, ...]]]:
-        live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))
+        live = LivePolicy(configured(settings), seals_of(settings.oplog))
         await live.load(database)
         policy = live.current
         async with database.snapshot(within=READ_WITHIN) as connection:

@@ -75,7 +75,7 @@ def check(settings: Settings) -> Shipped:
 
     Raises ``SettingsError``, ``PolicyError``, ``RoutesError``, and what else a worker would raise.
     """
-    shipped = configured(settings.policy)
+    shipped = configured(settings)
     check_routes(shipped, settings)
     return shipped
 

@@ -202,7 +202,7 @@ def _serve(
     order: StopOrder,
     share: Share,
 ) -> None:
-    app = create_app(settings, configured(settings.policy), slot)
+    app = create_app(settings, configured(settings), slot)
     config = uvicorn.Config(
         app,
         loop="uvloop",

@@ -47,7 +47,7 @@ async def test_refusals_of_the_same_person_and_what_others_decided_replay_alike(
         signed = [await sign(each, await newest(house)) for each in (kestrel, crane)]
         opened = Database(house.database_url)
         settings = settings_of(house)
-        live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))
+        live = LivePolicy(configured(settings), seals_of(settings.oplog))
         await live.load(opened)
         await opened.close()
     lines = log.read_bytes().splitlines()

@@ -65,6 +65,6 @@ def test_the_setting_is_held_against_the_files_that_are_configured() -> None:
     named = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_POLICY__OWN_DIGESTS": f"{THEIRS}, {digest}"})
     other = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_POLICY__OWN_DIGESTS": THEIRS})
 
-    assert configured(named.policy).digest == digest
+    assert configured(named).digest == digest
     with pytest.raises(PolicyError, match=digest):
-        configured(other.policy)
+        configured(other)

@@ -17,7 +17,7 @@ from service.records.database.transactions import Database, engine
 from service.records.migrate import migrate
 from service.records.migrations.versions import v0020_timelines
 from service.server.prepare import publish_policy
-from service.settings import Policy, load
+from service.settings import Settings, load
 from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
@@ -35,7 +35,7 @@ async def begin_restore_epoch(service: Inside) -> None:
         async with database.transaction(within=30) as connection:
             await connection.execute(BEGIN, {"name": secrets.token_hex(6)})
             await publish_if_changed(
-                connection, configured(Policy()), RevisionSeals(), "restored", least=1000
+                connection, configured(Settings()), RevisionSeals(), "restored", least=1000
             )
     finally:
         await database.close()
@@ -90,7 +90,7 @@ def test_a_start_refuses_a_database_whose_restore_was_not_completed(seeded_datab
     with engine(seeded_database_url).begin() as connection:
         connection.execute(text("DELETE FROM sys.timeline"))
     with pytest.raises(UnpreparedError, match="has no restore epoch"):
-        publish_policy(chosen, configured(chosen.policy))
+        publish_policy(chosen, configured(chosen))
 
 
 async def test_versions_rise_with_the_time_since_the_backup_and_stay_integers(

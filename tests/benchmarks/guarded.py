@@ -78,7 +78,7 @@ def main(pace: Pace) -> Iterator[Result]:
             for algorithm in ("HS256", "EdDSA"):
                 environ = environment(stores, place, algorithm) | {"PORTCULLIS_EXTENSIONS": EXTENSION}
                 settings = load(environ)
-                prepare(settings, ADMINISTRATOR_PASSWORD, configured(settings.policy))
+                prepare(settings, ADMINISTRATOR_PASSWORD, configured(settings))
                 yield from _compared(algorithm, environ, asyncio.run(api_key(settings)), pace)
 
 

@@ -74,7 +74,7 @@ def look_at(database_url: str, redis_url: str, tmp_path: Path) -> LookAt:
         environ = variables_of(database_url, redis_url, tmp_path / "data") | variables
         settings = load(environ)
         check = next(check for check in CHECKS if check.name == name)
-        routes = partial(known_routes, settings.policy)
+        routes = partial(known_routes, settings)
         ((_, finding),) = asyncio.run(examine(environ, settings, routes, [check]))
         return finding
 

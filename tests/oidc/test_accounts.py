@@ -120,7 +120,7 @@ async def test_decisions_below_a_ceiling_are_made_again_alike(
         opened = Database(service.database_url)
         settings = settings_of(service)
         try:
-            live = LivePolicy(configured(settings.policy), seals_of(settings.oplog))
+            live = LivePolicy(configured(settings), seals_of(settings.oplog))
             await live.load(opened)
         finally:
             await opened.close()

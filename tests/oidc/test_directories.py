@@ -58,7 +58,7 @@ async def unit_of(house: Inside) -> AsyncIterator[tuple[Directories, UnitOfWork]
     notices = Notices(None)
     try:
         await store.clock()
-        async with units_of_work(chosen, database, configured(chosen.policy)) as units:
+        async with units_of_work(chosen, database, configured(chosen)) as units:
             accounts = Accounts(
                 units,
                 revocations,

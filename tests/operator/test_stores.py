@@ -12,7 +12,7 @@ from service.authz.publishing.shipped import POLICIES, configured, read_shipped
 from service.embedded.stores import DataDirectory
 from service.operator.known_routes import known_routes, routes_of_code
 from service.operator.stores import past_pooler, reachable
-from service.settings import Policy, load, local_previous, local_secret, rotate_local_secret
+from service.settings import Policy, Settings, load, local_previous, local_secret, rotate_local_secret
 from service.web.requests.routes import RoutesError
 
 POOLER, SERVER = "postgresql://pooler:6432/x", "postgresql://server1,server2/x"
@@ -52,7 +52,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_shipped_lines_tell_the_routes_of_the_code() -> None:
-    by_lines = {route.object: set(route.access) for route in known_routes(Policy(), read_shipped())}
+    by_lines = {route.object: set(route.access) for route in known_routes(Settings(), read_shipped())}
     by_code = {route.object: set(route.access) for route in routes_of_code(read_shipped())}
     assert by_lines == by_code
 
@@ -63,6 +63,6 @@ def test_lines_of_the_operator_are_compared_with_the_code(tmp_path: Path) -> Non
     with (folder / "endpoints.csv").open("a") as lines, (folder / "assurance/base.csv").open("a") as demands:
         lines.write("p, endpoint, GET /api/gone, @login\n")
         demands.write("p, assurance, endpoint GET /api/gone, @login\n")
-    settings = Policy(folder=folder)
+    settings = Settings(policy=Policy(folder=folder))
     with pytest.raises(RoutesError, match="GET /api/gone"):
         known_routes(settings, configured(settings))

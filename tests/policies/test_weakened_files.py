@@ -103,7 +103,7 @@ def test_a_file_of_demands_that_is_not_in_use_is_tested_and_checked_too(
 
     status = policy_check.run(Namespace(), variables)
     printed = capsys.readouterr().out
-    result = result_of(load(variables).policy, (), coverage=False, mutate=False)
+    result = result_of(load(variables), (), coverage=False, mutate=False)
 
     assert status == 1
     assert "demand-weaker-than-shipped: everybody account change-factors self: @login is enough" in printed

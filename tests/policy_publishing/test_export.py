@@ -45,7 +45,7 @@ def test_a_plain_casbin_loads_what_is_exported_and_answers_alike(
     settings = load({"PORTCULLIS_CONFIG": "", **variables(seeded_database_url)})
     with psycopg.connect(seeded_database_url) as connection:
         connection.execute("UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:list'")
-    policy = publish_policy(settings, configured(settings.policy))
+    policy = publish_policy(settings, configured(settings))
 
     done = portcullis(tmp_path, "policy", "export", "out", **variables(seeded_database_url))
 
@@ -74,7 +74,7 @@ def test_an_export_replaces_the_one_before_and_says_when_it_can_not(
     seeded_database_url: str, tmp_path: Path
 ) -> None:
     settings = load({"PORTCULLIS_CONFIG": "", **variables(seeded_database_url)})
-    publish_policy(settings, configured(settings.policy))
+    publish_policy(settings, configured(settings))
     folder = tmp_path / "new" / "folder"
     export_policy(settings, folder)
     (folder / "policy.csv").write_text("p, endpoint, GET /api/user/list, @anyone\n")
@@ -89,7 +89,7 @@ def test_an_export_replaces_the_one_before_and_says_when_it_can_not(
 
 def test_lines_that_were_tampered_with_are_not_exported(seeded_database_url: str, tmp_path: Path) -> None:
     settings = load({"PORTCULLIS_CONFIG": "", **variables(seeded_database_url)})
-    publish_policy(settings, configured(settings.policy))
+    publish_policy(settings, configured(settings))
     with psycopg.connect(seeded_database_url) as connection:
         connection.execute("UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v1 = 'GET /api/user/list'")
 

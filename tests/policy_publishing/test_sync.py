@@ -69,7 +69,7 @@ def synced(stores: EmbeddedStores, published_template: str) -> Iterator[Synced]:
         taken = "resource_code = 'post.api.auth.logout'"
         execute(settings, f"UPDATE sys.resource SET enabled = false, {taken} WHERE path = '/api/role/list'")
         execute(settings, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:resource:bind'")
-        publish_policy(settings, configured(settings.policy))
+        publish_policy(settings, configured(settings))
         before = rows(settings, REGISTERED)
         dry_run = sync(settings, dry_run=True)
         after_dry_run = rows(settings, REGISTERED) + rows(settings, REVISION)
@@ -165,7 +165,7 @@ def stated(settings: Settings, tmp_path: Path) -> Settings:
 
 def test_a_sync_that_breaks_an_invariant_registers_nothing(stated: Settings) -> None:
     execute(stated, "DELETE FROM sys.resource WHERE path = '/api/user/info'")
-    publish_policy(stated, configured(stated.policy))
+    publish_policy(stated, configured(stated))
     before = rows(stated, REGISTERED)
 
     with pytest.raises(Conflict, match="must stay true: stated"):
@@ -176,7 +176,7 @@ def test_a_sync_that_breaks_an_invariant_registers_nothing(stated: Settings) -> 
 
 def test_an_unlock_that_breaks_an_invariant_opens_nothing(stated: Settings) -> None:
     execute(stated, "UPDATE sys.resource SET enabled = false WHERE path = '/api/user/info'")
-    publish_policy(stated, configured(stated.policy))
+    publish_policy(stated, configured(stated))
     own = "SELECT id, enabled FROM sys.resource WHERE path = '/api/user/info'"
     ((resource_id, _),) = rows(stated, own)
     assert isinstance(resource_id, int)

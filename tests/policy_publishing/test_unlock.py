@@ -65,7 +65,7 @@ def test_unlock_opens_a_closed_resource_to_those_who_hold_everything_and_says_so
     settings: Settings, variables: dict[str, str], tmp_path: Path
 ) -> None:
     resource_id = close_the_bindings(settings)
-    shipped = configured(settings.policy)
+    shipped = configured(settings)
     assert locked_out(publish_policy(settings, shipped)) == [BINDINGS]
 
     ended = unlock(tmp_path, variables)
@@ -98,7 +98,7 @@ def test_unlock_opens_a_closed_resource_to_those_who_hold_everything_and_says_so
 def test_unlocking_what_does_not_exist_is_refused_in_words(
     settings: Settings, variables: dict[str, str], tmp_path: Path
 ) -> None:
-    publish_policy(settings, configured(settings.policy))
+    publish_policy(settings, configured(settings))
 
     done = unlock(tmp_path, variables, "4711")
 
@@ -112,7 +112,7 @@ async def test_a_new_installation_that_closes_unregistered_requests_can_be_admin
     strict = {"PORTCULLIS_POLICY__UNREGISTERED": "deny"}
     settings = load({"PORTCULLIS_CONFIG": "", **variables, **strict})
 
-    policy = await asyncio.to_thread(publish_policy, settings, configured(settings.policy))
+    policy = await asyncio.to_thread(publish_policy, settings, configured(settings))
 
     assert (policy.revision, locked_out(policy)) == (1, [])
     database, redis = variables["DATABASE_URL"], variables["REDIS_URL"]
@@ -126,12 +126,12 @@ async def test_a_new_installation_that_closes_unregistered_requests_can_be_admin
 def test_an_installation_that_has_run_before_is_told_what_the_setting_closes(
     settings: Settings, variables: dict[str, str], tmp_path: Path
 ) -> None:
-    publish_policy(settings, configured(settings.policy))
+    publish_policy(settings, configured(settings))
     strict = load({"PORTCULLIS_CONFIG": "", **variables, "PORTCULLIS_POLICY__UNREGISTERED": "deny"})
     execute(settings, "UPDATE sys.resource SET enabled = false WHERE path = '/api/menu/list'")
     listing = execute(settings, "SELECT id FROM sys.resource WHERE path = '/api/menu/list'")[0][0]
 
-    assert BINDINGS in locked_out(publish_policy(strict, configured(strict.policy)))
+    assert BINDINGS in locked_out(publish_policy(strict, configured(strict)))
     lines = unlock(tmp_path, {**variables, "PORTCULLIS_POLICY__UNREGISTERED": "deny"}).output.splitlines()
 
     assert lines[0] == f"GET /api/menu/list: closed by resource {listing}: portcullis policy unlock {listing}"

@@ -233,7 +233,7 @@ class Sealed:
     def start(self, **variables: str) -> int:
         """Publish as a start does."""
         settings = load({"PORTCULLIS_CONFIG": ""} | self.variables | variables)
-        return publish_policy(settings, configured(settings.policy)).revision
+        return publish_policy(settings, configured(settings)).revision
 
     def forge(self) -> None:
         with psycopg.connect(self.url) as connection:

@@ -31,7 +31,7 @@ def results() -> Any:
     """Return the result of the shipped tables, which all hold: ``tests/policies/test_cases.py`` asks them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("service.laboratory.tested.run_tables", lambda *_: [])
-        return TESTS(load({"PORTCULLIS_CONFIG": ""}).policy, (), coverage=True, mutate=False)
+        return TESTS(load({"PORTCULLIS_CONFIG": ""}), (), coverage=True, mutate=False)
 
 
 @pytest.fixture(autouse=True)

@@ -156,7 +156,7 @@ async def inside(database_url: str, redis_url: str, **variables: str) -> AsyncIt
     Passwords are hashed cheaply, that of the administrator too.
     """
     chosen = _settings(database_url, redis_url, variables)
-    await _publish(database_url, _shipped(chosen.policy), seals_of(chosen.oplog))
+    await _publish(database_url, _shipped(chosen), seals_of(chosen.oplog))
     async with _running(chosen) as service:
         yield service
 
@@ -182,16 +182,16 @@ def _settings(database_url: str, redis_url: str, variables: Mapping[str, str]) -
     return replace(chosen, password=replace(chosen.password, **COSTS))
 
 
-def _shipped(policy: settings.Policy) -> Shipped:
+def _shipped(chosen: settings.Settings) -> Shipped:
     """Return what the settings name; a test may have changed files of its own since the last start."""
-    usual = settings.Policy()
+    usual, policy = settings.Policy(), chosen.policy
     unlogged = replace(policy, decision_log=usual.decision_log, decision_log_allows=usual.decision_log_allows)
-    return _usual() if unlogged == usual else configured(policy)
+    return _usual() if unlogged == usual else configured(chosen)
 
 
 @cache
 def _usual() -> Shipped:
-    return configured(settings.Policy())
+    return configured(settings.Settings())
 
 
 async def _publish(database_url: str, shipped: Shipped, seals: RevisionSeals) -> None:
@@ -206,7 +206,7 @@ async def _publish(database_url: str, shipped: Shipped, seals: RevisionSeals) ->
 
 @asynccontextmanager
 async def _running(chosen: settings.Settings) -> AsyncIterator[Inside]:
-    app = create_app(chosen, _shipped(chosen.policy))
+    app = create_app(chosen, _shipped(chosen))
     async with _lifespan(app):
         service = Inside(app, chosen.database.url, chosen.redis.url)
         try:

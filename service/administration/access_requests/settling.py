@@ -91,7 +91,7 @@ async def _requests(
     database: Database, settings: Settings, notices: Notices
 ) -> AsyncIterator[AccessRequests]:
     store = SessionStore(settings.redis, settings.auth)
-    live = LivePolicy(configured(settings.policy), seals_of(settings.oplog), store.synchronized.now)
+    live = LivePolicy(configured(settings), seals_of(settings.oplog), store.synchronized.now)
     revocations = Revocations(database, store)
     try:
         await store.clock()

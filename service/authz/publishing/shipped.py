@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 import service
-from service import settings
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import (
@@ -42,6 +41,7 @@ from service.kernel.permission_catalogue import Page
 from service.kernel.persons import TAKEOVER_DAYS
 from service.kernel.request_objects import code_of_review
 from service.kernel.services import OWN_ACTIONS, PORTCULLIS, split_object
+from service.settings import Settings
 
 MODEL: Final = "model.conf"
 BASE: Final = "base"
@@ -170,22 +170,26 @@ def is_stored(demand: str) -> bool:
     return layer == REQUEST or (layer == RESOURCE and name not in _SITUATIONS)
 
 
-def configured(settings: settings.Policy) -> Shipped:
+def configured(settings: Settings) -> Shipped:
     """Read what ``settings`` name, as ``read_shipped`` does.
 
     PolicyError also when the setting ``policy.own_digests`` does not let the result serve.
     """
-    strict = settings.unregistered == "deny"
-    shipped = read_shipped(
-        settings.model,
-        settings.folder,
-        settings.invariants,
-        settings.extensions,
-        strict=strict,
-        assurance=settings.assurance,
-    )
-    require_allowed(shipped.digest, settings.own_digests)
-    return replace(shipped, takeover_days=settings.takeover_days)
+    policy = settings.policy
+    strict = policy.unregistered == "deny"
+    shipped = read_named(settings, policy.folder, assurance=policy.assurance, strict=strict)
+    require_allowed(shipped.digest, policy.own_digests)
+    return replace(shipped, takeover_days=policy.takeover_days)
+
+
+def read_named(settings: Settings, folder: Path | None, *, assurance: str, strict: bool = False) -> Shipped:
+    """Read the model, invariants and extensions that ``settings`` name, with the lines of ``folder``.
+
+    The rest is as for ``read_shipped``: whether the result may serve is not asked.
+    """
+    policy = settings.policy
+    facts = (policy.model, folder, policy.invariants, policy.extensions)
+    return read_shipped(*facts, strict=strict, assurance=assurance)
 
 
 def read_shipped(
