@@ -113,7 +113,7 @@ TAGS: Final = {
 """What the operations below the first segment of a path are about."""
 
 
-def add_routes(app: Application, container: Container, extensions: Sequence[Extension] = ()) -> Routes:
+def add_routes(app: Application, container: Container, extensions: Sequence[Extension]) -> Routes:
     """Register every endpoint; those of the groups are guarded, the others are added as outside them.
 
     Those of ``extensions`` are among the guarded ones.

@@ -48,7 +48,7 @@ T = TypeVar("T")
 _log = structlog.get_logger()
 
 
-def migrate(url: str, extensions: Sequence[Extension] = ()) -> bool:
+def migrate(url: str, extensions: Sequence[Extension]) -> bool:
     """Migrate the database at ``url`` to this version's schema; True if there was anything to do.
 
     The tables of ``extensions`` as well.
@@ -82,7 +82,7 @@ def prepare(
     url: str,
     administrator_hash: Callable[[], str],
     covered: Covered,
-    extensions: Sequence[Extension] = (),
+    extensions: Sequence[Extension],
     *,
     migrates: bool = True,
 ) -> Prepared:
@@ -117,7 +117,7 @@ def prepare(
     return _in_turn(url, fill) or _in_turn(url, add)
 
 
-def additions(url: str, covered: Covered, extensions: Sequence[Extension] = ()) -> Additions:
+def additions(url: str, covered: Covered, extensions: Sequence[Extension]) -> Additions:
     """Return what the next start will add to the database at ``url``; nothing if it was never seeded.
 
     Only reads; the schema must be this version's. Raises Unavailable.

@@ -68,7 +68,7 @@ class PendingMigration:
     extensions: tuple[str, ...] = ()
 
 
-def pending_migration(url: str, extensions: Sequence[Extension] = ()) -> PendingMigration:
+def pending_migration(url: str, extensions: Sequence[Extension]) -> PendingMigration:
     """Return what ``migrate`` would do to the database at ``url``; changes and locks nothing.
 
     Raises SchemaError if this version is too old for the schema, and Unavailable.

@@ -31,7 +31,7 @@ def is_new(connection: Connection) -> bool:
 
 
 def seed(
-    connection: Connection, administrator_hash: Callable[[], str], extensions: Sequence[Extension] = ()
+    connection: Connection, administrator_hash: Callable[[], str], extensions: Sequence[Extension]
 ) -> None:
     """Write menus, roles, resources and the first administrator into a new database.
 

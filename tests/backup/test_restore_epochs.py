@@ -68,7 +68,7 @@ async def test_a_new_timeline_ends_access_tokens_and_refresh_tokens_of_a_running
 def test_a_database_in_use_goes_on_without_a_name_and_a_new_one_has_a_name_of_its_own(
     empty_database_url: str,
 ) -> None:
-    migrate(empty_database_url)
+    migrate(empty_database_url, ())
     with engine(empty_database_url).begin() as connection:
         [name] = connection.execute(text("SELECT name FROM sys.timeline")).scalars()
         assert len(name) == 12

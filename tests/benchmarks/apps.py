@@ -110,7 +110,7 @@ def _service(
         parts.stores.database._before_commit = None  # saves no intents either
     app = Application()
     if real:
-        add_routes(app, parts)
+        add_routes(app, parts, ())
     else:
         Routes(app, parts.guard).add(TEMPLATE, Guarded())
     app.add_middleware(lifespan(parts))

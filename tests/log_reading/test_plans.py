@@ -49,7 +49,7 @@ FROM generate_series(1, 8000) n
 def connection(stores: EmbeddedStores) -> Iterator[Connection]:
     """A database with three months of entries and no others; the default partitions are empty."""
     with database(stores) as url:
-        migrate(url)
+        migrate(url, ())
         yield from _filled(url)
 
 

@@ -130,11 +130,11 @@ def test_the_strongest_lock_that_statements_take_on_a_table_is_told() -> None:
 
 
 def test_pending_steps_name_tables_that_exist_with_their_locks_and_sizes(seeded_database_url: str) -> None:
-    assert pending_migration(seeded_database_url).steps == ()
+    assert pending_migration(seeded_database_url, ()).steps == ()
     execute(
         seeded_database_url, "ANALYZE sys.resource", "UPDATE sys.alembic_version SET version_num = 'v0018'"
     )
-    first, *rest = pending_migration(seeded_database_url).steps
+    first, *rest = pending_migration(seeded_database_url, ()).steps
     assert [first.revision, *(step.revision for step in rest)] == [
         step.revision for step in steps() if step.revision > "v0018"
     ]
@@ -156,7 +156,7 @@ def test_the_rows_of_a_table_that_was_never_analysed_are_not_known(seeded_databa
     )
     (resources,) = [
         lock
-        for step in pending_migration(seeded_database_url).steps[:1]
+        for step in pending_migration(seeded_database_url, ()).steps[:1]
         for lock in step.locks
         if lock.table == "sys.resource"
     ]

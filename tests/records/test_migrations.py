@@ -28,7 +28,7 @@ _processes.set_forkserver_preload(["tests.support.command_imports"])
 
 
 def _prepare(url: str, number: int, found_new: SimpleQueue[bool]) -> None:
-    found_new.put(prepare(url, lambda: f"hash of {number}", COVERED).new)
+    found_new.put(prepare(url, lambda: f"hash of {number}", COVERED, ()).new)
 
 
 def test_four_processes_starting_at_once_on_an_empty_database_all_succeed(empty_database_url: str) -> None:
@@ -48,8 +48,8 @@ def test_four_processes_starting_at_once_on_an_empty_database_all_succeed(empty_
 
 
 def test_a_second_migration_finds_nothing_to_do(empty_database_url: str) -> None:
-    assert migrate(empty_database_url) is True
-    assert migrate(empty_database_url) is False
+    assert migrate(empty_database_url, ()) is True
+    assert migrate(empty_database_url, ()) is False
 
 
 def comparable(name: str | None, kind: str, _parents: Any) -> bool:
@@ -60,7 +60,7 @@ def comparable(name: str | None, kind: str, _parents: Any) -> bool:
 
 
 def test_the_migrated_database_is_what_the_schema_describes(empty_database_url: str) -> None:
-    migrate(empty_database_url)
+    migrate(empty_database_url, ())
     with engine(empty_database_url).connect() as connection:
         context = MigrationContext.configure(
             connection,
@@ -96,7 +96,7 @@ INSERT INTO sys.action_resource (resource_id, menu_id)
 
 
 def test_patches_are_guarded_by_what_guards_the_puts_of_the_same_records(empty_database_url: str) -> None:
-    migrate(empty_database_url)
+    migrate(empty_database_url, ())
     with engine(empty_database_url).begin() as connection:
         connection.exec_driver_sql(PUTS)
         for _ in range(2):  # it finds nothing to do a second time
@@ -126,7 +126,7 @@ INSERT INTO sys.login_log (create_time, event_id, event, outcome, user_id)
 
 
 def test_the_last_logins_of_the_month_before_are_brought_from_the_log(empty_database_url: str) -> None:
-    migrate(empty_database_url)
+    migrate(empty_database_url, ())
     with engine(empty_database_url).begin() as connection:
         connection.exec_driver_sql(LOGINS)
         connection.exec_driver_sql(import_module(f"{versions.__name__}.v0034_last_logins").LOGINS)
@@ -149,7 +149,7 @@ INSERT INTO sys.access_task SELECT 'random', id, 9, 'gateway', '', 'digest'
 
 
 def test_requests_that_services_have_made_in_the_name_of_persons_end(empty_database_url: str) -> None:
-    migrate(empty_database_url)
+    migrate(empty_database_url, ())
     before, step = (import_module(f"{versions.__name__}.{name}") for name in ("v0049_access_tasks", GONE))
     with engine(empty_database_url).begin() as connection:
         for statement in (before.TABLE, REQUESTS, step.PENDING, step.TABLE):
@@ -192,7 +192,7 @@ def test_what_was_known_of_who_is_behind_whom_goes_on_counting(empty_database_ur
     requests = import_module(f"{versions.__name__}.v0047_access_requests")
     takeovers = import_module(f"{versions.__name__}.v0052_review_takeovers")
     exclusions = requests.DECISIONS[requests.DECISIONS.index("CREATE TABLE sys.access_request_exclusion") :]
-    migrate(empty_database_url)
+    migrate(empty_database_url, ())
     with engine(empty_database_url).begin() as connection:
         for statement in (exclusions, takeovers.TAKEOVERS, BEHIND):
             connection.exec_driver_sql(statement)
@@ -226,7 +226,7 @@ def test_a_migrated_database_is_found_in_order_without_alembic(empty_database_ur
         "import sys; from service.records.migrate import migrate; "
         "print(migrate(sys.argv[1]), 'alembic' in sys.modules)"
     )
-    migrate(empty_database_url)
+    migrate(empty_database_url, ())
     command = [sys.executable, "-c", program, empty_database_url]
     assert subprocess.check_output(command, text=True) == "False False\n"
 
@@ -236,18 +236,18 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(empty_database_url: str
         connection.execute(text("CREATE SCHEMA sys"))
         connection.execute(text("CREATE TABLE sys.login_log (in_the_way integer)"))
     with pytest.raises(Exception, match="login_log"):
-        migrate(empty_database_url)
+        migrate(empty_database_url, ())
     with engine(empty_database_url).connect() as connection:
         assert inspect(connection).get_table_names(SCHEMA) == ["login_log"]
 
 
 def test_a_seed_that_fails_leaves_the_database_as_it_was(empty_database_url: str) -> None:
     with pytest.raises(ZeroDivisionError):
-        prepare(empty_database_url, lambda: str(1 // 0), COVERED)
+        prepare(empty_database_url, lambda: str(1 // 0), COVERED, ())
     with engine(empty_database_url).connect() as connection:
         assert SCHEMA not in inspect(connection).get_schema_names()
 
 
 def test_a_database_out_of_reach_is_unavailable(stores: EmbeddedStores) -> None:
     with pytest.raises(Unavailable):
-        migrate(stores.url_of("no_such_database"))
+        migrate(stores.url_of("no_such_database"), ())

@@ -199,7 +199,7 @@ async def test_a_server_that_freezes_during_publishing_is_unavailable(fragile: E
             fragile.postgres.pause()
             await casbin_rule._copy(connection, many)
 
-    migrate(fragile.database_url)
+    migrate(fragile.database_url, ())
     database, patient = Database(fragile.database_url, timeout=0.8), Database(fragile.database_url)
     many = [("resource", "x" * 100, "a")] * 100_000
     try:

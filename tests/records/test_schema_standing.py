@@ -43,7 +43,7 @@ def migrated_by_a_newer_version(url: str, least_version: str) -> None:
 
 
 def start(url: str, *, migrates: bool = True) -> Prepared:
-    return prepare(url, lambda: pytest.fail("nothing is seeded"), COVERED, migrates=migrates)
+    return prepare(url, lambda: pytest.fail("nothing is seeded"), COVERED, extensions=(), migrates=migrates)
 
 
 @pytest.mark.parametrize("migrates", [True, False])
@@ -52,9 +52,9 @@ def test_a_newer_schema_that_this_version_can_work_with_is_left_as_it_is(
 ) -> None:
     migrated_by_a_newer_version(seeded_database_url, __version__)
     assert start(seeded_database_url, migrates=migrates) == NOTHING
-    assert migrate(seeded_database_url) is False
+    assert migrate(seeded_database_url, ()) is False
     require_current(seeded_database_url)
-    assert pending_migration(seeded_database_url).steps == ()
+    assert pending_migration(seeded_database_url, ()).steps == ()
     with engine(seeded_database_url).connect() as connection:
         assert connection.execute(text("SELECT version_num FROM sys.alembic_version")).scalar_one() == "v9001"
 
@@ -216,8 +216,8 @@ def test_a_start_without_migration_is_refused_on_an_older_schema_and_changes_not
 
 
 def test_a_start_without_migration_seeds_a_database_that_was_migrated_before(empty_database_url: str) -> None:
-    migrate(empty_database_url)
-    assert prepare(empty_database_url, lambda: "hash", COVERED, migrates=False).new
+    migrate(empty_database_url, ())
+    assert prepare(empty_database_url, lambda: "hash", COVERED, extensions=(), migrates=False).new
 
 
 def test_a_migration_gives_up_a_table_that_others_hold_and_says_so(
@@ -243,9 +243,9 @@ def test_a_migration_gives_up_a_table_that_others_hold_and_says_so(
             rf"lock sys\.role in 3 attempts: process {pid} \(user \w+, monthly report, .*\) holds sys\.role\."
         )
         with pytest.raises(SchemaError, match=held):
-            migrate(empty_database_url)
+            migrate(empty_database_url, ())
     assert len(attempts) == 3
-    assert migrate(empty_database_url) is True  # the report has ended
+    assert migrate(empty_database_url, ()) is True  # the report has ended
 
 
 @pytest.mark.parametrize(

@@ -132,9 +132,9 @@ def test_what_an_operator_deleted_stays_deleted(seeded_database_url: str) -> Non
         connection.execute(text("DELETE FROM sys.action_resource"))
         connection.execute(text("DELETE FROM sys.resource"))
         connection.execute(text('DELETE FROM sys."user"'))
-    assert prepare(seeded_database_url, lambda: pytest.fail("no password is needed"), COVERED) == Prepared(
-        new=False, additions=Additions()
-    )
+    assert prepare(
+        seeded_database_url, lambda: pytest.fail("no password is needed"), COVERED, ()
+    ) == Prepared(new=False, additions=Additions())
     with engine(seeded_database_url).connect() as connection:
         assert names(connection) == ["super", "admin", "user"]
         assert connection.execute(text("SELECT count(*) FROM sys.resource")).scalar_one() == 0

@@ -172,10 +172,10 @@ def test_a_start_brings_to_an_older_database_what_is_new_and_a_migration_only_te
     with engine(seeded_database_url).begin() as connection:
         never_had(connection)
 
-    assert migrate(seeded_database_url) is False
-    planned = additions(seeded_database_url, COVERED)
-    started = prepare(seeded_database_url, lambda: pytest.fail("no password is needed"), COVERED)
-    again = prepare(seeded_database_url, lambda: pytest.fail("no password is needed"), COVERED)
+    assert migrate(seeded_database_url, ()) is False
+    planned = additions(seeded_database_url, COVERED, ())
+    started = prepare(seeded_database_url, lambda: pytest.fail("no password is needed"), COVERED, ())
+    again = prepare(seeded_database_url, lambda: pytest.fail("no password is needed"), COVERED, ())
 
     assert planned.codes == (NEW,)
     assert started == Prepared(new=False, additions=planned)
@@ -183,8 +183,8 @@ def test_a_start_brings_to_an_older_database_what_is_new_and_a_migration_only_te
 
 
 def test_a_database_that_was_never_seeded_is_told_nothing(empty_database_url: str) -> None:
-    migrate(empty_database_url)
-    assert additions(empty_database_url, COVERED) == Additions()
+    migrate(empty_database_url, ())
+    assert additions(empty_database_url, COVERED, ()) == Additions()
 
 
 def test_a_start_tells_the_log_and_a_migration_its_output_who_gains_what(

@@ -178,7 +178,7 @@ async def test_operator_commands_find_the_writable_server(
     place = place_of(empty_database_url)
     make_read_only(other, "on")
     url = several(empty_database_url, place_of(other.database_url), place)
-    assert migrate(url)
+    assert migrate(url, ())
     require_current(url)
     require_current(empty_database_url)
 
@@ -186,12 +186,12 @@ async def test_operator_commands_find_the_writable_server(
 async def test_a_start_on_a_read_only_server_says_so(other: EmbeddedStores) -> None:
     make_read_only(other, "on")
     with pytest.raises(SchemaError, match=r"The database is read-only: it is a standby, or default_.* is on"):
-        migrate(other.database_url)
+        migrate(other.database_url, ())
 
 
 async def test_a_start_without_any_server_says_what_each_one_has_answered(tmp_path: Path) -> None:
     with pytest.raises(Unavailable) as caught:
-        migrate(f"postgresql://someone:pa55@/any?host={tmp_path}/one,{tmp_path}/two&port=1,2")
+        migrate(f"postgresql://someone:pa55@/any?host={tmp_path}/one,{tmp_path}/two&port=1,2", ())
     assert str(caught.value).startswith("The database is out of reach: no server takes")
     assert f"{tmp_path}/one:1: " in str(caught.value)
     assert f"{tmp_path}/two:2: " in str(caught.value)

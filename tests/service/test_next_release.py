@@ -64,7 +64,7 @@ async def test_this_version_starts_and_works_where_every_table_has_a_column_that
     seeded_database_url: str, redis_url: str
 ) -> None:
     added_by_the_next_release(seeded_database_url)
-    assert not prepare(seeded_database_url, lambda: pytest.fail("nothing is seeded"), COVERED).new
+    assert not prepare(seeded_database_url, lambda: pytest.fail("nothing is seeded"), COVERED, ()).new
     async with inside(seeded_database_url, redis_url) as service:
         menu = await service.data("POST", "/api/menu", {"menuType": "Menu", "title": "Gate"})
         button = {"menuType": "Button", "title": "Open", "authMark": "gate:open", "parentId": menu["id"]}

@@ -35,7 +35,7 @@ def administrator_hash() -> str:
 
 def seed_database(url: str) -> None:
     """Migrate and seed the database at ``url``; its administrator has ``ADMINISTRATOR_PASSWORD``."""
-    prepare(url, administrator_hash, COVERED)
+    prepare(url, administrator_hash, COVERED, ())
 
 
 async def make_months(url: str) -> None:

@@ -49,7 +49,7 @@ async def test_a_directory_finds_an_address_by_both_spellings(house: Inside) -> 
 
 
 def test_rows_of_earlier_versions_get_the_one_spelling(empty_database_url: str) -> None:
-    migrate(empty_database_url)
+    migrate(empty_database_url, ())
     with engine(empty_database_url).begin() as connection:
         connection.exec_driver_sql(
             """INSERT INTO sys."user" (user_name, user_name_key, nick_name, email, recovery_email)
