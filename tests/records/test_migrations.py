@@ -224,7 +224,7 @@ def test_the_names_of_the_files_tell_the_revisions_and_the_newest_one() -> None:
 def test_a_migrated_database_is_found_in_order_without_alembic(empty_database_url: str) -> None:
     program = (
         "import sys; from service.records.migrate import migrate; "
-        "print(migrate(sys.argv[1]), 'alembic' in sys.modules)"
+        "print(migrate(sys.argv[1], ()), 'alembic' in sys.modules)"
     )
     migrate(empty_database_url, ())
     command = [sys.executable, "-c", program, empty_database_url]
