@@ -7,6 +7,8 @@ Parsers differ where the standard leaves room: repeated members, NaN, UTF-16, ha
 import json
 from typing import Any, Final, NoReturn
 
+import msgspec
+
 
 class DuplicateMember(ValueError):  # noqa: N818 - says what was found
     """An object names a member twice."""
@@ -26,6 +28,21 @@ def strict_json(text: bytes, *, numbers_as_text: bool = False) -> Any:
     except RecursionError:
         raise ValueError("nested too deep") from None
     return value
+
+
+def is_strict(text: bytes) -> bool:
+    """Return whether ``strict_json`` reads ``text``, found faster; False says nothing: ask ``strict_json``.
+
+    Each text in a JSON document without escapes stands between two quotation marks. A repeated member is
+    dropped when the document is read, and its marks are missing when the value is written again.
+    """
+    if b"\\" in text:
+        return False
+    try:
+        written = _write(_read(text))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False
+    return written.count(b'"') == text.count(b'"')
 
 
 def strict_object(text: bytes) -> dict[str, Any]:
@@ -51,3 +68,5 @@ _STRICT: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_ref
 _NUMBERS_AS_TEXT: Final = json.JSONDecoder(
     object_pairs_hook=_unique, parse_constant=_refuse, parse_int=str, parse_float=str
 )
+_read: Final = msgspec.json.Decoder().decode
+_write: Final = msgspec.json.Encoder().encode

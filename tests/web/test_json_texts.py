@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import example as also
+from hypothesis import given
+from hypothesis import strategies as st
 
-from service.kernel.strict_json import DuplicateMember, strict_json
+from service.kernel.strict_json import DuplicateMember, is_strict, strict_json
 from service.web.messages.bodies import MAX_BODY, MAX_PUBLIC_BODY
 from tests.web.driver import JSON, ask
 from tests.web.example_service import example
@@ -175,6 +178,55 @@ def test_a_duplicate_is_told_from_what_is_no_json() -> None:
         strict_json(b'{"a":1,"a":1}')
     with pytest.raises(ValueError, match="nested too deep"):
         strict_json(b"[" * 10_000)
+
+
+def is_read(text: bytes) -> bool:
+    try:
+        strict_json(text, numbers_as_text=True)
+    except ValueError:
+        return False
+    return True
+
+
+PIECES = [
+    *(b'"', b'"a"', b'"a":', b'"b"', b'"b" :', b"{", b"}", b"{}", b"[", b"]", b",", b":", b"0", b"1", b"-"),
+    *(
+        b".",
+        b"e",
+        b"+",
+        b" ",
+        b"\n",
+        b"\t",
+        b"true",
+        b"null",
+        b"NaN",
+        b"\\",
+        b'\\"',
+        b"\\u0061",
+        b"\x00",
+        b"\xff",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join))
+@also(b'{"a" :1,"a":2}')
+@also(b'{"a":{"b":1},"a":"b"}')
+@also(b'[{"a":1,"b":[]},{"a":1}]')
+@also(b'{"a":1,"a":"\\u0022\\u0022"}')
+def test_the_fast_check_passes_no_text_that_the_full_one_refuses(text: bytes) -> None:
+    assert not is_strict(text) or is_read(text)
+
+
+def test_the_fast_check_passes_usual_texts_alone() -> None:
+    assert not any(map(is_strict, MALFORMED))
+    assert [text for text in WELL_FORMED if is_strict(text)] == [
+        *(
+            text
+            for text in WELL_FORMED
+            if b"\\" not in text and b"9" * 5000 not in text and b"400" not in text
+        )
+    ]
 
 
 def test_numbers_can_be_kept_as_they_are_written() -> None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from service.errors import BadRequest, UnsupportedMediaType, ValidationFailed
 from service.kernel.sentences import expected
-from service.kernel.strict_json import DuplicateMember, strict_json
+from service.kernel.strict_json import DuplicateMember, is_strict, strict_json
 from service.kernel.type_faults import NO_FIELD
 from service.kernel.value_rules import MAX_ID
 from service.web.messages.faults import check_text, check_times, faults_of, nul_faults, refuse
@@ -81,7 +81,7 @@ class JsonBody(Generic[S]):
     def _parse(self, raw: bytes) -> S:
         # Syntax before types: msgspec stops at the first value of a wrong type, even if malformed JSON
         # follows.
-        plain = well_formed(raw)
+        plain = None if is_strict(raw) else well_formed(raw)
         try:
             body = self._decode(raw)
         except msgspec.ValidationError:
