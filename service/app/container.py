@@ -20,7 +20,8 @@ from service.authn.factors.sealing import FactorKeys
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.requestable import RequestableRoles
-from service.evaluation.answers import Answers, Evaluator
+from service.evaluation.answers import Answers
+from service.evaluation.evaluator import Evaluator
 from service.evaluation.following import Hub
 from service.evaluation.questions import Subjects
 from service.evaluation.search import Search

@@ -429,11 +429,11 @@ def _add_files(routes: Routes, container: Container) -> None:
 
 
 def _noting(container: Container) -> access_evaluation.Note:
-    """Return what takes each answered question: for the use of permissions, and for the decision log."""
-    used, log = container.use_notes.note_evaluation, container.trail.decisions
+    """Return what takes answered questions: for the use of permissions, and for the decision log."""
+    used, log = container.use_notes.note_evaluations, container.trail.decisions
     if log is None:
         return used
-    logged = DecisionEvents(log).note_evaluation
+    logged = DecisionEvents(log).note_evaluations
 
     def note(*answered: Any) -> None:
         used(*answered)

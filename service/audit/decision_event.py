@@ -127,10 +127,16 @@ _decode_any: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
 
 def encoded(event: Event) -> bytes:
     """Return ``event`` as one line of JSON in ASCII, with its line feed."""
-    line = _encode(event)
-    if not line.isascii():  # other characters escaped: line separators are among them
-        line = json.dumps(json.loads(line), separators=(",", ":")).encode("ascii")
-    return line + b"\n"
+    return as_text(event) + b"\n"
+
+
+def as_text(value: object) -> bytes:
+    """Return ``value``, an event or a part of one, as JSON in ASCII."""
+    text = _encode(value)
+    if text.isascii():
+        return text
+    # Other characters escaped: line separators are among them.
+    return json.dumps(json.loads(text), separators=(",", ":")).encode("ascii")
 
 
 def decoded(line: bytes) -> DecisionEvent | None:

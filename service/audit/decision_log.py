@@ -13,6 +13,7 @@ from typing import Final, Protocol
 import structlog
 
 from service.audit.decision_event import Event, encoded
+from service.audit.event_lines import Line
 from service.audit.export.appended_file import AppendedFile
 from service.audit.export.exporter import DecisionOutbox
 from service.kernel.backlog import Backlog
@@ -76,7 +77,7 @@ class DecisionWriter:
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        self._events: Backlog[Event] = Backlog("decision-log", MOST_WAITING, GATHER, self._write_all)
+        self._events: Backlog[Event | Line] = Backlog("decision-log", MOST_WAITING, GATHER, self._write_all)
         self._taken: list[bytes] = []  # lines that are being written
         self._lost = 0  # counted by the thread, as the next one
         self.written = 0
@@ -96,6 +97,11 @@ class DecisionWriter:
     def put(self, event: Event) -> None:
         """Take ``event``, or drop it if too many wait."""
         if not self._events.put(event):
+            self._tell()
+
+    def put_lines(self, lines: Sequence[Line]) -> None:
+        """Take events that are encoded already; drop those that find no room."""
+        if not self._events.put_all(lines):
             self._tell()
 
     def miss(self) -> None:
@@ -141,6 +147,9 @@ class DecisionWriter:
         lines = []
         for _ in range(min(len(self._events.waiting), AT_ONCE)):
             event = self._events.waiting.popleft()
+            if isinstance(event, tuple):
+                lines.append(b"".join(event))
+                continue
             try:
                 lines.append(encoded(event))
             except Exception:  # noqa: BLE001 - one event must not hold up the others
@@ -154,6 +163,9 @@ class EventSink(Protocol):
 
     def put(self, event: Event) -> None:
         """Take ``event``, or drop it if too many wait; never waits."""
+
+    def put_lines(self, lines: Sequence[Line]) -> None:
+        """Take events that are encoded already, as many as there is room for; never waits."""
 
 
 class DecisionLog:
@@ -193,6 +205,11 @@ class DecisionLog:
         for sink in self._sinks:
             sink.put(event)
 
+    def put_lines(self, lines: Sequence[Line]) -> None:
+        """Hand events that are encoded already to all sinks; never waits."""
+        for sink in self._sinks:
+            sink.put_lines(lines)
+
     def miss(self) -> None:
         """Count an event that could not be made as dropped."""
         if self.writer is not None:
@@ -205,6 +222,10 @@ class _Exported:
 
     def put(self, event: Event) -> None:
         self._outbox.put(encoded(event))
+
+    def put_lines(self, lines: Sequence[Line]) -> None:
+        for line in lines:
+            self._outbox.put(b"".join(line))
 
 
 def decision_log(settings: Policy, outbox: DecisionOutbox | None = None) -> DecisionLog | None:

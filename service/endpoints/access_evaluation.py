@@ -1,6 +1,6 @@
 """Decisions for other services (AuthZEN §5 to §7), and where they ask: ``/access/v1/evaluation``."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Final
 
@@ -9,8 +9,7 @@ from msgspec import UNSET
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, LAYERS, PERMISSION, RESOURCE
 from service.errors import BadRequest, Unavailable
-from service.evaluation.answers import Answer, Evaluator
-from service.evaluation.questions import Asked
+from service.evaluation.evaluator import Answered, Evaluator, Known, Posed
 from service.kernel.account_acts import BY_PERSON, where
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
@@ -20,8 +19,8 @@ from service.web.messages.authzen import (
     Evaluation,
     EvaluationDecision,
     Evaluations,
-    asked_in,
     decision_of,
+    posed_in,
 )
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import asks, example_body, named, needs
@@ -35,40 +34,42 @@ _EXAMPLE: Final = {
     "resource": {"type": "route", "id": "/api/role/list"},
 }
 
-Note = Callable[[RequestContext, Asked, Caller | None, Answer], None]
-"""Takes each answered question, for the decision log."""
+Note = Callable[[RequestContext, Sequence[Answered]], None]
+"""Takes the answers of a request: for the use of permissions, and for the decision log."""
 
 
 class _Asking:
     """Answers questions about the subjects that they name."""
 
     def __init__(self, evaluator: Evaluator, note: Note | None = None) -> None:
-        """``note`` is None if there is no decision log."""
         self._evaluator = evaluator
         self._note = note
 
     async def _decide_one(self, context: RequestContext, question: Evaluation) -> EvaluationDecision:
-        policy, asked = _policy_of(context), question.asked
-        asking = context.user
-        subject, answer = await self._evaluator.evaluate_one(policy, asking, asked, context.all_rights)
+        policy, asking = _policy_of(context), context.user
+        answered = await self._evaluator.evaluate_one(policy, asking, question.posed, context.all_rights)
         if self._note is not None:
-            self._note(context, asked, subject, answer)
-        return decision_of(answer, policy, partial(_layers_shown, policy, asking))
+            self._note(context, (answered,))
+        known = answered.known[0]
+        shown: EvaluationDecision = known.shown or _show(known, policy, asking)
+        return shown
 
     async def _decide(
-        self, context: RequestContext, asked: list[Asked | None], ends_with: bool | None
+        self, context: RequestContext, posed: list[Posed | None], ends_with: bool | None
     ) -> list[EvaluationDecision]:
         policy, asking = _policy_of(context), context.user
-        note = self._note
-        answers = await self._evaluator.evaluate(
-            policy,
-            asking,
-            asked,
-            ends_with=ends_with,
-            note=None if note is None else partial(note, context),
-            all_rights=context.all_rights,
+        answered = await self._evaluator.evaluate(
+            policy, asking, posed, ends_with=ends_with, all_rights=context.all_rights
         )
-        return [decision_of(answer, policy, partial(_layers_shown, policy, asking)) for answer in answers]
+        if self._note is not None:
+            self._note(context, answered)
+        return [known.shown or _show(known, policy, asking) for about in answered for known in about.known]
+
+
+def _show(known: Known, policy: Policy, asking: Caller) -> EvaluationDecision:
+    """Return the answer as ``asking`` is sent it, and remember it."""
+    shown = known.shown = decision_of(known.answer, policy, partial(_layers_shown, policy, asking))
+    return shown
 
 
 def _policy_of(context: RequestContext) -> Policy:
@@ -119,7 +120,7 @@ class AccessEvaluations(_Asking):
         """
         if body.evaluations:
             ends_with = ENDS_WITH[body.options.evaluations_semantic]
-            return Decisions(evaluations=await self._decide(context, asked_in(body), ends_with))
+            return Decisions(evaluations=await self._decide(context, posed_in(body), ends_with))
         if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
             raise BadRequest("A question names its subject, its action and its resource")
         answer = await self._decide_one(

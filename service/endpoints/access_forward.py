@@ -13,9 +13,10 @@ from service.authz.engine.rules import PREFLIGHT as PREFLIGHT_OBJECT
 from service.endpoints.access_evaluation import Note
 from service.errors import ProxyRefused
 from service.evaluation.answers import Answer, Answers, as_answer
-from service.evaluation.questions import ROUTE, TOKEN, Asked, RequestTo, Resource, Subject
+from service.evaluation.evaluator import Answered, Known
+from service.evaluation.questions import ROUTE, TOKEN, RequestTo, Subject
 from service.kernel.account_acts import BY_PERSON, refusal_of, where
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, words_asked
 from service.kernel.services import NAME
 from service.kernel.value_rules import whole
 from service.web.messages import original as originals
@@ -31,7 +32,7 @@ ServiceName = Annotated[str, Meta(pattern=whole(NAME.pattern), examples=["orders
 class _Forward:
     """Decides about the original request; a class below for each header profile.
 
-    ``note`` is None if there is no decision log.
+    ``note`` takes the answers, if anything does.
     """
 
     profile: ClassVar[originals.HeaderProfile]
@@ -82,8 +83,9 @@ class _Forward:
     ) -> None:
         if self.note is not None:
             subject = Subject("" if caller is None else TOKEN, "")
-            asked = Asked(subject, original.method, Resource(ROUTE, original.path, service))
-            self.note(context, asked, caller, answer)
+            known = Known((original.method, ROUTE, original.path, service), answer)
+            satisfied = words_asked(caller, self.answers.now())
+            self.note(context, (Answered(subject, caller, satisfied, [known]),))
 
     def _let_pass(
         self, context: RequestContext, service: str, identified: Authenticated | None, decision: Decision

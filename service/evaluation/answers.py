@@ -1,14 +1,13 @@
 """Answers to questions: whether the account may ask, the enforcer's decision, and the reason."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from service.authn.api_key_form import is_api_key
 from service.authz.engine import rules
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Decision, Policy, tell_span
@@ -16,13 +15,12 @@ from service.authz.engine.request_classes import registered
 from service.authz.engine.resource_index import PARAMETER, OverlappingPatterns, comparable
 from service.authz.review.explain import Reason, reason_of
 from service.evaluation.questions import (
-    TOKEN,
+    Act,
     Asked,
     Question,
     RequestsTo,
     RequestTo,
     Resource,
-    Subjects,
     Unanswerable,
     UseOf,
     question_of,
@@ -30,7 +28,6 @@ from service.evaluation.questions import (
 from service.kernel.account_acts import where
 from service.kernel.assurance import Satisfied, step_up
 from service.kernel.codes import HeldCodes
-from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller, codes_asked, words_asked
 from service.kernel.services import PORTCULLIS, split_object
 from service.kernel.tracing import current_span, traced
@@ -196,7 +193,7 @@ MOST_REMEMBERED: Final = 20_000
 _LONGEST_REMEMBERED: Final = 1024
 
 
-def is_short(asked: Question | Asked) -> bool:
+def is_short(asked: Question | Asked | Act) -> bool:
     """Whether a question is short enough to be remembered: those who ask choose its texts.
 
     The id of a subject does not count. Who remembers it has to bound it as well.
@@ -209,14 +206,14 @@ class Answers:
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         """``now`` returns the time by which the age of an authentication is told, in seconds."""
-        self._now = now
+        self.now = now
         self._templates = Templates()
         self._policy: Policy | None = None
         self._remembered: dict[tuple[Question, HeldCodes | None, Satisfied | None], Answer] = {}
 
     def about(self, policy: Policy, question: Question, caller: Caller | None) -> Answer:
         """Return the answer about ``caller``, with ``used``; None is nobody who is logged in."""
-        held, satisfied = codes_asked(caller), words_asked(caller, self._now())
+        held, satisfied = codes_asked(caller), words_asked(caller, self.now())
         if policy is not self._policy or len(self._remembered) >= MOST_REMEMBERED:
             self._policy, self._remembered = policy, {}
         key = (question, held, satisfied)
@@ -310,75 +307,5 @@ def service_asked(question: Question) -> str:
     return question.service
 
 
-Note: TypeAlias = Callable[[Asked, Caller | None, Answer], None]
-"""Takes each question with the subject that was found and the answer, for the decision log."""
-
 NOT_ACTIVE = Answer(False, "subject_not_active")
 INCOMPLETE = Answer(False, "incomplete")
-
-
-class Evaluator:
-    """Answers questions about subjects that are named."""
-
-    def __init__(self, subjects: Subjects, answers: Answers) -> None:
-        self._subjects = subjects
-        self._answers = answers
-        self._policy: Policy | None = None
-        self._questions: dict[tuple[str, Resource, str | None, HeldCodes | None], Question | Answer] = {}
-
-    async def evaluate(
-        self,
-        policy: Policy,
-        asking: Caller,
-        asked: Sequence[Asked | None],
-        *,
-        ends_with: bool | None = None,
-        note: Note | None = None,
-        all_rights: bytes | None = None,
-    ) -> list[Answer]:
-        """Return the answers to ``asked``, in order; None stands for a question that is incomplete.
-
-        ``asking`` is the account that asks. The list ends behind the first answer that is ``ends_with``, if
-        that is given; what follows is not asked. Other requests get turns in between.
-        ``all_rights`` as for ``CurrentRights``. Raises ``Unavailable``.
-        """
-        subjects = {question.subject for question in asked if question is not None}
-        callers = await self._subjects.callers(subjects, policy.permission_map, all_rights)
-        answers, work = [], CooperativeYield()
-        for question in asked:
-            answer = INCOMPLETE
-            if question is not None:
-                caller = callers.get(question.subject)
-                answer = self._answer(policy, asking, question, caller)
-                if note is not None:
-                    note(question, caller, answer)
-            answers.append(answer)
-            if answer.allowed is ends_with:
-                break
-            await work.after_item()
-        return answers
-
-    async def evaluate_one(
-        self, policy: Policy, asking: Caller, asked: Asked, all_rights: bytes | None = None
-    ) -> tuple[Caller | None, Answer]:
-        """Return the subject of one question, None for one that is not active, and its answer."""
-        caller = await self._subjects.caller(asked.subject, policy.permission_map, all_rights)
-        return caller, self._answer(policy, asking, asked, caller)
-
-    def _answer(self, policy: Policy, asking: Caller, asked: Asked, caller: Caller | None) -> Answer:
-        """Return the answer about ``caller``, the subject of ``asked``; None for one that is not active."""
-        if policy is not self._policy or len(self._questions) >= MOST_REMEMBERED:
-            self._policy, self._questions = policy, {}
-        key = (asked.action, asked.resource, asking.service, codes_asked(asking))
-        if (question := self._questions.get(key)) is None:
-            question = question_by(policy, asking, asked.action, asked.resource)
-            if is_short(asked):
-                self._questions[key] = question
-        if isinstance(question, Answer):
-            return question
-        if caller is None:
-            return NOT_ACTIVE
-        answer = self._answers.about(policy, question, caller)
-        if answer.allowed and asked.subject.type == TOKEN and is_api_key(asked.subject.id):
-            return replace(answer, subject=caller)
-        return answer

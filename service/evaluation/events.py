@@ -1,60 +1,60 @@
-"""The event of the decision log about an answered question."""
+"""What the decision log says about an answered question: the parts of its line."""
 
 import re
 from typing import Final
 
 from service.audit.decision_event import AskedRoute, EvaluationEvent
+from service.audit.event_lines import OfAnswer, of_answer, of_subject
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ASSURANCE, RESOURCE
 from service.evaluation.answers import Answer
-from service.evaluation.questions import ROUTE, SUBJECT_TYPES, Asked, service_of
+from service.evaluation.questions import ROUTE, SUBJECT_TYPES, Asked, Subject, service_of
 from service.kernel.assurance import Satisfied
-from service.kernel.identity import Caller, codes_asked
+from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS, split_object
 
 _ID: Final = re.compile(r"[0-9]{1,19}")
 
 
-def evaluation_event(
+def subject_part(subject: Subject, caller: Caller | None) -> bytes:
+    """Return the part of a line about its subject, who is told by the user only, since a token is secret."""
+    kind = subject.type if subject.type in SUBJECT_TYPES else ""
+    return of_subject(kind, None, ()) if caller is None else of_subject(kind, caller.user_id, caller.roles)
+
+
+def answer_parts(
     policy: Policy,
     asked: Asked,
-    subject: Caller | None,
     answer: Answer,
-    *,
-    time: str,
-    by: tuple[int, str, str],
     satisfied: Satisfied | None = None,
     bound_to: str | None = None,
-) -> EvaluationEvent:
-    """Return the event of a question; the subject is told by its user only, since a token is secret.
+) -> OfAnswer:
+    """Return the parts of a line about the answer to a question.
 
-    ``by`` is the id of the account that has asked, the id of its request, and that of its trace; ``bound_to``
-    is the service that it is bound to. ``satisfied`` is what the subject satisfied.
+    ``satisfied`` is what the subject satisfied; ``bound_to`` is the service that the account is bound to
+    which has asked.
     """
     decision = answer.decision
     line = None if decision is None else decision.line
-    asked_by, request_id, trace_id = by
-    return EvaluationEvent(
-        time=time,
-        outcome="allow" if answer.allowed else "deny",
-        reason=answer.reason,
-        decision="" if decision is None else decision.id,
-        revision=policy.revision,
-        own_digest=policy.own_digest,
-        request_id=request_id,
-        trace_id=trace_id,
-        asked_by=asked_by,
-        subject_type=asked.subject.type if asked.subject.type in SUBJECT_TYPES else "",
-        user_id=None if subject is None else subject.user_id,
-        roles=() if subject is None else subject.roles,
-        codes=None if (held := codes_asked(subject)) is None else held.codes,
-        satisfied=decision.codes if decision is not None and decision.layer == ASSURANCE else None,
-        layer=None if decision is None else decision.layer,
-        object=None if decision is None else decision.object,
-        line=None if line is None else str(line),
-        code=None if line is None else line.code,
-        required=() if decision is None or answer.allowed else decision.required,
-        asked=None if decision is None else _asked(asked, decision, satisfied, bound_to),
+    return of_answer(
+        EvaluationEvent(
+            time="",
+            outcome="allow" if answer.allowed else "deny",
+            reason=answer.reason,
+            decision="" if decision is None else decision.id,
+            revision=policy.revision,
+            own_digest=policy.own_digest,
+            request_id="",
+            asked_by=0,
+            subject_type="",
+            satisfied=decision.codes if decision is not None and decision.layer == ASSURANCE else None,
+            layer=None if decision is None else decision.layer,
+            object=None if decision is None else decision.object,
+            line=None if line is None else str(line),
+            code=None if line is None else line.code,
+            required=() if decision is None or answer.allowed else decision.required,
+            asked=None if decision is None else _asked(asked, decision, satisfied, bound_to),
+        )
     )
 
 

@@ -67,6 +67,19 @@ class Asked(Struct, frozen=True):
     resource: Resource
 
 
+Act: TypeAlias = tuple[str, str, str, str | None]
+"""What a subject would do: the action, and the type, the id and the ``service`` of the resource.
+
+A plain tuple: a request has a thousand of them, and answers are found by it.
+"""
+
+
+def asked_of(act: Act) -> tuple[str, Resource]:
+    """Return the action and the resource of ``act``."""
+    action, kind, id_, service = act
+    return action, Resource(kind, id_, service)
+
+
 def named_service(properties: Mapping[str, Any]) -> str | None:
     """Return the service that the properties of a resource name; "" for one that can't be a name."""
     service = properties.get("service")

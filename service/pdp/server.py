@@ -6,35 +6,35 @@ Every answer has the revision, the rights and the age that it rests on in its he
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
 from sys import getsizeof
 from time import perf_counter
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 import structlog
 import uvicorn
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from service import errors
-from service.audit.decision_event import Event
+from service.audit.event_lines import Line, OfAnswer, line_of, of_codes, of_request
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, PERMISSION, RESOURCE
 from service.evaluation.answers import INCOMPLETE, is_short
-from service.evaluation.events import evaluation_event
+from service.evaluation.events import answer_parts, subject_part
 from service.evaluation.questions import Asked, Subject
 from service.kernel.account_acts import where
 from service.kernel.clock import from_seconds, rfc3339
-from service.kernel.identity import words_asked
+from service.kernel.identity import Caller, codes_asked, words_asked
 from service.kernel.metrics import Durations, Sample
 from service.pdp.following import Follower
 from service.pdp.listening import listening
 from service.pdp.point import STALE, AtLeast, DecisionPoint, Evaluated
-from service.pdp.proxied import FORWARD, Note, Proxied, Reply, Scope
+from service.pdp.proxied import FORWARD, Proxied, Reply, Scope
 from service.web.messages.authzen import (
     ENDS_WITH,
     Evaluation,
@@ -63,6 +63,11 @@ _TELLS_CODES: Final = "system:policy:read"
 
 _log = structlog.get_logger(__name__)
 _encode: Final = msgspec.json.Encoder().encode
+_ENDS_WITH: Final = {
+    semantic: () if ends_with is None else ("allow",) if ends_with else ("deny", "stale")
+    for semantic, ends_with in ENDS_WITH.items()
+}
+"""Behind which outcome the answers end."""
 
 
 class EventLog(Protocol):
@@ -71,23 +76,34 @@ class EventLog(Protocol):
     def keeps(self, *, allowed: bool) -> bool:
         """Tell whether an event of this outcome is kept."""
 
-    def put(self, event: Event) -> None:
-        """Take an event; never waits."""
+    def put_lines(self, lines: Sequence[Line]) -> None:
+        """Take events that are encoded; never waits."""
 
     def samples(self) -> Iterable[Sample]:
         """Return its counts."""
 
 
-class _Known(NamedTuple):
+class _OfKnown(NamedTuple):
+    """The parts of a line of the decision log that stand as long as the answer does."""
+
+    answer: OfAnswer
+    subject: bytes
+    codes: bytes
+
+
+class _Known(Struct, eq=False):
     """The answer to a question, as it is sent, until an instant since boot.
 
-    ``asked`` names no subject: the id may be long, and nothing that is noted needs it.
+    ``asked`` names no subject: the id may be long, and nothing that is noted needs it. ``logged`` is what the
+    decision log says of it, made when it is first needed.
     """
 
     encoded: bytes
     until: float
     asked: Asked | None
     evaluated: Evaluated
+    outcome: Literal["allow", "deny", "stale"]
+    logged: _OfKnown | None = None
 
 
 class PdpApp:
@@ -114,7 +130,7 @@ class PdpApp:
         begun = perf_counter()
         ids = request_ids(scope["headers"], scope["path"])
         try:
-            reply = await self._reply(scope, receive, partial(self._note, request_id=ids.logged))
+            reply = await self._reply(scope, receive, ids.logged)
         except errors.Refusal as refusal:
             reply = _refused(refusal, ids)
         except Exception:  # noqa: BLE001 - the next request is served
@@ -144,13 +160,13 @@ class PdpApp:
         ]
         return [*headers, (b"portcullis-stale", b"true")] if point.is_stale else headers
 
-    async def _reply(self, scope: Scope, receive: Receive, note: Note) -> Reply:
+    async def _reply(self, scope: Scope, receive: Receive, request_id: str) -> Reply:
         path: str = scope["path"]
         hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or not self._follower.settings.answers(hosts[0]):
             raise errors.BadRequest("This follower is not asked by this host: see its setting hosts")
         if path.startswith(FORWARD):  # its headers are those of a client, which may demand nothing
-            return self._proxied.answer(scope, note)
+            return self._proxied.answer(scope, partial(self._note_one, request_id))
         if path == "/metrics":
             return Reply(200, exposition(self.samples(), OF_FOLLOWERS), METRICS.encode())
         if path == "/health/live":
@@ -165,9 +181,9 @@ class PdpApp:
         request = Request(dict(scope), receive, None, REQUEST_OPTIONS)
         if path == "/access/v1/evaluation":
             evaluation = await self._evaluation.read(request)
-            return self._once_more(lambda: self._one(evaluation, note))
+            return self._once_more(partial(self._one, evaluation, request_id))
         evaluations = await self._evaluations.read(request)
-        return self._once_more(lambda: self._several(evaluations, note))
+        return self._once_more(partial(self._several, evaluations, request_id))
 
     def _once_more(self, answer: Callable[[], bytes]) -> Reply:
         """Answer, and anew if the lease has ended meanwhile: then by what is said without one."""
@@ -184,33 +200,31 @@ class PdpApp:
         if demanded and not await self._point.wait_for(at_least(demanded)):
             raise errors.Unavailable("What the question demands at least is not known here yet")
 
-    def _one(self, evaluation: Evaluation, note: Note) -> bytes:
-        asked = evaluation.asked
-        evaluated = self._point.find(asked)
-        note(asked, evaluated)
-        return self._encoded(evaluated)
+    def _one(self, evaluation: Evaluation, request_id: str) -> bytes:
+        known = self._answer_to(evaluation.asked)
+        self._note([known], request_id)
+        return known.encoded
 
-    def _several(self, body: Evaluations, note: Note) -> bytes:
+    def _several(self, body: Evaluations, request_id: str) -> bytes:
         if not body.evaluations:
             if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
                 raise errors.BadRequest("A question names its subject, its action and its resource")
-            return self._one(Evaluation(body.subject, body.action, body.resource), note)
-        ends_with = ENDS_WITH[body.options.evaluations_semantic]
+            return self._one(Evaluation(body.subject, body.action, body.resource), request_id)
+        ends_with = _ENDS_WITH[body.options.evaluations_semantic]
         defaults = Question(body.subject, body.action, body.resource)
         shared = _encode(defaults)
         known, now = self._current(), self._point.clock()
-        answers: list[bytes] = []
+        answers: list[_Known] = []
         for raw in body.evaluations:
             place = _place(shared + bytes(raw))
             each = known.get(place)
             if each is None or each.until <= now:
-                each = self._find(place, question_in(raw, defaults), note)
-            else:
-                note(each.asked, each.evaluated)
-            answers.append(each.encoded)
-            if each.evaluated.answer.allowed is ends_with:
+                each = self._find(place, question_in(raw, defaults))
+            answers.append(each)
+            if each.outcome in ends_with:
                 break
-        return b'{"evaluations":[%b]}' % b",".join(answers)
+        self._note(answers, request_id)
+        return b'{"evaluations":[%b]}' % b",".join([each.encoded for each in answers])
 
     def _current(self) -> dict[bytes, _Known]:
         """Return what was answered since something has changed; nothing without a lease."""
@@ -220,18 +234,22 @@ class PdpApp:
             self._size = 0
         return self._known
 
-    def _find(self, place: bytes, asked: Asked | None, note: Note) -> _Known:
-        point = self._point
-        evaluated = Evaluated(INCOMPLETE, None, float("inf")) if asked is None else point.find(asked)
-        note(asked, evaluated)
-        until = float("-inf") if evaluated.answer is STALE else point.time.when(evaluated.until)
-        unnamed = None if asked is None else replace(asked, subject=Subject(asked.subject.type, ""))
-        each = _Known(self._encoded(evaluated), until, unnamed, evaluated)
-        if point.lease.holds() and (unnamed is None or is_short(unnamed)):
+    def _find(self, place: bytes, asked: Asked | None) -> _Known:
+        """Return the answer to a question, found anew, and remember it."""
+        each = self._answer_to(asked)
+        unnamed = each.asked
+        if self._point.lease.holds() and (unnamed is None or is_short(unnamed)):
             self._known[place] = each
             texts = () if unnamed is None else (unnamed.action, unnamed.resource.id)
             self._size += _OF_ONE + len(each.encoded) + sum(map(getsizeof, texts))
         return each
+
+    def _answer_to(self, asked: Asked | None) -> _Known:
+        point = self._point
+        evaluated = Evaluated(INCOMPLETE, None, float("inf")) if asked is None else point.find(asked)
+        until = float("-inf") if evaluated.answer is STALE else point.time.when(evaluated.until)
+        unnamed = None if asked is None else replace(asked, subject=Subject(asked.subject.type, ""))
+        return _Known(self._encoded(evaluated), until, unnamed, evaluated, _outcome(evaluated))
 
     def _encoded(self, evaluated: Evaluated) -> bytes:
         policy = self._point.state.policy
@@ -248,29 +266,42 @@ class PdpApp:
         name = f"forward {where(asking.service, self._follower.settings.services[0])}"
         return (RESOURCE,) if policy.decide(ACCOUNT, name, asking).allowed else ()
 
-    def _note(self, asked: Asked | None, evaluated: Evaluated, request_id: str = "") -> None:
-        answer = evaluated.answer
-        outcome = "stale" if answer is STALE else "allow" if answer.allowed else "deny"
-        self._answered[outcome] += 1
-        if self._log is None or asked is None or answer is STALE:
+    def _note_one(self, request_id: str, asked: Asked | None, evaluated: Evaluated) -> None:
+        self._note([_Known(b"", 0.0, asked, evaluated, _outcome(evaluated))], request_id)
+
+    def _note(self, answers: Sequence[_Known], request_id: str) -> None:
+        """Count the answers to a request, and hand those that are kept to the decision log."""
+        counts = self._answered
+        for each in answers:
+            counts[each.outcome] += 1
+        log = self._log
+        policy, asking = self._point.state.policy, self._point.asking
+        if log is None or policy is None or asking is None:
             return
-        point = self._point
-        if self._log.keeps(allowed=answer.allowed) and point.state.policy is not None and point.asking:
-            now = rfc3339(from_seconds(point.time.now()))
-            by = point.asking.user_id, request_id, ""
-            policy = point.state.policy
-            self._log.put(
-                evaluation_event(
-                    policy,
-                    asked,
-                    evaluated.caller,
-                    answer,
-                    time=now,
-                    by=by,
-                    satisfied=words_asked(evaluated.caller, point.time.now()),
-                    bound_to=point.asking.service,
-                )
-            )
+        now = self._point.time.now()
+        request = of_request(rfc3339(from_seconds(now)), request_id, "", asking.user_id)
+        lines = []
+        for each in answers:
+            if (
+                each.asked is None
+                or each.outcome == "stale"
+                or not log.keeps(allowed=each.outcome == "allow")
+            ):
+                continue
+            answer, subject, codes = each.logged or self._logged(each, each.asked, policy, asking, now)
+            lines.append(line_of(request, answer, subject, codes))
+        if lines:
+            log.put_lines(lines)
+
+    def _logged(self, each: _Known, asked: Asked, policy: Policy, asking: Caller, now: float) -> _OfKnown:
+        """Return the parts of the line about an answer, and remember them."""
+        caller = each.evaluated.caller
+        held, satisfied = codes_asked(caller), words_asked(caller, now)
+        answer = answer_parts(policy, asked, each.evaluated.answer, satisfied, asking.service)
+        subject = subject_part(asked.subject, caller)
+        each.logged = _OfKnown(answer, subject, of_codes(None if held is None else held.codes))
+        self._size += len(answer.decided) + len(answer.rest) + len(subject)
+        return each.logged
 
     def _ready(self) -> Reply:
         point, follower = self._point, self._follower
@@ -297,6 +328,12 @@ class PdpApp:
             *self._times.samples("portcullis_pdp_request_seconds", {}),
             *(() if self._log is None else self._log.samples()),
         ]
+
+
+def _outcome(evaluated: Evaluated) -> Literal["allow", "deny", "stale"]:
+    if evaluated.answer is STALE:
+        return "stale"
+    return "allow" if evaluated.answer.allowed else "deny"
 
 
 def at_least(demanded: list[bytes]) -> AtLeast:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from itertools import product
 from typing import Any, cast
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Raw
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
-from service.evaluation.answers import MOST_PATHS, Answer, Answers, Evaluator, Templates, question_by
+from service.evaluation.answers import MOST_PATHS, Answer, Answers, Templates, question_by
+from service.evaluation.evaluator import Evaluator, Posed
 from service.evaluation.questions import (
     Asked,
     Question,
@@ -22,6 +27,7 @@ from service.evaluation.questions import (
     Subject,
     Unanswerable,
     UseOf,
+    asked_of,
     question_of,
 )
 from service.kernel.assurance import BY_STRONGEST, LOGIN, Satisfied
@@ -336,11 +342,11 @@ async def test_others_get_turns_while_a_long_list_of_questions_is_answered() -> 
     asking = Caller(2, "2", "gateway", "", "", (), HeldCodes(()), 0.0)
     evaluator = Evaluator(cast(Any, OneSubject()), SlowAnswers())
     task = asyncio.create_task(others())
-    asked = [Asked(ALICE, "GET", Resource("route", f"/orders/{number}", "orders")) for number in range(5)]
-    answers = await evaluator.evaluate(POLICY, asking, asked)
+    asked: list[Posed] = [(ALICE, ("GET", "route", f"/orders/{number}", "orders")) for number in range(5)]
+    (answered,) = await evaluator.evaluate(POLICY, asking, asked)
     task.cancel()
 
-    assert [answer.reason for answer in answers] == ["not_held"] * 5
+    assert [known.answer.reason for known in answered.known] == ["not_held"] * 5
     assert turns >= 5
 
 
@@ -375,3 +381,81 @@ def test_long_questions_are_not_remembered() -> None:
     assert not answers._remembered
     answers.about(POLICY, RequestTo("orders", "GET", "/orders/7"), None)
     assert len(answers._remembered) == 1
+
+
+PARTS = [
+    b"{}",
+    b"7",
+    b'"x"',
+    b'{"resource":{"type":"route","id":"/a"}}',
+    b'{"resource":{"type":"route","id":"/a","properties":{"service":"orders"}}}',
+    b'{"resource":{"type":"route","id":"/a","properties":{"service":7}}}',
+    b'{"resource":{"type":"route","id":7}}',
+    b'{"subject":{"type":"user","id":"bob"},"action":{"name":"PUT"},"resource":{"type":"a","id":"b"}}',
+    b'{"subject":{"type":"user"}}',
+    b'{"action":null}',
+]
+
+
+class Named:
+    """Knows subjects by their names."""
+
+    def __init__(self, callers: dict[str, Caller]) -> None:
+        self.known = callers
+
+    async def callers(self, subjects: Any, *_: Any) -> dict[Subject, Caller]:
+        return {subject: self.known[subject.id] for subject in subjects if subject.id in self.known}
+
+    async def caller(self, subject: Subject, *_: Any) -> Caller | None:
+        return self.known.get(subject.id)
+
+
+@pytest.mark.anyio
+async def test_what_an_evaluator_remembers_is_what_it_would_find_for_this_account_policy_and_subject() -> (
+    None
+):
+    """Answers of one object, asked in turn and together, equal those of objects that remember nothing."""
+    demanding = Policy(MODEL.read_text("utf-8"), [*LINES, *_demands("orders GET /orders/{id}")], revision=8)
+    named = Named({"alice": gateway("orders"), "bob": gateway("orders", "orders:order:read")})
+    limited = replace(gateway(None, "system:policy:read"), limited_to_nothing=True)
+    asking = [gateway("orders"), gateway("orders", "system:policy:read"), gateway(None), limited]
+    shared = Evaluator(cast(Any, named), Answers(lambda: 1_000.0))
+    acts = [
+        ("GET", "route", "/orders/7", "orders"),
+        ("GET", "route", "/orders/7", None),
+        ("GET", "route", "/orders/{id}", "orders"),
+        ("use", "permission", "orders:order:read", None),
+    ]
+    posed: list[Posed | None] = [
+        (Subject("user", name), act) for name in ("alice", "bob", "eve") for act in acts
+    ]
+    reasons: set[str] = set()
+    for policy, account in [*product((POLICY, demanding), range(len(asking)))] * 2:
+        expected = []
+        for question in posed:
+            assert question is not None
+            fresh = Evaluator(cast(Any, named), Answers(lambda: 1_000.0))
+            (only,) = (await fresh.evaluate_one(policy, asking[account], question)).known
+            expected.append(only.answer)
+        together = await shared.evaluate(policy, asking[account], posed)
+        together += await shared.evaluate(policy, asking[account], posed)
+        assert [each.answer for about in together for each in about.known] == expected * 2
+        for each in {id(each): each for about in together for each in about.known}.values():
+            each.shown = each.shown or (account, policy)
+            assert each.shown == (account, policy), "it was shown to another account"
+        reasons |= {answer.reason for answer in expected}
+    assert len(reasons) > 3
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=4), st.booleans())
+def test_several_questions_are_read_as_each_of_them(parts: list[bytes], with_defaults: bool) -> None:
+    shared = b'"subject":{"type":"user","id":"alice"},"action":{"name":"GET"},' if with_defaults else b""
+    body = msgspec.json.decode(
+        b'{%b"evaluations":[%b]}' % (shared, b",".join(parts)), type=messages.Evaluations
+    )
+    defaults = messages.Question(body.subject, body.action, body.resource)
+    each = [messages.question_in(raw, defaults) for raw in body.evaluations]
+    posed = messages.posed_in(body)
+    assert [
+        None if question is None else Asked(question[0], *asked_of(question[1])) for question in posed
+    ] == each

@@ -94,7 +94,7 @@ def in_process(point: DecisionPoint, size: int, pace: Pace) -> Iterator[Result]:
         def logged() -> int:
             log.writer._events.waiting.clear()  # type: ignore[union-attr]  # as its thread does
             for question in asked:
-                app._note(question, point.find(question))
+                app._note([app._answer_to(question)], "")
             return len(asked)
 
         yield result("questions with the decision log", "1/s", _rates(logged, pace), better="more")

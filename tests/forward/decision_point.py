@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from service.audit.chain.seals import RevisionSeals
-from service.audit.decision_event import EvaluationEvent
+from service.audit.decision_event import EvaluationEvent, Event, event_in
+from service.audit.decision_log import DecisionLog
+from service.audit.event_lines import Line
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
 from service.authn.csrf import Csrf
@@ -21,13 +23,13 @@ from service.authz.publishing.shipped import read_shipped
 from service.endpoints.access_forward import ForwardCaddy, ForwardEnvoy, ForwardNginx, ForwardTraefik
 from service.errors import TokenInvalid, Unavailable
 from service.evaluation.answers import Answers
-from service.evaluation.events import evaluation_event
 from service.kernel.assurance import NAMED
 from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller, Kind
 from service.settings import Auth
 from service.web.messages.cookies import Cookies
 from service.web.messages.original import PROXY_KEY as HEADER
+from service.web.observability.decision_events import DecisionEvents
 from service.web.requests.application import Application
 from service.web.requests.credentials import CookieToken
 from service.web.requests.guard import AuthorizationGuard
@@ -104,6 +106,20 @@ class Credentials(Authenticator):
         return Authenticated(self.callers[token], self.announced)
 
 
+class _Events:
+    """Keeps the events of a decision log, as they are read from its lines."""
+
+    def __init__(self) -> None:
+        self.events: list[EvaluationEvent] = []
+
+    def put(self, event: Event) -> None:
+        raise AssertionError(event)
+
+    def put_lines(self, lines: Sequence[Line]) -> None:
+        events = [event_in(b"".join(line)) for line in lines]
+        self.events += [event for event in events if isinstance(event, EvaluationEvent)]
+
+
 class DecisionPoint:
     """One service with the four routes of forward authentication; ``rules`` are lines without ``p``."""
 
@@ -115,7 +131,8 @@ class DecisionPoint:
         openings: Iterable[str] = OPENINGS,
     ) -> None:
         self.credentials = Credentials()
-        self.events: list[EvaluationEvent] = []
+        kept = _Events()
+        self.events = kept.events
         self._shipped = read_shipped()
         self.accounts = self._shipped.accounts
         self.openings = tuple(openings)
@@ -129,10 +146,11 @@ class DecisionPoint:
         routes = Routes(app, guard)
         self.tokens = Tokens(auth)
         assertions = Assertions(auth, self.tokens)
+        note = DecisionEvents(DecisionLog(None, 1.0, kept)).note_evaluations
         for profile, endpoint in ENDPOINTS.items():
             routes.add(
                 f"/access/v1/forward/{profile}/{{service}}",
-                endpoint(guard, Answers(), assertions, self._note),
+                endpoint(guard, Answers(), assertions, note),
             )
         self.app = RequestMiddleware(app, takes_path=routes.takes_path)
 
@@ -156,11 +174,6 @@ class DecisionPoint:
             for rule in rules
         ]
         self.live.offer(Policy(self._shipped.model_text, rules, {}, self.live.current.revision + 1))
-
-    def _note(self, *details: Any) -> None:
-        context, *rest = details
-        by = context.user.user_id, context.request_id, context.trace_id
-        self.events.append(evaluation_event(context.policy, *rest, time="", by=by))
 
     async def _newest(self) -> int:
         return self.live.current.revision

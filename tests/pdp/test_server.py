@@ -6,13 +6,14 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import httpx
 import pytest
 
-from service.audit.decision_event import Event
+from service.audit.decision_event import EvaluationEvent, answered_question, encoded
+from service.audit.event_lines import Line
 from service.evaluation.questions import Asked
 from service.kernel.metrics import Sample
 from service.pdp import point_of, server
@@ -58,13 +59,18 @@ class Events:
     """A decision log in memory."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
+        self.lines: list[bytes] = []
+
+    @property
+    def events(self) -> list[EvaluationEvent]:
+        """What was logged."""
+        return [event for line in self.lines if (event := answered_question(line)) is not None]
 
     def keeps(self, *, allowed: bool) -> bool:  # noqa: ARG002 - all are kept
         return True
 
-    def put(self, event: Event) -> None:
-        self.events.append(event)
+    def put_lines(self, lines: Sequence[Line]) -> None:
+        self.lines += [b"".join(line) for line in lines]
 
     def samples(self) -> list[Sample]:
         return []
@@ -227,6 +233,32 @@ async def test_the_id_of_a_request_returns_and_is_logged_as_at_the_hub(
                     mine.json()["requestId"]
                 )
     assert len(log.events) == 3
+
+
+async def test_remembered_answers_are_logged_as_those_that_are_found(beside: Beside) -> None:
+    log = Events()
+    transport = httpx.ASGITransport(PdpApp(beside.follower, log))
+    resources = [
+        {"type": "route", "id": path} for path in ("/orders/7", "/orders/{id}", "/none", "/orders/x")
+    ]
+    resources.append({"type": "permission", "id": "orders:order:read"})
+    subjects = [{"type": "user", "id": name} for name in ("olga", "nobody", "admin")]
+    asked = [
+        {"subject": subject, "action": {"name": "GET"}, "resource": resource}
+        for subject in subjects
+        for resource in resources
+    ]
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        for question in asked:
+            await http.post("/access/v1/evaluation", json=question, headers={"X-Request-ID": "same"})
+        for _ in range(2):
+            await http.post(
+                "/access/v1/evaluations", json={"evaluations": asked}, headers={"X-Request-ID": "same"}
+            )
+    lines = [re.sub(rb'"time":"[^"]*"', b"", line) for line in log.lines]
+    assert lines[: len(asked)] == lines[len(asked) : 2 * len(asked)] == lines[2 * len(asked) :]
+    assert len({(event.outcome, event.reason) for event in log.events}) > 2
+    assert all(line == encoded(event) for line, event in zip(log.lines, log.events, strict=True))
 
 
 async def test_answers_are_remembered_by_what_is_short(

@@ -9,7 +9,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from service.authz.engine.policy import Policy
 from service.evaluation.answers import TOO_WEAK, Answer
-from service.evaluation.questions import TOKEN, Asked, Resource, Subject, named_service
+from service.evaluation.evaluator import Posed
+from service.evaluation.questions import TOKEN, Act, Asked, Resource, Subject, named_service
 from service.kernel.assurance import Acr, step_up
 from service.web.messages.schema import ProtocolSchema
 
@@ -78,6 +79,13 @@ class Evaluation(ProtocolSchema, dict=True):
     def asked(self) -> Asked:
         """The question."""
         return Asked(self.subject.entity, self.action.name, self.resource.entity)
+
+    @cached_property
+    def posed(self) -> Posed:
+        """The question, for an evaluator."""
+        resource = self.resource
+        act: Act = self.action.name, resource.type, resource.id, named_service(resource.properties)
+        return self.subject.entity, act
 
 
 Semantic = Literal["execute_all", "deny_on_first_deny", "permit_on_first_permit"]
@@ -167,19 +175,46 @@ class Decisions(ProtocolSchema, omit_defaults=True):
 
 
 _question = msgspec.json.Decoder(Question).decode
+_questions = msgspec.json.Decoder(list[Question]).decode
+_FAULTS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-def asked_in(body: Evaluations) -> list[Asked | None]:
+def posed_in(body: Evaluations) -> list[Posed | None]:
     """Return the questions of ``body``; None in the place of one that is incomplete or faulty."""
-    defaults = Question(body.subject, body.action, body.resource)
-    return [question_in(raw, defaults) for raw in body.evaluations]
+    questions: list[Question] | list[Question | None]
+    try:
+        questions = _questions(b"[%b]" % b",".join(body.evaluations))
+    except _FAULTS:  # one at least is faulty
+        questions = [_read(raw) for raw in body.evaluations]
+    subject = None if body.subject is UNSET else body.subject.entity
+    posed: list[Posed | None] = []
+    for own in questions:
+        if own is None:
+            posed.append(None)
+            continue
+        who = subject if own.subject is UNSET else own.subject.entity
+        action = body.action if own.action is UNSET else own.action
+        resource = body.resource if own.resource is UNSET else own.resource
+        if who is None or action is UNSET or resource is UNSET:
+            posed.append(None)
+            continue
+        properties = resource.properties
+        service = named_service(properties) if properties else None
+        posed.append((who, (action.name, resource.type, resource.id, service)))
+    return posed
+
+
+def _read(raw: msgspec.Raw) -> Question | None:
+    try:
+        return _question(raw)
+    except _FAULTS:
+        return None
 
 
 def question_in(raw: msgspec.Raw, defaults: Question) -> Asked | None:
     """Return one of several questions; missing parts are those of ``defaults``. None for a faulty one."""
-    try:
-        own = _question(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    own = _read(raw)
+    if own is None:
         return None
     subject = defaults.subject if own.subject is UNSET else own.subject
     action = defaults.action if own.action is UNSET else own.action

@@ -1,19 +1,19 @@
 """The events of the decision log: what a finished request, or an answered question, says of its decision."""
 
-from collections.abc import Mapping
-from time import time as now
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import structlog
 
 from service.audit.decision_event import DecisionEvent
 from service.audit.decision_log import DecisionLog
+from service.audit.event_lines import line_of, of_codes, of_request
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE, assured
 from service.errors import Decided, InsufficientAuthentication, PermissionDenied, Refusal, RowsRefused
-from service.evaluation.answers import Answer
-from service.evaluation.events import evaluation_event, shown_path
-from service.evaluation.questions import Asked
-from service.kernel.identity import Caller, codes_asked, words_asked
+from service.evaluation.evaluator import Answered
+from service.evaluation.events import answer_parts, shown_path, subject_part
+from service.evaluation.questions import Asked, asked_of
+from service.kernel.identity import codes_asked
 from service.kernel.origin import Delegated, ObjectQuestion
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import is_dry_run
@@ -42,25 +42,30 @@ class DecisionEvents:
             self._log.miss()
             _log.error("a decision can't be logged", decision=decision.id, exc_info=error)
 
-    def note_evaluation(
-        self, context: RequestContext, asked: Asked, subject: Caller | None, answer: Answer
-    ) -> None:
-        """Hand on the event of an answered question, if it is kept."""
-        if self._log.keeps(allowed=answer.allowed):
-            assert context.policy is not None  # noqa: S101 - the guard has taken it
-            by = context.user.user_id, context.request_id, context.trace_id
-            self._log.put(
-                evaluation_event(
-                    context.policy,
-                    asked,
-                    subject,
-                    answer,
-                    time=clock.text(),
-                    by=by,
-                    satisfied=words_asked(subject, now()),
-                    bound_to=context.user.service,
-                )
-            )
+    def note_evaluations(self, context: RequestContext, answered: Sequence[Answered]) -> None:
+        """Hand on the lines of answered questions that are kept."""
+        assert context.policy is not None  # noqa: S101 - the guard has taken it
+        asking, keeps = context.user, self._log.keeps
+        request = of_request(clock.text(), context.request_id, context.trace_id, asking.user_id)
+        lines = []
+        for about in answered:
+            if about.subject is None:
+                continue
+            caller, held = about.caller, codes_asked(about.caller)
+            subject = subject_part(about.subject, caller)
+            codes = of_codes(None if held is None else held.codes)
+            for known in about.known:
+                if keeps(allowed=known.answer.allowed):
+                    answer = known.logged
+                    if answer is None:
+                        action, resource = asked_of(known.act)
+                        asked = Asked(about.subject, action, resource)
+                        answer = known.logged = answer_parts(
+                            context.policy, asked, known.answer, about.satisfied, asking.service
+                        )
+                    lines.append(line_of(request, answer, subject, codes))
+        if lines:
+            self._log.put_lines(lines)
 
 
 def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:

@@ -1,6 +1,6 @@
 """Which permission codes a finished request, or an answered question, has needed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 import structlog
@@ -8,8 +8,7 @@ import structlog
 from service.audit.permission_uses import PermissionUses
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE
-from service.evaluation.answers import Answer
-from service.evaluation.questions import Asked
+from service.evaluation.evaluator import Answered
 from service.kernel.identity import Caller, codes_asked
 from service.web.messages.context import RequestContext
 
@@ -41,12 +40,17 @@ class UseNotes:
         except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
             _log.error("the use of permissions can't be noted", decision=decision.id, exc_info=error)
 
-    def note_evaluation(
-        self, _context: RequestContext, _asked: Asked, subject: Caller | None, answer: Answer
-    ) -> None:
-        """Note what an answered question has needed."""
-        if subject is not None and answer.used:
-            self._uses.note(subject.user_id, answer.used)
+    def note_evaluations(self, _context: RequestContext, answered: Sequence[Answered]) -> None:
+        """Note what answered questions have needed."""
+        for about in answered:
+            if about.caller is None:
+                continue
+            if len(about.known) == 1:
+                codes: Collection[str] = about.known[0].answer.used
+            else:
+                codes = set().union(*{known.answer.used for known in about.known})
+            if codes:
+                self._uses.note(about.caller.user_id, codes)
 
 
 def _beside(context: RequestContext, caller: Caller) -> Iterator[str]:

@@ -1,0 +1,185 @@
+"""Answers questions about subjects that are named, and remembers what an account was answered.
+
+Services ask about the same resources again and again, a hundred at once. So what an account was answered
+about holders of the same codes is one look-up, until the policy changes.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from service.authn.api_key_form import is_api_key
+from service.authz.engine.policy import Policy
+from service.evaluation.answers import (
+    INCOMPLETE,
+    NOT_ACTIVE,
+    Answer,
+    Answers,
+    is_short,
+    question_by,
+)
+from service.evaluation.questions import TOKEN, Act, Question, Subject, Subjects, asked_of
+from service.kernel.assurance import Satisfied
+from service.kernel.cooperative_yield import CooperativeYield
+from service.kernel.identity import Caller, codes_asked, words_asked
+from service.kernel.tracing import current_span
+
+Posed: TypeAlias = tuple[Subject, Act]
+"""A question: its subject, and what the subject would do."""
+
+
+class Known(Struct, eq=False):
+    """An answer to an account about holders of the same codes, as long as the policy does not change.
+
+    ``shown`` is what the account is sent, and ``logged`` what the decision log says of it; each is made by
+    who needs it first.
+    """
+
+    act: Act
+    answer: Answer
+    shown: Any = None
+    logged: Any = None
+
+
+class Answered(NamedTuple):
+    """Answers about one subject, in order. ``subject`` is None where a question was incomplete.
+
+    ``caller`` is who the subject is, None for one that is not active; ``satisfied`` are the words about
+    authentication by which it was decided.
+    """
+
+    subject: Subject | None
+    caller: Caller | None
+    satisfied: Satisfied | None
+    known: list[Known]
+
+
+_MOST_KNOWN: Final = 10_000
+"""How many answers a process remembers for the accounts that ask; then it begins anew."""
+_Table: TypeAlias = dict[Act, Known]
+_NO_ACT: Final[Act] = ("", "", "", None)
+
+
+class Evaluator:
+    """Answers questions about subjects that are named."""
+
+    def __init__(self, subjects: Subjects, answers: Answers) -> None:
+        self._subjects = subjects
+        self._answers = answers
+        self._policy: Policy | None = None
+        self._tables: dict[tuple[object, ...], _Table] = {}
+        self._kept = 0
+        self._questions: dict[tuple[object, ...], Question | Answer] = {}
+
+    async def evaluate(
+        self,
+        policy: Policy,
+        asking: Caller,
+        posed: Sequence[Posed | None],
+        *,
+        ends_with: bool | None = None,
+        all_rights: bytes | None = None,
+    ) -> list[Answered]:
+        """Return the answers to ``posed`` in order; None stands for a question that is incomplete.
+
+        ``asking`` is the account that asks. The answers end behind the first one that is ``ends_with``, if
+        that is given; what follows is not asked. Other requests get turns in between.
+        ``all_rights`` as for ``CurrentRights``. Raises ``Unavailable``.
+        """
+        subjects = {question[0] for question in posed if question is not None}
+        callers = await self._subjects.callers(subjects, policy.permission_map, all_rights)
+        answered: list[Answered] = []
+        group, table = _NOBODY, _NO_TABLE
+        work = CooperativeYield()
+        known: Known | None
+        for question in posed:
+            if question is None:
+                known = Known(_NO_ACT, INCOMPLETE)
+                group = Answered(None, None, None, [known])
+                answered.append(group)
+            else:
+                subject, act = question
+                if subject is not group.subject:
+                    group, table = self._about(policy, asking, subject, callers.get(subject))
+                    answered.append(group)
+                known = table.get(act)
+                if known is None:
+                    known = self._find(policy, asking, group, table, act)
+                    await work.after_item()
+                group.known.append(known)
+            if known.answer.allowed is ends_with:
+                break
+        return answered
+
+    async def evaluate_one(
+        self, policy: Policy, asking: Caller, posed: Posed, all_rights: bytes | None = None
+    ) -> Answered:
+        """Return the answer to one question as ``evaluate`` does."""
+        subject, act = posed
+        caller = await self._subjects.caller(subject, policy.permission_map, all_rights)
+        answered, table = self._about(policy, asking, subject, caller)
+        known = table.get(act) or self._find(policy, asking, answered, table, act)
+        answered.known.append(known)
+        return answered
+
+    def _about(
+        self, policy: Policy, asking: Caller, subject: Subject, caller: Caller | None
+    ) -> tuple[Answered, _Table]:
+        """Return where answers about a subject go, and what is remembered about holders of its codes."""
+        if policy is not self._policy or self._kept >= _MOST_KNOWN:
+            self._policy, self._kept = policy, 0
+            self._tables, self._questions = {}, {}
+        held, satisfied = codes_asked(caller), words_asked(caller, self._answers.now())
+        answered = Answered(subject, caller, satisfied, [])
+        # An answer about an API key names its account, and a trace has a span for each decision.
+        if current_span() is not None or _is_key(subject):
+            return answered, {}
+        key = (
+            *(asking.kind, asking.service, asking.limited_to_nothing, asking.held.codes),
+            *(caller is None, None if held is None else held.codes, satisfied),
+        )
+        table = self._tables.get(key)
+        if table is None:
+            table = self._tables[key] = {}
+            self._kept += 1
+        return answered, table
+
+    def _find(self, policy: Policy, asking: Caller, about: Answered, table: _Table, act: Act) -> Known:
+        """Return the answer, asked anew, and remember it."""
+        subject, caller = about.subject, about.caller
+        question = self._question(policy, asking, act)
+        if isinstance(question, Answer):
+            answer = question
+        elif caller is None:
+            answer = NOT_ACTIVE
+        else:
+            answer = self._answers.about(policy, question, caller)
+            if answer.allowed and subject is not None and _is_key(subject):
+                answer = replace(answer, subject=caller)
+        known = Known(act, answer)
+        if is_short(act):
+            self._kept += 1
+            table[act] = known
+        return known
+
+    def _question(self, policy: Policy, asking: Caller, act: Act) -> Question | Answer:
+        key = (act, asking.service, asking.limited_to_nothing, asking.held.codes)
+        is_current = policy is self._policy  # another request may have gone on to a newer one
+        question = self._questions.get(key) if is_current else None
+        if question is None:
+            question = question_by(policy, asking, *asked_of(act))
+            if is_current and is_short(act):
+                if len(self._questions) >= _MOST_KNOWN:
+                    self._questions.clear()
+                self._questions[key] = question
+        return question
+
+
+def _is_key(subject: Subject) -> bool:
+    return subject.type == TOKEN and is_api_key(subject.id)
+
+
+_NOBODY: Final = Answered(None, None, None, [])
+_NO_TABLE: Final[_Table] = {}
