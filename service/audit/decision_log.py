@@ -21,10 +21,13 @@ from service.kernel.clock import AtMostEvery
 from service.kernel.metrics import Sample
 from service.settings import Policy
 
-MOST_WAITING: Final = 4096
-"""The most events that wait; further ones are dropped."""
-AT_ONCE: Final = 256
-"""The most events that are written in one piece."""
+MOST_WAITING: Final = 16_384
+"""The most events that wait; further ones are dropped. A follower makes as many in a tenth of a second."""
+MANY: Final = 1024
+"""Events that do not wait for others."""
+AT_ONCE: Final = 2048
+"""The most lines that are written in one piece: after each, the thread waits for the interpreter."""
+_ENCODING: Final = 8  # lines that are joined while an event is encoded: others wait for the interpreter
 GATHER: Final = 0.05
 """Seconds that events wait, to be written together with others."""
 RETRY_EVERY: Final = 1.0
@@ -77,7 +80,9 @@ class DecisionWriter:
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        self._events: Backlog[Event | Line] = Backlog("decision-log", MOST_WAITING, GATHER, self._write_all)
+        self._events: Backlog[Event | Line] = Backlog(
+            "decision-log", MOST_WAITING, GATHER, self._write_all, MANY
+        )
         self._taken: list[bytes] = []  # lines that are being written
         self._lost = 0  # counted by the thread, as the next one
         self.written = 0
@@ -145,11 +150,14 @@ class DecisionWriter:
 
     def _next(self) -> list[bytes]:
         lines = []
-        for _ in range(min(len(self._events.waiting), AT_ONCE)):
-            event = self._events.waiting.popleft()
+        work, waiting = 0, self._events.waiting
+        while waiting and work < AT_ONCE:
+            event = waiting.popleft()
             if isinstance(event, tuple):
                 lines.append(b"".join(event))
+                work += 1
                 continue
+            work += _ENCODING
             try:
                 lines.append(encoded(event))
             except Exception:  # noqa: BLE001 - one event must not hold up the others

@@ -12,17 +12,19 @@ T = TypeVar("T")
 class Backlog(Generic[T]):
     """Items that wait in memory, at most ``most``, until a thread hands them on in their order.
 
-    ``hand_on`` is called in the thread ``gather`` seconds after an item was put, and at once when a quarter
-    of the room is taken. It takes items from the left of ``waiting``, and returns None if it has handed on
-    all, else the seconds until it is called again. It must not raise. ``missed`` counts the items that found
-    no room.
+    ``hand_on`` is called in the thread ``gather`` seconds after an item was put, and at once when more than
+    ``many`` wait; that is a quarter of ``most`` where it is not given. It takes items from the left of
+    ``waiting``, and returns None if it has handed on all, else the seconds until it is called again. It must
+    not raise. ``missed`` counts the items that found no room.
     """
 
-    def __init__(self, name: str, most: int, gather: float, hand_on: Callable[[], float | None]) -> None:
+    def __init__(
+        self, name: str, most: int, gather: float, hand_on: Callable[[], float | None], many: int = 0
+    ) -> None:
         self.waiting: deque[T] = deque()
         self.missed = 0
         self._most = most
-        self._many = most // 4
+        self._many = many or most // 4
         self._gather = gather
         self._hand_on = hand_on
         self._filled = threading.Event()

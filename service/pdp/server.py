@@ -53,6 +53,10 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 AT_LEAST: Final = b"portcullis-at-least"
+_EVALUATION: Final = "/access/v1/evaluation"
+_EVALUATIONS: Final = "/access/v1/evaluations"
+_ALONE: Final = b"!"  # before a question that is a body: a place of one among several begins with a brace
+_JSON: Final = [b"application/json"]
 _MOST_BODY: Final = 4 * 1024 * 1024
 _DIGITS: Final = 19  # of the largest number of a revision or a transaction
 _MOST_KNOWN: Final = 64 * 1024 * 1024  # bytes of answers that are remembered
@@ -104,6 +108,28 @@ class _Known(Struct, eq=False):
     evaluated: Evaluated
     outcome: Literal["allow", "deny", "stale"]
     logged: _OfKnown | None = None
+
+
+class _Sent:
+    """What headers say: the host, None for none and for several; whether a body is plain JSON; demands."""
+
+    __slots__ = ("demanded", "host", "is_json")
+
+    def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        self.demanded: list[bytes] = []
+        hosts, types = [], []
+        encoded = False
+        for name, value in headers:
+            if name == b"host":
+                hosts.append(value)
+            elif name == b"content-type":
+                types.append(value)
+            elif name == AT_LEAST:
+                self.demanded.append(value)
+            elif name == b"content-encoding":
+                encoded = True
+        self.host = hosts[0].decode("latin-1") if len(hosts) == 1 else None
+        self.is_json = types == _JSON and not encoded
 
 
 class PdpApp:
@@ -162,8 +188,8 @@ class PdpApp:
 
     async def _reply(self, scope: Scope, receive: Receive, request_id: str) -> Reply:
         path: str = scope["path"]
-        hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-        if len(hosts) != 1 or not self._follower.settings.answers(hosts[0]):
+        sent = _Sent(scope["headers"])
+        if sent.host is None or not self._follower.settings.answers(sent.host):
             raise errors.BadRequest("This follower is not asked by this host: see its setting hosts")
         if path.startswith(FORWARD):  # its headers are those of a client, which may demand nothing
             return self._proxied.answer(scope, partial(self._note_one, request_id))
@@ -173,17 +199,33 @@ class PdpApp:
             return Reply(200, b'{"status":"up"}')
         if path == "/health/ready":
             return self._ready()
-        if path not in ("/access/v1/evaluation", "/access/v1/evaluations"):
+        if path not in (_EVALUATION, _EVALUATIONS):
             raise errors.NotFound
         if scope["method"] != "POST":
             raise errors.MethodNotAllowed(["POST"])
-        await self._wait_for(scope)
+        if sent.demanded and not await self._point.wait_for(at_least(sent.demanded)):
+            raise errors.Unavailable("What the question demands at least is not known here yet")
+        return await self._evaluated(scope, receive, request_id, is_json=sent.is_json)
+
+    async def _evaluated(self, scope: Scope, receive: Receive, request_id: str, *, is_json: bool) -> Reply:
+        """Return the answer to one question or several; ``is_json``: the body is said to be plain JSON."""
+        event = None
+        if is_json and scope["path"] == _EVALUATION:
+            event = await receive()
+            known = (
+                None if event.get("more_body") else self._remembered(_place(_ALONE + event.get("body", b"")))
+            )
+            if known is not None:
+                self._note([known], request_id)
+                if self._point.lease.holds():  # else it stood still: what follows answers without a lease
+                    return Reply(200, known.encoded)
         request = Request(dict(scope), receive, None, REQUEST_OPTIONS)
-        if path == "/access/v1/evaluation":
-            evaluation = await self._evaluation.read(request)
-            return self._once_more(partial(self._one, evaluation, request_id))
-        evaluations = await self._evaluations.read(request)
-        return self._once_more(partial(self._several, evaluations, request_id))
+        request.arrived = event
+        if scope["path"] == _EVALUATIONS:
+            evaluations = await self._evaluations.read(request)
+            return self._once_more(partial(self._several, evaluations, request_id))
+        evaluation = await self._evaluation.read(request)
+        return self._once_more(partial(self._one, evaluation, request.body, request_id))
 
     def _once_more(self, answer: Callable[[], bytes]) -> Reply:
         """Answer, and anew if the lease has ended meanwhile: then by what is said without one."""
@@ -194,14 +236,9 @@ class PdpApp:
             body = answer()
         return Reply(200, body)
 
-    async def _wait_for(self, scope: Scope) -> None:
-        """Wait for what the question demands at least; without it, the question is denied as stale."""
-        demanded = [value for name, value in scope["headers"] if name == AT_LEAST]
-        if demanded and not await self._point.wait_for(at_least(demanded)):
-            raise errors.Unavailable("What the question demands at least is not known here yet")
-
-    def _one(self, evaluation: Evaluation, request_id: str) -> bytes:
-        known = self._answer_to(evaluation.asked)
+    def _one(self, evaluation: Evaluation, body: bytes, request_id: str) -> bytes:
+        place = _place(_ALONE + body)
+        known = self._remembered(place) or self._find(place, evaluation.asked)
         self._note([known], request_id)
         return known.encoded
 
@@ -209,15 +246,17 @@ class PdpApp:
         if not body.evaluations:
             if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
                 raise errors.BadRequest("A question names its subject, its action and its resource")
-            return self._one(Evaluation(body.subject, body.action, body.resource), request_id)
+            known = self._answer_to(Evaluation(body.subject, body.action, body.resource).asked)
+            self._note([known], request_id)
+            return known.encoded
         ends_with = _ENDS_WITH[body.options.evaluations_semantic]
         defaults = Question(body.subject, body.action, body.resource)
         shared = _encode(defaults)
-        known, now = self._current(), self._point.clock()
+        remembered, now = self._current(), self._point.clock()
         answers: list[_Known] = []
         for raw in body.evaluations:
             place = _place(shared + bytes(raw))
-            each = known.get(place)
+            each = remembered.get(place)
             if each is None or each.until <= now:
                 each = self._find(place, question_in(raw, defaults))
             answers.append(each)
@@ -225,6 +264,10 @@ class PdpApp:
                 break
         self._note(answers, request_id)
         return b'{"evaluations":[%b]}' % b",".join([each.encoded for each in answers])
+
+    def _remembered(self, place: bytes) -> _Known | None:
+        known = self._current().get(place)
+        return None if known is None or known.until <= self._point.clock() else known
 
     def _current(self) -> dict[bytes, _Known]:
         """Return what was answered since something has changed; nothing without a lease."""

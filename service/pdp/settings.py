@@ -5,6 +5,7 @@ import socket
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, Literal, Self
@@ -25,7 +26,7 @@ class PdpSettingsError(OperatorError):
     """A setting that a follower can't work with."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PdpSettings:
     """How a follower works.
 
@@ -73,12 +74,19 @@ class PdpSettings:
 
         A page of another site that has its own name lead to this machine asks by that name.
         """
-        place = self.address()
-        if not self.hosts and isinstance(place, Path):
+        names = self._names
+        if names is None:
             return True
-        own = () if isinstance(place, Path) else (*_LOOPBACK, place[0])
         asked = _ASKED.fullmatch(host)
-        return asked is not None and _name(asked[1]) in map(_name, self.hosts or own)
+        return asked is not None and _name(asked[1]) in names
+
+    @cached_property
+    def _names(self) -> frozenset[str] | None:
+        """The hosts by which it may be asked; None for any."""
+        place = self.address()
+        if self.hosts:
+            return frozenset(map(_name, self.hosts))
+        return None if isinstance(place, Path) else frozenset(map(_name, (*_LOOPBACK, place[0])))
 
     @staticmethod
     def _require(good: bool, name: str, words: str) -> None:

@@ -32,7 +32,7 @@ JSON: Final = "application/json"
 # RFC 9110 §8.3.1; RFC 8259 §8.1 allows no other encoding.
 _CHARSET: Final = r'[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*'
 _ESCAPED_NUL: Final = b"\\u0000"
-_EXTREME_YEAR: Final = re.compile(rb"9999|0001|\\u")  # or a text that may have one, escaped
+_EXTREME_YEARS: Final = (b"9999", b"0001", b"\\u")  # or a text that may have one, escaped
 
 S = TypeVar("S", bound=Struct)
 
@@ -91,8 +91,10 @@ class JsonBody(Generic[S]):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise _malformed() from None
         refuse(self._nul_faults(raw, plain))
-        if _EXTREME_YEAR.search(raw):
-            check_times(body)
+        for year in _EXTREME_YEARS:  # a tenth of the time of a pattern
+            if year in raw:
+                check_times(body)
+                break
         return body
 
     def _nul_faults(self, raw: bytes, plain: Any) -> list[tuple[str, str]]:
