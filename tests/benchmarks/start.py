@@ -1,7 +1,7 @@
 """What a start and a command take, and what the service costs that nobody calls.
 
-All stores are embedded, with one worker. What commands cost is their processor time less that of
-``python -c pass`` in the same round: imports, and the little that they do in a new database.
+All stores are embedded. What commands cost is their processor time less that of ``python -c pass`` in the
+same round: imports, and the little that they do in a new database. Memory is read once workers have settled.
 """
 
 from __future__ import annotations
@@ -37,11 +37,26 @@ COMMANDS = {
 """The commands, and the seconds of processor time that each may take."""
 COLD, WARM = at_most(6.0), at_most(1.3)
 """Seconds until a service is ready: with a new data directory, and with the one of before."""
-MEMORY = {"launcher": [at_most(40.0)], "template": [], "worker": [at_most(130.0)]}
-"""Resident MiB; pages that processes share count for each of them.
+FIGURES = {
+    "resident": ("Rss",),  # pages that processes share count for each of them
+    "its own and its share": ("Pss",),
+    "its own": ("Private_Clean", "Private_Dirty"),
+}
+MEMORY = {
+    ("launcher", "its own and its share", 1, 0): at_most(22.0),
+    ("worker", "its own and its share", 1, 0): at_most(64.0),
+    ("worker", "its own and its share", 3, 0): at_most(52.0),
+    ("worker", "its own", 1, 0): at_most(36.0),
+    ("worker", "its own", 3, 0): at_most(36.0),
+    ("worker", "its own", 1, RESOURCES): at_most(50.0),
+    ("worker", "its own", 3, RESOURCES): at_most(50.0),
+    ("launcher", "resident", 1, RESOURCES): at_most(40.0),
+    ("worker", "resident", 1, RESOURCES): at_most(130.0),
+}
+"""The most MiB of a process, by the numbers of workers and resources.
 
-100 was the goal of a worker before directories, requests and reviews: what serves them is loaded once, before
-workers are made, and a worker's own pages with its share are fewer than 90 MiB.
+100 resident was the goal of a worker before directories, requests and reviews: what serves them is loaded
+once, before workers are made. What a worker adds to a node is its own.
 """
 IDLE = at_most(0.4)
 """Percent of a core that a worker uses without requests."""
@@ -65,31 +80,35 @@ def main(pace: Pace) -> Iterator[Result | Note]:
     with tempfile.TemporaryDirectory(prefix="pc-") as name:
         place = Path(name)
         data = place / "data"
-        with _started(place, data) as (_, cold):
+        with _started(place, data) as (service, cold):
             yield result("ready, with a new data directory", "s", [cold], goals=[COLD], chart="A start")
+            yield from _memory(service, 1, 0)
         warm = []
         for _ in range(pace.rounds):
             with _started(place, data) as (_, seconds):
                 warm.append(seconds)
         yield result("ready, with the data of before", "s", warm, goals=[WARM], chart="A start")
-        with _started(place, data):
+        with _started(place, data, workers=3) as (service, _):
+            yield from _memory(service, 3, 0)
             yield from _commands(place, data, pace)
             urls = urls_of_running(data)
             assert urls is not None  # it runs
             with psycopg.connect(urls[0]) as connection:
                 connection.execute(FILL, [RESOURCES])
         with _started(place, data) as (service, _):
-            time.sleep(_SETTLED)
+            yield from _memory(service, 1, RESOURCES)
             yield from _idle(service, pace)
-            yield from _memory(service)
-    yield Note(f"Memory and idle processor time are those of a service with {RESOURCES:,} resources.")
+        with _started(place, data, workers=3) as (service, _):
+            yield from _memory(service, 3, RESOURCES)
+    yield Note(f"Idle processor time is that of a service with {RESOURCES:,} resources.")
+    yield Note("Memory of three workers is the median of the three.")
 
 
 @contextmanager
-def _started(place: Path, data: Path) -> Iterator[tuple[RunningAnew, float]]:
+def _started(place: Path, data: Path, workers: int = 1) -> Iterator[tuple[RunningAnew, float]]:
     """Start a service; yield it once it is ready, with the seconds that it took. Stops it."""
     began = time.perf_counter()
-    service = RunningAnew(place, "--workers", "1", "--data", str(data))
+    service = RunningAnew(place, "--workers", str(workers), "--data", str(data))
     try:
         service.wait()
         with service.client() as client:
@@ -150,13 +169,21 @@ def _on_a_core(pid: int) -> float:
     return seconds
 
 
-def _memory(service: RunningAnew) -> Iterator[Result]:
-    pids = {
-        "launcher": service.process.pid,
-        "template": service.templates[0],
-        "worker": service.workers[0],
-    }
-    for name, pid in pids.items():
-        resident, share = (kilobytes(pid, figure) / 1024 for figure in ("Rss", "Pss"))
-        yield result(f"{name}, resident", "MiB", [resident], goals=MEMORY[name], chart="Memory")
-        yield result(f"{name}, its own and its share", "MiB", [share])
+def _memory(service: RunningAnew, workers: int, resources: int) -> Iterator[Result]:
+    """Yield what each kind of process has, once all workers have done what they do once."""
+    while len(service.workers) < workers:
+        time.sleep(0.1)
+    time.sleep(_SETTLED)
+    pids = {"launcher": [service.process.pid], "template": service.templates, "worker": service.workers}
+    size = f"{workers} worker{'s' * (workers > 1)}, {resources:,} resources"
+    for name, processes in pids.items():
+        for what, figures in FIGURES.items():
+            goal = MEMORY.get((name, what, workers, resources))
+            mebibytes = [sum(kilobytes(pid, figure) for figure in figures) / 1024 for pid in processes]
+            yield result(
+                f"{name}, {what}: {size}",
+                "MiB",
+                mebibytes,
+                goals=[goal] if goal else [],
+                chart=f"Memory: {size}",
+            )

@@ -18,7 +18,7 @@ class Benchmark:
 
 
 BENCHMARKS = (
-    Benchmark("start", "what a start and a command take, and what the service costs that nobody calls", 60),
+    Benchmark("start", "what a start and a command take, and what the service costs that nobody calls", 90),
     Benchmark("calls", "how many calls a request makes in the main thread: counts, which no noise moves", 40),
     Benchmark("guarded", "what it costs a request to be guarded, against bare Falcon", 150),
     Benchmark("frameworks", "the same guarded GET in this service and in other frameworks", 75),
