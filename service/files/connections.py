@@ -1,30 +1,45 @@
-"""Opening the object store of the settings."""
+"""Opening the object store of the settings.
+
+The client of object stores, obstore, is imported when files are first used. A worker has 8 MB more with it.
+"""
 
 import hashlib
 import hmac
+import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
-
-from obstore.store import LocalStore, S3Store
 
 from service.kernel.clock import now
 from service.settings import Objstore
 
-if TYPE_CHECKING:  # exists only in the stubs of obstore
-    from obstore.store import S3Config
+if TYPE_CHECKING:
+    from obstore.store import LocalStore, S3Config, S3Store
 
-Store = LocalStore | S3Store
-Opener = Callable[[], Store]
+Store: TypeAlias = "LocalStore | S3Store"
+Opener: TypeAlias = Callable[[], Store]
 
 _CONNECT: Final = timedelta(seconds=2)
 _RETRY: Final = timedelta(seconds=1)
 """Requests are retried only this long after they began: a slow error must not double the wait."""
 _NO_LIMIT: Final = timedelta(days=1)
 """Limit of a whole transfer, which depends on the client: only silence has a real time limit."""
+
+
+def modules_of(settings: Objstore) -> list[str]:
+    """Return the modules that each worker uses at once: its readiness asks the bucket, if there is one."""
+    return ["obstore.store"] if settings.bucket else []
+
+
+def is_of_store(error: Exception) -> bool:
+    """Return whether ``error`` says that a store or the system has failed."""
+    if isinstance(error, OSError):
+        return True
+    client = sys.modules.get("obstore.exceptions")
+    return client is not None and isinstance(error, client.BaseError)
 
 
 def opener(settings: Objstore, directory: Path) -> Opener:
@@ -46,12 +61,21 @@ def endpoint_of(settings: Objstore) -> str:
     return urlunsplit(parts._replace(netloc=f"{settings.bucket}.{parts.netloc}"))
 
 
-def _local(directory: Path) -> LocalStore:
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+def _local(directory: Path) -> "LocalStore":
+    from obstore.store import LocalStore  # noqa: PLC0415 - see above
+
+    make_directory(directory)
     return LocalStore(directory)
 
 
-def _s3(settings: Objstore) -> S3Store:
+def make_directory(directory: Path) -> None:
+    """Make ``directory`` with mode 0700, unless it is there."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _s3(settings: Objstore) -> "S3Store":
+    from obstore.store import S3Store  # noqa: PLC0415 - see above
+
     keys: S3Config = {"access_key_id": settings.access_key, "secret_access_key": settings.secret_key}
     silence = timedelta(seconds=settings.timeout)
     return S3Store(

@@ -1,36 +1,36 @@
-"""The object store: any S3-compatible service, or a local directory, behind one interface."""
+"""The object store: any S3-compatible service, or a local directory, behind one interface.
+
+obstore is imported when the store is first used: see ``connections``.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import errno
 import math
+import os
 import re
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
 from itertools import product
 from pathlib import Path
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Final
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-import obstore
 import structlog
-from obstore.exceptions import BaseError, GenericError
-from obstore.store import S3Store
 
 from service.errors import NotFound, Unavailable
-from service.files.connections import Opener, Store, opener
+from service.files.connections import Opener, Store, is_of_store, make_directory, opener
 from service.kernel.metrics import Durations, Health, State
 from service.kernel.tracing import traced
 from service.settings import Objstore, Server
 
-if TYPE_CHECKING:  # obstore has it in its stubs only
+if TYPE_CHECKING:
     from obstore import GetResult
 
 PART: Final = 5 * 1024 * 1024
@@ -60,6 +60,9 @@ class ObjectStore:
     def __init__(self, open_: Opener, description: str, directory: Path | None = None) -> None:
         """``open_`` opens the store; ``directory`` is its path if it is local."""
         self._open = open_
+        self._store: Store | None = None
+        self._looking: asyncio.Future[None] | None = None
+        self._has_looked = False
         self._put_failed = -math.inf
         self.calls = dict.fromkeys(product(CALLS, ("done", "failed")), 0)
         """The calls that the store has answered or failed, by call and outcome."""
@@ -72,14 +75,33 @@ class ObjectStore:
         """True if the last write of an object failed less than a minute ago."""
         return monotonic() - self._put_failed < _LATELY
 
-    @cached_property
-    def _store(self) -> Store:
-        return self._open()
+    async def _opened(self) -> Store:
+        """Return the store; opening it in a thread, as the import of obstore takes milliseconds."""
+        if self._store is None:
+            self._store = await asyncio.to_thread(self._open)
+        return self._store
 
     async def ping(self) -> None:
-        """List an unused prefix, which proves that the bucket exists and the credentials are valid."""
+        """List an unused prefix, which proves that the bucket exists and the credentials are valid.
+
+        A local directory is made at the first ping, and opened at later ones.
+        """
         with self._told("ping"), self._timed("ping"):
-            await obstore.list_with_delimiter_async(self._store, prefix="readiness")
+            if self.directory is not None:
+                await self._look(self.directory)
+                return
+            import obstore  # noqa: PLC0415 - only where there is a bucket
+
+            await obstore.list_with_delimiter_async(await self._opened(), prefix="readiness")
+
+    async def _look(self, directory: Path) -> None:
+        """Look into the directory in a thread; never start a second one while the first one hangs."""
+        if self._looking is not None and not self._looking.done():
+            raise TimeoutError
+        look = _look_into if self._has_looked else make_directory
+        self._looking = asyncio.get_running_loop().run_in_executor(None, look, directory)
+        await asyncio.shield(self._looking)
+        self._has_looked = True
 
     async def put(self, key: str, pieces: AsyncIterator[bytes]) -> None:
         """Store ``pieces`` as the object ``key``, which becomes visible only when it is complete.
@@ -94,7 +116,9 @@ class ObjectStore:
                 await self._put_in_parts(key, first, pieces)
                 return
         with self._putting(), self._timed("put"):
-            await obstore.put_async(self._store, key, bytes(first), use_multipart=False)
+            import obstore  # noqa: PLC0415 - see above
+
+            await obstore.put_async(await self._opened(), key, bytes(first), use_multipart=False)
 
     @contextmanager
     def _putting(self) -> Iterator[None]:
@@ -120,8 +144,11 @@ class ObjectStore:
             except Exception as error:  # noqa: BLE001 - raised below
                 failures.append(error)
 
+        import obstore  # noqa: PLC0415 - see above
+
         with self._putting():
-            await obstore.put_async(self._store, key, together(), chunk_size=PART, max_concurrency=_IN_FLIGHT)
+            store = await self._opened()
+            await obstore.put_async(store, key, together(), chunk_size=PART, max_concurrency=_IN_FLIGHT)
         for failure in failures:
             await self.delete(key)
             raise failure
@@ -156,33 +183,41 @@ class ObjectStore:
 
     async def _get(self, key: str, size: int, start: int, stop: int) -> tuple[GetResult, int]:
         """Return the result to read, and how many bytes to skip: not every S3 server supports ranges."""
+        import obstore  # noqa: PLC0415 - see above
+        from obstore.exceptions import GenericError  # noqa: PLC0415
+
+        store = await self._opened()
         try:
             if (start, stop) == (0, size):
-                response = await obstore.get_async(self._store, key)
+                response = await obstore.get_async(store, key)
             else:
-                response = await obstore.get_async(self._store, key, options={"range": (start, stop)})
+                response = await obstore.get_async(store, key, options={"range": (start, stop)})
         except GenericError as error:
             if _NO_RANGES not in str(error):
                 raise
-            response = await obstore.get_async(self._store, key)
+            response = await obstore.get_async(store, key)
         if response.meta["size"] != size or response.range[0] > start:
             raise _damaged(key)
         return response, start - response.range[0]
 
     async def delete(self, key: str) -> None:
         """Delete an object; does nothing if it does not exist."""
+        import obstore  # noqa: PLC0415 - see above
+
         with self._told("delete"):
             try:
                 with self._timed("delete"):
-                    await obstore.delete_async(self._store, key)
+                    await obstore.delete_async(await self._opened(), key)
             except FileNotFoundError as error:
                 if _NO_BUCKET in str(error):
                     raise
 
     async def keys(self, prefix: str) -> AsyncGenerator[list[str], None]:
         """Yield the keys below ``prefix``, some hundred at a time."""
+        import obstore  # noqa: PLC0415 - see above
+
         with self._told("list"):
-            async for chunk in obstore.list(self._store, prefix=prefix, chunk_size=_LISTED):
+            async for chunk in obstore.list(await self._opened(), prefix=prefix, chunk_size=_LISTED):
                 yield [entry["path"] for entry in chunk]
 
     async def unfinished(self, prefix: str) -> list[Unfinished]:
@@ -200,7 +235,9 @@ class ObjectStore:
         with traced(f"object store {call}", kind="client"):
             try:
                 yield
-            except (BaseError, OSError) as error:
+            except Exception as error:
+                if not is_of_store(error):
+                    raise
                 self.calls[call, "failed"] += 1
                 raise _unavailable(call, error) from None
         self.calls[call, "done"] += 1
@@ -221,6 +258,11 @@ def _unavailable(call: str, error: Exception) -> Unavailable:
 def _damaged(key: str) -> Unavailable:
     _log.error("object differs from its record", key=key)
     return Unavailable("The content of this file is damaged")
+
+
+def _look_into(directory: Path) -> None:
+    with os.scandir(directory):
+        pass
 
 
 def object_store(settings: Objstore, directory: Path) -> ObjectStore:
@@ -310,6 +352,9 @@ def create_bucket(settings: Objstore, server: Server) -> None:
     """
     if not (settings.create_bucket and settings.bucket):
         return
+    import obstore  # noqa: PLC0415 - only where there is a bucket
+    from obstore.store import S3Store  # noqa: PLC0415
+
     store = opener(settings, server.data)()
     assert isinstance(store, S3Store)  # noqa: S101 - a bucket has been named
     try:
@@ -321,7 +366,9 @@ def create_bucket(settings: Objstore, server: Server) -> None:
         error.close()
         if error.code != _ALREADY_THERE:
             _log.warning("bucket not made", bucket=settings.bucket, status=error.code)
-    except (BaseError, URLError, OSError) as error:
+    except Exception as error:
+        if not is_of_store(error):
+            raise
         _log.warning("bucket not made", bucket=settings.bucket, reason=type(error).__name__)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import service
+from service.files.connections import modules_of
 from service.server.shares import Share
 from service.server.stop_order import StopOrder
 from service.settings import Settings
@@ -23,9 +24,18 @@ from service.web.observability.shared_metrics import Slot
 
 processes: Final = multiprocessing.get_context("forkserver")
 """Makes the processes and pipes of the launcher."""
-processes.set_forkserver_preload(["service.server.template"])
+_TEMPLATE: Final = "service.server.template"
+processes.set_forkserver_preload([_TEMPLATE])
 
 _LONGEST: Final = 107 - len("/pymp-12345678/listener-12345678")  # sun_path of unix(7), less its closing NUL
+
+
+def tell_the_template(settings: Settings) -> None:
+    """Have the template import what workers with these settings use. Call it before the first child.
+
+    The template comes last, since it freezes what has been imported.
+    """
+    processes.set_forkserver_preload([*modules_of(settings.objstore), _TEMPLATE])
 
 
 def import_what_the_launcher_does() -> None:

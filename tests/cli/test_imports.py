@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from service.files.connections import modules_of
+from service.settings import Objstore
 from tests.support.running import ROOT
 
 _PROGRAM = """
@@ -85,3 +87,10 @@ def test_without_the_setting_no_module_of_opentelemetry_is_imported(imported: Im
     packages = {name.partition(".")[0] for name in imported["routes"]}
     assert "service" in packages
     assert packages & {"opentelemetry", "requests", "google"} == set()
+
+
+def test_what_asks_a_bucket_is_imported_where_there_is_one(imported: Imported) -> None:
+    assert "obstore" not in imported["routes"]
+    assert modules_of(Objstore()) == []
+    (client,) = modules_of(Objstore(bucket="files"))
+    assert client.startswith("obstore")

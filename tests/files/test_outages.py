@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from service.settings import Objstore, Upload
 from tests.files.forms import PNG, disposition, download, form, send_slowly, upload, uploaded
 from tests.files.test_object_store import settings_of
 from tests.support.inside import Inside, inside_published
-from tests.support.running import ROOT
+from tests.support.running import PATIENCE, ROOT
 from tests.support.s3 import SECRET_KEY, S3Server
 from tests.support.waiting import eventually_here
 
@@ -342,3 +343,25 @@ async def test_a_store_that_refused_the_last_upload_is_degraded_until_one_succee
     assert (await check.health()).state == "degraded"
     await store.put("x/y", pieces())
     assert (await check.health()).state == "up"
+
+
+async def test_a_directory_that_hangs_is_looked_into_by_one_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = object_store(Objstore(), tmp_path)
+    await store.ping()
+    begun, goes_on = [], threading.Event()
+
+    def hang(directory: Path) -> None:
+        begun.append(directory)
+        goes_on.wait(PATIENCE)
+
+    monkeypatch.setattr("service.files.object_store._look_into", hang)
+    first = asyncio.create_task(store.ping())
+    assert await eventually_here(lambda: begun == [tmp_path])
+    with capture_logs(), pytest.raises(Unavailable):
+        await store.ping()
+    goes_on.set()
+    await first
+    assert begun == [tmp_path]
+    assert store.calls["ping", "failed"] == 1
