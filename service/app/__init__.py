@@ -22,12 +22,17 @@ from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 
-__all__ = ["Container", "Lifespan", "check_routes", "create_app", "describe_routes"]
+__all__ = ["Container", "Lifespan", "application", "check_routes", "create_app", "describe_routes"]
 
 
 def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -> RequestMiddleware:
     """Return the ASGI application of one worker; it connects when its lifespan starts."""
-    container = Container(settings, shipped, slot)
+    return application(Container(settings, shipped, slot), shipped)
+
+
+def application(container: Container, shipped: Shipped) -> RequestMiddleware:
+    """Return the ASGI application of ``container``."""
+    settings = container.settings
     container.node.metrics.add(partial(worker_samples, container))
     app = Application()
     routes = add_routes(app, container, shipped.extensions)

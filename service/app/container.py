@@ -91,6 +91,19 @@ class Container:
             self.sign_in.current_rights,
         )
 
+    def begin_as(self, slot: Slot) -> None:
+        """Take the place ``slot`` of a node in this process; the container was made in another one.
+
+        Before anything has started. There are no traces yet, which would name the other process.
+        """
+        worker = _worker_name(slot)
+        self.trail.journal.name_worker(worker)
+        self.trail.exporter.name_worker(worker)
+        self.policy.watch.name_worker(worker, slot.former)
+        self.node.runner.worker = worker
+        self.node.metrics.slot = slot
+        self.node.process.begins()
+
     def _troubles(self) -> dict[str, dict[str, Any]]:
         return self.node.readiness.troubles()
 

@@ -13,6 +13,7 @@ from service.app.readiness import EnvironmentChecks, readiness
 from service.app.stores import Stores
 from service.authn.factors.sealing import FactorKeys
 from service.evaluation.following import Hub
+from service.jobs.runner import JobRunner
 from service.jobs.scheduler import Scheduler
 from service.mail.sending import Sending
 from service.settings import Settings
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 class Node:
     """What operators look at: ``tracing`` is None where no traces are sent."""
 
-    worker: str
     process: Process
     traffic: Traffic
     metrics: WorkerMetrics
@@ -39,6 +39,7 @@ class Node:
     readiness: ReadinessChecks
     operator_token: OperatorToken
     scheduler: Scheduler
+    runner: JobRunner
     sending: Sending
     tracing: RequestTracing | None
 
@@ -56,10 +57,10 @@ def make(
     """Return what watches the worker with that name; ``slot`` is its place in the node."""
     sending = Sending(settings, FactorKeys.of(settings.auth))
     all_jobs = jobs_of(settings, stores.objects, sending)
-    scheduler = Scheduler(all_jobs, stores.database, runner_of(settings, worker))
+    runner = runner_of(settings, worker)
+    scheduler = Scheduler(all_jobs, stores.database, runner)
     environment_checks = EnvironmentChecks(settings)
     return Node(
-        worker=worker,
         process=Process(),
         traffic=Traffic(),
         metrics=WorkerMetrics(slot),
@@ -73,7 +74,6 @@ def make(
         ),
         environment_checks=environment_checks,
         readiness=readiness(
-            worker=worker,
             database=stores.database,
             store=stores.sessions,
             watch=policy.watch,
@@ -85,6 +85,7 @@ def make(
         ),
         operator_token=OperatorToken(settings.server.metrics_token),
         scheduler=scheduler,
+        runner=runner,
         sending=sending,
         tracing=request_tracing(settings.tracing, worker),
     )

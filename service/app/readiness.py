@@ -1,7 +1,6 @@
 """The parts that the readiness check covers, which are vital, and what a worker depends on besides."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 
 from service import __version__
@@ -56,7 +55,6 @@ SLOWLY: Final = {"files": 60.0}
 
 def readiness(
     *,
-    worker: str,
     database: Database,
     store: SessionStore,
     watch: PolicyWatch,
@@ -66,7 +64,10 @@ def readiness(
     scheduler: Scheduler,
     environment_checks: EnvironmentChecks,
 ) -> ReadinessChecks:
-    """Return the readiness checks of the worker ``worker``."""
+    """Return the readiness checks of the worker that ``watch`` belongs to."""
+
+    async def reachable() -> Health:
+        return await database_health(database, watch.worker)
 
     async def clock() -> Health:
         return clock_watch.health()
@@ -75,7 +76,7 @@ def readiness(
         return watch.health()
 
     checks: Mapping[str, Check] = {
-        "database": partial(database_health, database, worker),
+        "database": reachable,
         "sessions": store.probe.health,
         "policy": policy,
         "clock": clock,
@@ -103,7 +104,7 @@ def node_facts(
     )
 
 
-async def facts(worker: str, watch: PolicyWatch) -> dict[str, Any]:
+async def facts(watch: PolicyWatch) -> dict[str, Any]:
     """Return the version, the name of this worker, and the policies of all workers of all nodes."""
     workers = [
         {
@@ -114,4 +115,4 @@ async def facts(worker: str, watch: PolicyWatch) -> dict[str, Any]:
         }
         for policy_worker in await watch.workers()
     ]
-    return {"version": __version__, "worker": worker, "workers": workers}
+    return {"version": __version__, "worker": watch.worker, "workers": workers}

@@ -467,7 +467,7 @@ def _add_outside(routes: Routes, container: Container) -> None:
     routes.add_outside("/.well-known/passkey-endpoints", factors.PasskeyEndpoints(server.public_url))
     routes.add_outside("/.well-known/jwks.json", tokens.KeySet(container.sign_in.tokens))
     routes.add_outside("/health/live", Live())
-    details = partial(facts, node.worker, container.policy.watch)
+    details = partial(facts, container.policy.watch)
     routes.add_outside("/health/ready", Ready(node.readiness, node.operator_token, details))
     routes.add_outside("/metrics", Metrics(node.metrics, node.installation.samples, node.operator_token))
 

@@ -45,7 +45,7 @@ class Sender:
     def __init__(self, collector: Collector, stream: LogStream, worker: str, most_bytes: int) -> None:
         self._collector = collector
         self._stream = stream
-        self._worker = worker
+        self.worker = worker
         self._most_bytes = most_bytes
         self.sent = asyncio.Event()
         self.held_up = False
@@ -64,7 +64,7 @@ class Sender:
         try:
             while bundle := self._collector.bundle():
                 taken = await self._stream.add(
-                    self._worker,
+                    self.worker,
                     bundle.number,
                     bundle.content,
                     count=bundle.count,
@@ -137,6 +137,15 @@ class Journal:
         )
         self._recovery = Recovery(database, stream, writing, after=recover_after)
         self._upkeep = Upkeep(database, chain, retention(settings), hold_days=hold_days)
+
+    def name_worker(self, worker: str) -> None:
+        """Name the worker anew, before ``start``."""
+        self._worker = self._sender.worker = self._writer.worker = worker
+
+    @property
+    def workers(self) -> set[str]:
+        """The names under which its parts are known: one."""
+        return {self._worker, self._sender.worker, self._writer.worker}
 
     async def start(self) -> None:
         """Start the background tasks."""

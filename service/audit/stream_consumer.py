@@ -127,7 +127,7 @@ class Writer:
         self._sent = sent or asyncio.Event()
         self._stream = stream
         self._writing = writing
-        self._worker = worker
+        self.worker = worker
         self._counts = counts
         self._claim_after = claim_after
         self._claim_again = 0.0
@@ -158,7 +158,7 @@ class Writer:
         """Write as many batches as one transaction takes; return their number. Raises Unavailable."""
         again, self._unfinished = self._unfinished, True
         batches = await self._stream.take(
-            self._worker, most=MOST_BATCHES, again=again, idle=0 if again else self._idle()
+            self.worker, most=MOST_BATCHES, again=again, idle=0 if again else self._idle()
         )
         if again:
             # The answer to the last attempt was lost: what does not come again was removed by it.

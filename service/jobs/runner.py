@@ -80,7 +80,7 @@ class JobRunner:
 
     def __init__(self, open_database: OpenDatabase, worker: str) -> None:
         self._open = open_database
-        self._worker = worker
+        self.worker = worker
 
     async def run(self, job: Job) -> Ended | None:
         """Run ``job`` if it is due; None if it is not. Raises Busy if it runs elsewhere, and Unavailable."""
@@ -90,7 +90,7 @@ class JobRunner:
                 if not await jobs.try_lock(holding, job.name):
                     raise Busy
                 async with database.transaction() as connection:
-                    run = await jobs.claim(connection, job.name, self._worker)
+                    run = await jobs.claim(connection, job.name, self.worker)
                 return None if run is None else await self._run(database, job, run)
         finally:
             await database.close()

@@ -19,8 +19,10 @@ from service.server.children import (
     import_what_the_launcher_does,
     prepare,
     processes,
+    tell_the_template,
     use_short_sockets,
 )
+from service.server.handover import Handover
 from service.server.hardening import MALLOC, OWNER_ONLY, close_to_others, forget_variable
 from service.server.listening import bound_listener, listen
 from service.server.prepared import Prepared, Refused, banner
@@ -103,9 +105,11 @@ def serve(environ: Mapping[str, str]) -> None:
     configure_logging(settings.log.format, settings.log.level)
     use_short_sockets()
     import_what_the_launcher_does()
+    tell_the_template(settings)
     # Before the first child: the process that all are forked from inherits both.
     os.environ.update({**MALLOC, **os.environ})
     raise_file_limit()
+    handover = Handover()
     with ExitStack() as held:
         with Preparation(settings) as preparation:
             preparation.check()
@@ -126,6 +130,7 @@ def serve(environ: Mapping[str, str]) -> None:
         }
         listen(bound)
         _show(banner(_address(bound), rows, prepared.first_login))
+        handover.give(stores.settings)
         Supervisor(bound, stores.settings, longest_stop(stores.settings)).run()
 
 

@@ -24,9 +24,11 @@ import service.server.worker  # noqa: E402, F401 - for the processes that are fo
 from service.app import describe_routes  # noqa: E402
 from service.authn import password_rules  # noqa: E402
 from service.kernel import user_agents  # noqa: E402
+from service.server.prebuilt import make_before_forks  # noqa: E402
 
 user_agents.prepare()  # no login should wait for it
 password_rules.prepare()  # the workers share what it reads
+make_before_forks()
 gc.freeze()  # so that the collection below looks at a few objects only
 describe_routes()  # each child would otherwise spend a fifth of a second on it
 

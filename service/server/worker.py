@@ -23,6 +23,7 @@ from service.kernel.operator_error import OperatorError
 from service.server.acceptor import Acceptor
 from service.server.hardening import end_with_parent, use_huge_pages
 from service.server.http import HttpProtocol, Limits, WorkerState
+from service.server.prebuilt import application_of
 from service.server.shares import Share, most_connections
 from service.server.stop_order import DRAIN, Obedience, Signs, StopOrder
 from service.settings import Settings
@@ -202,7 +203,9 @@ def _serve(
     order: StopOrder,
     share: Share,
 ) -> None:
-    app = create_app(settings, configured(settings), slot)
+    app = application_of(settings, slot)
+    if app is None:
+        app = create_app(settings, configured(settings), slot)
     config = uvicorn.Config(
         app,
         loop="uvloop",

@@ -55,7 +55,7 @@ class Delivery:
         self.state: StoredDestination | None = None
         """What the last look has found."""
         self._database = database
-        self._worker = worker
+        self.worker = worker
         self._look_every = look_every
         self._lease = 2 * destination.timeout + _LEASE_MARGIN
         self._leased_until = 0.0
@@ -101,7 +101,7 @@ class Delivery:
         """Let another worker send at once, and close the connection to the receiver."""
         with suppress(Unavailable):
             async with self._database.transaction() as connection:
-                await export_destinations.release(connection, self.destination.name, self._worker)
+                await export_destinations.release(connection, self.destination.name, self.worker)
         if self._receiver is not None:
             await self._receiver.close()
 
@@ -116,7 +116,7 @@ class Delivery:
             self.state = state
             if state is None:
                 return None
-            mine = state.worker == self._worker
+            mine = state.worker == self.worker
             left = state.leased_for or 0.0
             if not mine and state.worker is not None and 0 < left <= self._lease:
                 return None
@@ -132,7 +132,7 @@ class Delivery:
 
     async def _renew(self, connection: Connection) -> bool:
         begun = monotonic()
-        if not await export_destinations.lease(connection, self.destination.name, self._worker, self._lease):
+        if not await export_destinations.lease(connection, self.destination.name, self.worker, self._lease):
             return False
         self._leased_until = begun + self._lease
         return True
@@ -147,7 +147,7 @@ class Delivery:
     async def _settle(self) -> None:
         """Record that no log fails any more: all were taken, or what was not is gone from its log."""
         async with self._database.transaction() as connection:
-            await export_destinations.settle(connection, self.destination.name, self._worker)
+            await export_destinations.settle(connection, self.destination.name, self.worker)
         if self._fails:
             self._fails = False
             _log.info("an export works again", destination=self.destination.name)
@@ -179,7 +179,7 @@ class Delivery:
             if not await export_destinations.advance(
                 connection,
                 self.destination.name,
-                self._worker,
+                self.worker,
                 log=log,
                 position=batch[-1].position,
                 sent=len(batch) - len(refused),
@@ -270,7 +270,7 @@ class Delivery:
         name, reason = self.destination.name, str(failure)
         async with self._database.transaction() as connection:
             held = await export_destinations.fail(
-                connection, name, self._worker, reason=reason, again_in=wait, waiting_time=first.create_time
+                connection, name, self.worker, reason=reason, again_in=wait, waiting_time=first.create_time
             )
         if not self._fails or state.reason != reason:
             self._fails = True

@@ -131,6 +131,11 @@ class Exporter:
         self.outbox = DecisionOutbox(database, settings.decision_limit) if exports_decisions else None
         """Where events of the decision log go; None if no destination wants them."""
 
+    def name_worker(self, worker: str) -> None:
+        """Name the worker anew, before ``run``."""
+        for delivery in self.deliveries:
+            delivery.worker = worker
+
     async def run(self) -> None:
         """Send until cancelled."""
         async with asyncio.TaskGroup() as group:  # it ends when all have ended: gather ends with the first

@@ -41,6 +41,7 @@ from service.kernel.permission_catalogue import Page
 from service.kernel.persons import TAKEOVER_DAYS
 from service.kernel.request_objects import code_of_review
 from service.kernel.services import OWN_ACTIONS, PORTCULLIS, split_object
+from service.settings import Policy as PolicySettings
 from service.settings import Settings
 
 MODEL: Final = "model.conf"
@@ -234,6 +235,12 @@ def read_shipped(
         extensions=added,
         assurance=(*demanded, *(line for line in lines if line.layer == ASSURANCE)),
     )
+
+
+def files_of(policy: PolicySettings) -> list[Path]:
+    """Return the model and all files of the policy folder: ``configured`` reads some of them."""
+    folder = policy_folder(policy.folder)
+    return [policy.model or _shipped(MODEL), *sorted(path for path in folder.rglob("*") if path.is_file())]
 
 
 def _require_known(folder: Path, names: Collection[str]) -> None:

@@ -83,12 +83,12 @@ class PolicyWatch:
         self._database = database
         self._announced = announced
         self._keep = keep
-        self._worker = worker
+        self.worker = worker
         self._token_life = token_life
         self._poll_every = poll_every
         self._mend = mend
         self._facts = facts
-        self._former = former
+        self.former = former
         self.static_policies: Final = StaticPolicies(live.own_digest, own_digests)
         self._due = asyncio.Event()
         self._refused = (0, 0.0)  # a revision that could not be loaded, and when to try it again
@@ -101,6 +101,10 @@ class PolicyWatch:
         """Why the policy in force is not known to be the newest; None if it is."""
         self.untrusted: int | None = None
         """The newest revision of the database if it is not trusted, as seals say; None if it is."""
+
+    def name_worker(self, worker: str, former: Collection[str]) -> None:
+        """Name the worker anew, and those before it, before ``run``."""
+        self.worker, self.former = worker, former
 
     async def run(self) -> None:
         """Watch until cancelled; the first check is immediate."""
@@ -167,14 +171,14 @@ class PolicyWatch:
             async with asyncio.timeout(_TELL_WITHIN), self._database.transaction() as connection:
                 reported = await policy_workers.present(connection)
         here = PolicyWorker(
-            worker=self._worker,
+            worker=self.worker,
             revision=self._live.current.revision,
             fault=self.fault,
             seen_time=datetime.now(UTC),
             own_digest=self.static_policies.digest,
         )
         return sorted(
-            [here, *(other for other in reported if other.worker != self._worker)], key=attrgetter("worker")
+            [here, *(other for other in reported if other.worker != self.worker)], key=attrgetter("worker")
         )
 
     def health(self) -> Health:
@@ -198,7 +202,7 @@ class PolicyWatch:
         """Report the end of this worker; without the database, its reports simply stop."""
         with suppress(Unavailable):
             async with self._database.transaction() as connection:
-                await policy_workers.leave(connection, self._worker)
+                await policy_workers.leave(connection, self.worker)
 
     def _note(self, newest: int) -> None:
         revision = self._live.current.revision
@@ -231,7 +235,7 @@ class PolicyWatch:
         """Return whether another worker decides by ``newest``, as one of another version might."""
         async with self._database.transaction() as connection:
             present = await policy_workers.present(connection)
-        return any(other.revision >= newest for other in present if other.worker != self._worker)
+        return any(other.revision >= newest for other in present if other.worker != self.worker)
 
     async def _publish_anew(self, why: str, newest: int, least: int) -> bool:
         """Publish what is stored, as revision ``least`` or a later one; return whether that was done."""
@@ -256,16 +260,16 @@ class PolicyWatch:
         since = self._live.now()
         async with self._database.transaction() as connection:
             await policy_workers.report(
-                connection, self._worker, *now[:2], own_digest=self.static_policies.digest, facts=facts
+                connection, self.worker, *now[:2], own_digest=self.static_policies.digest, facts=facts
             )
             if due:  # what does not follow from the revision
                 await policy_workers.forget(connection)
-                await policy_workers.leave(connection, *self._former)
+                await policy_workers.leave(connection, *self.former)
                 await bit_positions.report_life(connection, self._token_life)
                 present = await policy_workers.present(connection)
                 self.static_policies.observe(present)
         self._live.confirm(since)
-        self._reported, self._former = now, ()
+        self._reported, self.former = now, ()
         if due:
             self._report_again = monotonic() + REPORT_EVERY
             await self._demand_seals(present)

@@ -91,9 +91,13 @@ class Process:
     """The process of one worker; create it when the worker begins, and call ``serves`` when it serves."""
 
     def __init__(self) -> None:
+        self._took: float | None = None
+        self.begins()
+
+    def begins(self) -> None:
+        """Take note that the worker begins now."""
         self._started = time.time()
         self._begun = time.monotonic()
-        self._took: float | None = None
 
     def serves(self) -> None:
         """Take note that the worker has started."""
@@ -135,7 +139,7 @@ class WorkerMetrics:
     """
 
     def __init__(self, slot: Slot | None) -> None:
-        self._slot = slot
+        self.slot = slot
         self._sources: list[Source] = []
         self._too_long = False
 
@@ -145,22 +149,22 @@ class WorkerMetrics:
 
     async def run(self) -> None:
         """Leave a snapshot every ``EVERY`` seconds, until cancelled."""
-        while self._slot is not None:
-            self._post(self._slot)
+        while self.slot is not None:
+            self._post(self.slot)
             await asyncio.sleep(EVERY)
 
     def leave(self) -> None:
         """Forget the snapshot when the worker ends."""
-        if self._slot is not None:
-            self._slot.shared_metrics.clear(self._slot.number)
+        if self.slot is not None:
+            self.slot.shared_metrics.clear(self.slot.number)
 
     def of_node(self) -> list[Sample]:
         """Return the samples of all workers, labelled by worker."""
         number, by_worker = _ALONE, {}
-        if self._slot is not None:
-            number = self._slot.number
+        if self.slot is not None:
+            number = self.slot.number
             by_worker = {
-                slot: _decode(snapshot) for slot, snapshot in self._slot.shared_metrics.read().items()
+                slot: _decode(snapshot) for slot, snapshot in self.slot.shared_metrics.read().items()
             }
         by_worker[number] = self._own()
         return [
