@@ -17,12 +17,13 @@ from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, read_shipped
-from service.authz.publishing.watch import Announced, PolicyWatch
+from service.authz.publishing.watch import UPKEEP_EVERY, Announced, PolicyWatch
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
-from service.records import policy_lines
+from service.records import bit_positions, policy_lines, policy_workers
 from service.records.database.servers import announcements
 from service.records.database.transactions import Database
+from service.records.policy_workers import REPORT_EVERY
 from tests.support.unstarted import Unannounced
 
 pytestmark = pytest.mark.anyio
@@ -344,3 +345,33 @@ async def test_a_revision_that_is_lost_before_the_watch_has_seen_it_is_noticed(d
     finally:
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
+
+
+async def test_what_has_expired_is_removed_once_a_minute_and_not_with_each_report(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    now = 1000.0
+
+    def counted(module: object, name: str) -> None:
+        before = getattr(module, name)
+
+        async def counting(*arguments: object, **facts: object) -> object:
+            done.append(name)
+            return await before(*arguments, **facts)
+
+        monkeypatch.setattr(module, name, counting)
+
+    monkeypatch.setattr("service.authz.publishing.watch.monotonic", lambda: now)
+    counted(policy_workers, "report")
+    counted(policy_workers, "forget")
+    counted(bit_positions, "report_life")
+    watch = PolicyWatch(
+        LivePolicy(SHIPPED, RevisionSeals()), database, silence, Unannounced(), "a:1", token_life=7200
+    )
+    for _ in range(int(UPKEEP_EVERY / REPORT_EVERY)):
+        await watch.look()
+        now += REPORT_EVERY
+    assert done == ["report", "forget", "report_life", *["report"] * 11]
+    await watch.look()
+    assert done[-3:] == ["report", "forget", "report_life"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections import defaultdict
@@ -30,10 +31,12 @@ from service.records.logs.chain import Verification
 from service.records.mail import MailStanding
 from service.records.policy_workers import PolicyWorker
 from service.web.observability.families import FAMILIES, OF_ALL, exposition
-from service.web.observability.shared_metrics import FRESH, LONGEST, SharedMetrics
+from service.web.observability.shared_metrics import FRESH, LONGEST, SharedMetrics, Slot
+from service.web.observability.worker_metrics import WorkerMetrics
 from tests.support.inside import inside_published
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.unstarted import unstarted
+from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
 
@@ -334,3 +337,17 @@ def test_a_duration_is_in_its_bucket_and_in_all_larger_ones() -> None:
     buckets = {sample.labels.get("le", sample.name): sample.value for sample in durations.samples("d", {})}
     assert (buckets["0.001"], buckets["0.0025"], buckets["2.5"], buckets["+Inf"]) == (1, 2, 2, 3)
     assert (buckets["d_count"], round(buckets["d_sum"], 4)) == (3, 9.0021)
+
+
+async def test_a_worker_leaves_snapshots_for_others_only() -> None:
+    for slots in (1, 2):
+        board = SharedMetrics(slots)
+        metrics = WorkerMetrics(Slot(1, board))
+        running = asyncio.create_task(metrics.run())
+        assert await eventually_here(
+            lambda running=running, board=board: running.done() or board.read() != {}
+        )  # type: ignore[misc]
+        assert set(board.read()) == ({1} if slots > 1 else set())
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        board.close()

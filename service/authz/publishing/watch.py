@@ -26,6 +26,8 @@ from service.records.policy_workers import REPORT_EVERY, NodeFacts, PolicyWorker
 POLL_EVERY: Final = 0.5
 """Seconds between two reads of the database without announcements."""
 
+UPKEEP_EVERY: Final = 60.0
+"""Seconds between two times at which a worker removes what has expired and says how long its tokens live."""
 RETRY_EVERY: Final = 5.0
 """Seconds before loading a failed revision again."""
 
@@ -97,6 +99,7 @@ class PolicyWatch:
         self._seen: Newest | None = None  # what the last look found in force
         self._reported: tuple[int, str | None, dict[str, str]] | None = None
         self._report_again = 0.0
+        self._upkeep_again = 0.0
         self.fault: str | None = None
         """Why the policy in force is not known to be the newest; None if it is."""
         self.untrusted: int | None = None
@@ -254,7 +257,7 @@ class PolicyWatch:
         facts = self._facts()
         parts = {} if facts is None else {name: part["state"] for name, part in facts["parts"].items()}
         now = (self._live.current.revision, self.fault, parts)
-        due = monotonic() >= self._report_again
+        due, upkeep = monotonic() >= self._report_again, monotonic() >= self._upkeep_again
         if now == self._reported and not due:
             return
         since = self._live.now()
@@ -262,16 +265,19 @@ class PolicyWatch:
             await policy_workers.report(
                 connection, self.worker, *now[:2], own_digest=self.static_policies.digest, facts=facts
             )
-            if due:  # what does not follow from the revision
+            if upkeep:
                 await policy_workers.forget(connection)
-                await policy_workers.leave(connection, *self.former)
                 await bit_positions.report_life(connection, self._token_life)
+            if due:  # what does not follow from the revision
+                await policy_workers.leave(connection, *self.former)
                 present = await policy_workers.present(connection)
                 self.static_policies.observe(present)
         self._live.confirm(since)
-        self._reported, self.former = now, ()
+        self._reported = now
+        if upkeep:
+            self._upkeep_again = monotonic() + UPKEEP_EVERY
         if due:
-            self._report_again = monotonic() + REPORT_EVERY
+            self._report_again, self.former = monotonic() + REPORT_EVERY, ()
             await self._demand_seals(present)
 
     async def _demand_seals(self, present: Collection[PolicyWorker]) -> None:

@@ -26,12 +26,12 @@ class SharedMetrics:
     """
 
     def __init__(self, slots: int) -> None:
-        self._slots = slots
+        self.slots = slots
         self._file = os.memfd_create("portcullis-metrics")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Hand the file itself to a process that is being started."""
-        return _handed, (self._slots, DupFd(self._file))
+        return _handed, (self.slots, DupFd(self._file))
 
     def write(self, slot: int, snapshot: bytes) -> None:
         """Replace the snapshot of a slot; only its worker may. Raises ValueError if it is too long."""
@@ -49,7 +49,7 @@ class SharedMetrics:
     def read(self) -> dict[int, bytes]:
         """Return the latest snapshots of the workers that run, by slot."""
         snapshots = {}
-        for slot in range(1, self._slots + 1):
+        for slot in range(1, self.slots + 1):
             whole = [snapshot for place in self._places(slot) if (snapshot := self._whole(place)) is not None]
             if whole:
                 snapshots[slot] = max(whole)[1]
@@ -100,5 +100,6 @@ class Slot(NamedTuple):
 
 def _handed(slots: int, file: Any) -> SharedMetrics:
     shared_metrics = SharedMetrics.__new__(SharedMetrics)
-    shared_metrics._slots, shared_metrics._file = slots, file.detach()  # noqa: SLF001 - it is made here
+    shared_metrics.slots = slots
+    shared_metrics._file = file.detach()  # noqa: SLF001 - it is made here
     return shared_metrics

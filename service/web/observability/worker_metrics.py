@@ -148,8 +148,8 @@ class WorkerMetrics:
         self._sources.append(source)
 
     async def run(self) -> None:
-        """Leave a snapshot every ``EVERY`` seconds, until cancelled."""
-        while self.slot is not None:
+        """Leave a snapshot every ``EVERY`` seconds, until cancelled; none where no other worker reads it."""
+        while self.slot is not None and self.slot.shared_metrics.slots > 1:
             self._post(self.slot)
             await asyncio.sleep(EVERY)
 
