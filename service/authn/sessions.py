@@ -60,8 +60,8 @@ class Sessions:
     """Lists and ends device sessions. Ending one revokes it, and all access tokens of its user.
 
     Methods that take a device raise ``ValidationFailed`` for a malformed one, which never becomes part of a
-    key. Ended sessions are recorded in the login log. Acts of administrators on others are also logged on
-    standard output; the line of the request, which has the same id, names the actor.
+    key. Ended sessions are recorded in the login log, each once. Acts of administrators on others are also
+    logged on standard output; the line of the request, which has the same id, names the actor.
     """
 
     def __init__(self, store: SessionStore, log: LoginLog = UNRECORDED) -> None:
@@ -80,14 +80,15 @@ class Sessions:
         ``Conflict`` for a caller who came with an API key, and so has no session.
         """
         _require_session(caller)
-        await self._store.close_session(caller.login_id, caller.device, opened_by=caller.issued_at)
-        self._enter_own("logout", caller, caller.device)
+        if await self._store.close_session(caller.login_id, caller.device, opened_by=caller.issued_at):
+            self._enter_own("logout", caller, caller.device)
 
     async def log_out_everywhere(self, caller: Caller) -> int:
         """End all sessions of the caller and return how many; ``Conflict`` as in ``log_out``."""
         _require_session(caller)
         ended = await self._store.close_sessions(caller.login_id)
-        self._enter_own("logout_all", caller, caller.device)
+        if ended:
+            self._enter_own("logout_all", caller, caller.device)
         return ended
 
     async def end_own(self, caller: Caller, device: str) -> None:
