@@ -102,10 +102,11 @@ def by_provider(storm: Storm) -> Acts:
     """Three orders of the provider, of which one is sent twice."""
     orders = [storm.browser.provider.logout_token() for _ in range(3)]
     path = "/api/auth/oidc/good/backchannel-logout"
-    return [
-        lambda token=token: storm.node.as_anonymous_form(path, {"logout_token": token})
-        for token in [*orders, orders[0]]
-    ]  # type: ignore[misc]
+
+    def sent(order: str) -> Callable[[], Awaitable[Answer]]:
+        return lambda: storm.node.as_anonymous_form(path, {"logout_token": order})
+
+    return [sent(order) for order in (*orders, orders[0])]
 
 
 def by_owner(storm: Storm) -> Acts:
