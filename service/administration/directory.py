@@ -76,6 +76,10 @@ class Outcome:
     unknown: list[str] = field(default_factory=list)
 
 
+_WITHIN: Final = 60.0
+"""Seconds in which the assignments of all members end."""
+
+
 class Directories:
     """Says what directories may hand out, and does what they say. ``now`` is the session store's, in seconds.
 
@@ -112,7 +116,7 @@ class Directories:
         ceiling, before and after, ``ValidationFailed`` with the field, and ``Conflict`` for a client that
         provisions for another directory.
         """
-        async with self._units.of_rights(write) as unit:
+        async with self._units.of_rights(write, within=_WITHIN, pace="bulk") as unit:
             before = await self._for_change(unit, name, match)
             await _require_known(unit.connection, values.ceiling)
             why = "The ceiling has permissions that you do not hold"
@@ -133,7 +137,7 @@ class Directories:
 
     async def delete(self, write: Write, name: str, match: Match) -> Saved[None]:
         """Delete a directory, and end all that it has assigned; ``NotFound``, and as ``put``."""
-        async with self._units.of_rights(write) as unit:
+        async with self._units.of_rights(write, within=_WITHIN, pace="bulk") as unit:
             before = await self._for_change(unit, name, match)
             if before is None:
                 raise NotFound("There is no such directory")

@@ -25,16 +25,22 @@ _EVERY: Final = 0.2
 """Seconds between two looks. An act must wait in both: what is just being committed is left alone."""
 _AGAIN: Final = 2  # seconds
 
-# While a bulk edit has the first lock of rights, only urgent acts have, or wait for, the second one. A
-# statement that runs is cancelled: it would go on at the server, with its locks, though its client has gone.
+# While a bulk edit has the first lock of rights, only urgent acts have, or wait for, the second one. They may
+# wait for others that wait for the bulk edit: another edit of the same row queues before them. A statement
+# that runs is cancelled: it would go on at the server, with its locks, though its client has gone.
 _LOOK: Final = b"""
+WITH RECURSIVE waited_for (pid) AS (
+    SELECT unnest(pg_blocking_pids(urgent.pid))
+    FROM pg_locks AS urgent
+    WHERE urgent.locktype = 'advisory' AND urgent.objsubid = 1
+    AND (urgent.classid::bigint << 32) + urgent.objid::bigint = %(settling)s::bigint
+    AND urgent.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND urgent.pid <> %(pid)s::int
+    UNION
+    SELECT unnest(pg_blocking_pids(waited_for.pid)) FROM waited_for
+)
 SELECT CASE WHEN %(cancel)s::boolean THEN pg_cancel_backend(%(pid)s::int) END
-FROM pg_locks AS urgent
-WHERE urgent.locktype = 'advisory' AND urgent.objsubid = 1
-AND (urgent.classid::bigint << 32) + urgent.objid::bigint = %(settling)s::bigint
-AND urgent.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-AND urgent.pid <> %(pid)s::int AND %(pid)s::int = ANY (pg_blocking_pids(urgent.pid))
-LIMIT 1"""
+FROM waited_for WHERE pid = %(pid)s::int"""
 
 
 @asynccontextmanager

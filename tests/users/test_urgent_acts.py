@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import psycopg
 import pytest
 
 from service.records import policy_revisions, role_rights
@@ -157,6 +158,30 @@ async def test_an_import_gives_way_to_acts_on_a_user_whom_it_has_edited(house: I
     assert not edited
 
 
+async def test_an_import_gives_way_to_an_act_behind_another_edit_of_the_same_user(house: Inside) -> None:
+    people = await imported(house, 400)
+    first = people[min(people)]
+    other = await psycopg.AsyncConnection.connect(house.database_url)
+    queued = "SELECT FROM pg_stat_activity WHERE pid = %s AND wait_event_type = 'Lock'"
+    async with other, editing_import(house, people) as importing:
+        third = asyncio.create_task(
+            other.execute("UPDATE sys.user SET nick_name = 'Third' WHERE id = %s", (first,))
+        )
+        look = (queued, (other.info.backend_pid,))
+        assert await eventually_here(lambda: house.beside().execute(*look).fetchone() is not None)
+
+        async def committed() -> None:
+            await third
+            await other.commit()
+
+        ending = asyncio.create_task(committed())
+        act = house.ask("PUT", f"/api/user/{first}/status", {"status": "disabled"})
+        await in_time(act, 200, at_most=LOADED)
+        assert (await importing).status == 503
+        await ending
+    assert (await house.data("GET", f"/api/user/{first}"))["status"] == "disabled"
+
+
 async def test_an_import_goes_on_beside_acts_on_others(house: Inside) -> None:
     people = await imported(house, 100)
     heron = await person(house, "heron-others")
@@ -167,3 +192,20 @@ async def test_an_import_goes_on_beside_acts_on_others(house: Inside) -> None:
         ending = house.ask("POST", "/api/user/bulk/end-sessions", {"ids": [*people.values()]})
         await in_time(ending, 200, at_most=LOADED)
         assert (await importing).status == 200
+
+
+async def test_acts_that_protect_wait_for_no_edit_of_a_directory(house: Inside) -> None:
+    path, body = "/api/directory/long", {"kind": "oidc", "mapping": [], "ceiling": []}
+    await house.data("PUT", path, body)
+    waits = "SELECT FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"
+    edits: list[tuple[str, Any]] = [("PUT", body | {"enabled": False}), ("DELETE", None)]
+    for method, sent in edits:
+        heron = await person(house, f"heron-{method.lower()}-directory")
+        async with await psycopg.AsyncConnection.connect(house.database_url) as other:
+            await other.execute("SELECT FROM sys.directory WHERE name = 'long' FOR UPDATE")
+            editing = asyncio.create_task(house.ask(method, path, sent))
+            assert await eventually_here(lambda: house.beside().execute(waits).fetchone() is not None)
+            await in_time(house.ask("POST", f"/api/online/{heron}/ban", {"reason": "beside"}), 200)
+            assert not editing.done()
+            await other.rollback()
+        assert (await editing).status in (200, 204), (method, (await editing).body)
