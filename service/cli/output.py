@@ -15,8 +15,7 @@ from service.kernel.text import printable, printable_lines
 
 def say(*lines: str, stream: TextIO | None = None) -> None:
     """Print each of ``lines`` to ``stream``, by default standard output, and a line feed behind it alone."""
-    for line in lines:
-        print(printable(line), file=stream or sys.stdout)
+    print("".join([f"{printable(line)}\n" for line in lines]), end="", file=stream or sys.stdout)
 
 
 def say_text(text: str, *, stream: TextIO | None = None) -> None:

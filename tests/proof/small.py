@@ -12,7 +12,8 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, GRANT, OF_CODES, RESOURCE, Rule
 from service.authz.proof.comparison import VISITOR, DifferingRequest, PossibleCaller
-from service.authz.proof.conditions import Condition, condition_of, escaping_both, line_answers
+from service.authz.proof.conditions import Condition, condition_of, line_answers
+from service.authz.proof.escaping import escaping_any
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL
 
@@ -117,6 +118,7 @@ def compared_one_by_one(before: Policy, after: Policy) -> list[DifferingRequest]
 
 def _escaping(old: Condition, new: Condition) -> tuple[PossibleCaller | None, PossibleCaller | None]:
     gains, loses = (
-        None if held is None else PossibleCaller(tuple(sorted(held))) for held in escaping_both(new, old)
+        None if held is None else PossibleCaller(tuple(sorted(held)))
+        for held in (escaping_any(new, old), escaping_any(old, new))
     )
     return gains, loses

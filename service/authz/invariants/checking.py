@@ -28,7 +28,8 @@ from service.authz.invariants.statements import (
     Statement,
 )
 from service.authz.proof.batch_decider import BatchDecider
-from service.authz.proof.conditions import Condition, condition_of, escaping, line_answers
+from service.authz.proof.conditions import Condition, condition_of, line_answers
+from service.authz.proof.escaping import escaping
 from service.kernel.codes import HeldCodes
 
 T = TypeVar("T")

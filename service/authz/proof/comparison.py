@@ -14,11 +14,11 @@ from service.authz.proof.conditions import (
     Clauses,
     Condition,
     clauses_of,
-    escaping_both,
     lets_visitors_pass,
     line_answers,
 )
 from service.authz.proof.demands import Callers, Demands, demands_on, meeting, weakest
+from service.authz.proof.escaping import escaping_both
 from service.kernel.account_acts import DEMANDED
 from service.kernel.codes import HeldCodes
 

@@ -71,6 +71,9 @@ class LineAnswers:
             for chosen in [()] if word else product((False, True), repeat=len(KINDS)):
                 held = HeldCodes(compress(_ALONE, chosen))
                 self._answers[word, kinds_of(code, held)] = asked.judge(RESOURCE, name, held).allowed
+        self._ways = {word: self._smallest_ways(word) for word in {*_WORDS, _word(_CODE)}}
+        self.each_kind_opens = set(self.ways(_CODE)) == {*KINDS}
+        """Whether it opens the line of a code to hold that code in any one way."""
 
     def opens(self, code: str, held: HeldCodes | None) -> bool:
         """Tell whether a line with ``code`` opens to a holder of ``held``; None is not logged in."""
@@ -82,7 +85,9 @@ class LineAnswers:
 
     def ways(self, code: str) -> tuple[int, ...]:
         """Return the smallest combinations of ``KINDS`` by which ``code`` opens to somebody logged in."""
-        word = _word(code)
+        return self._ways[_word(code)]
+
+    def _smallest_ways(self, word: str) -> tuple[int, ...]:
         opening = sorted(
             kinds
             for (of, kinds), opens in self._answers.items()
@@ -222,45 +227,12 @@ def lets_visitors_pass(policy: Policy, clauses: Clauses) -> bool:
     return all(any(answers.opens(code, None) for code in clause) for clause in clauses)
 
 
-def escaping(condition: Condition, other: Condition) -> Held | None:
-    """Return a smallest set of held codes that meets ``condition`` and not ``other``; None if there is none.
-
-    Exact for every possible caller. Each held code has a canonical sample of whom the predicates say the same
-    about the codes of both conditions. If a caller meets ``condition`` and not ``other``, so does a
-    smallest set of canonical samples that meets ``condition``: it is part of what the caller holds, and who
-    holds less is not let through by ``other``. Among sets of the same size those with fewer and shorter
-    wildcards go first.
-    """
-    if condition.is_within(other):
-        return None
-    return _escaping(condition, other, _representing(condition.codes | other.codes))
-
-
-def escaping_both(condition: Condition, other: Condition) -> tuple[Held | None, Held | None]:
-    """Return what ``escaping`` returns for both conditions, and for both in the other order."""
-    known = _representing(condition.codes | other.codes)
-    return _escaping(condition, other, known), _escaping(other, condition, known)
-
-
-def _escaping(condition: Condition, other: Condition, known: Kinds) -> Held | None:
-    return next((held for held in condition.smallest_of(known) if not other.is_met_by(held, known)), None)
-
-
-def _representing(codes: set[str]) -> Kinds:
-    """Return canonical samples of all held codes that hold some of ``codes``."""
-    every = kinds_by_held_code(sorted(canonical_samples(codes), key=_plain_first), codes)
-    # Of held codes that hold the same in the same ways, the plainest one is enough.
-    stands_for = {
-        tuple(kinds.values()): held for held, kinds in reversed(every.items()) if any(kinds.values())
-    }
-    return {held: every[held] for held in stands_for.values()}
-
-
 def _simple_first(held: Held) -> tuple[int, list[tuple[int, int, str]]]:
-    return len(held), sorted(map(_plain_first, held))
+    return len(held), sorted(map(plain_first, held))
 
 
-def _plain_first(code: str) -> tuple[int, int, str]:
+def plain_first(code: str) -> tuple[int, int, str]:
+    """Return a key that sorts held codes by the number of wildcards, then by length."""
     return code.count("*"), len(code), code
 
 
