@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cache
 from typing import Any, Final, Literal
 
 from service.administration.people import People
@@ -13,6 +14,7 @@ from service.authz.publishing.derive import covered_by
 from service.authz.review.unused import DAYS, RoleUses, first_day, read_role_uses
 from service.errors import ValidationFailed
 from service.kernel.codes import HeldCodes, is_code
+from service.kernel.held_code_index import DecisiveCodes
 from service.kernel.request_objects import assignment_for
 from service.kernel.services import split_object
 from service.records import reviews, role_holdings, role_rights
@@ -54,19 +56,18 @@ class Reviewers:
         # A code that no review had before gets its line when the review is there.
         asked = policy if self.code is None else Policy(policy.model_text, [Rule(REVIEW, name, self.code)])
 
-        def decides(codes: Collection[str]) -> bool:
+        @cache
+        def decides(codes: frozenset[str]) -> bool:
             return asked.judge(REVIEW, name, HeldCodes(codes)).allowed
 
         if self.ids is not None:
             chosen = await role_rights.active_users(connection, self.ids, at)
-            ids = [each.id for each in chosen if each.kind == "person" and decides(each.permissions)]
+            ids = [
+                each.id for each in chosen if each.kind == "person" and decides(frozenset(each.permissions))
+            ]
             return await _same_as_all(connection, people, at, ids, user_ids)
-        given = holdings.codes
-        sets = [
-            roles
-            for roles in holdings.persons
-            if decides({code for role in roles for code in given.get(role, ())})
-        ]
+        decisive = DecisiveCodes(holdings.codes, asked.rules.codes(REVIEW, name))
+        sets = [roles for roles in holdings.persons if decides(decisive.of(roles))]
         known = Undecidable(None)
         # Two of them are nearly always enough to know.
         for size in (2, max(holdings.number(sets, "person"), 2)) if sets else ():

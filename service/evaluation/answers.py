@@ -242,6 +242,20 @@ class Answers:
                     tell_span(span, answer.decision)
             return answer
 
+    def codes(self, policy: Policy, question: Question) -> set[str]:
+        """Return the codes of all lines that a question about somebody logged in can be decided by.
+
+        Held codes that hold none of them make no difference.
+        """
+        match question:
+            case UseOf(code):
+                return {*policy.rules.codes(rules.PERMISSION, code)}
+            case RequestTo(service, method, path):
+                places: Sequence[str] = [path]
+            case RequestsTo(service, method):
+                places = self._templates.paths(policy, question) or ()
+        return {code for path in places for code in _codes(policy, service, method, path)}
+
     def _allowing(self, policy: Policy, question: Question, held: HeldCodes | None) -> Iterator[Decision]:
         """Yield the decisions about codes by which a question about a holder of ``held`` is allowed."""
         match question:
@@ -277,6 +291,16 @@ class Answers:
         first = next(decisions)
         denied = (decision for decision in decisions if not decision.allowed)
         return as_answer(policy, next(denied, first) if first.allowed else first, held)
+
+
+def _codes(policy: Policy, service: str, method: str, path: str) -> Iterator[str]:
+    """Yield the codes of the lines that decide a request of somebody who is logged in."""
+    if service != PORTCULLIS:
+        yield from policy.rules.codes(rules.RESOURCE, policy.object_at(service, method, path))
+        return
+    yield from policy.rules.codes(rules.RESOURCE, policy.resource_at(method, path) or rules.UNREGISTERED)
+    if (route := policy.routes.find(method, path)) is not None:
+        yield from policy.rules.codes(rules.ENDPOINT, route)
 
 
 def as_answer(policy: Policy, decision: Decision, held: HeldCodes | None) -> Answer:

@@ -19,6 +19,8 @@ from service.evaluation.answers import Answer, Answers, question_by
 from service.evaluation.questions import Question, Resource, Subject, Subjects, service_of
 from service.kernel.assurance import BY_STRONGEST, LOGIN, SERVICE, Satisfied
 from service.kernel.clock import from_seconds
+from service.kernel.codes import HeldCodes
+from service.kernel.held_code_index import DecisiveCodes
 from service.kernel.identity import Caller, Kind, codes_asked
 from service.kernel.services import split_object
 from service.records import role_holdings
@@ -117,12 +119,18 @@ class Search:
         return persons, None if also else "person"
 
     def _having(self, standing: Standing, question: Question, satisfied: Satisfied) -> list[Roles]:
-        policy, answer = standing.policy, self._answers.of
-        return [
-            roles
-            for roles in standing.users
-            if answer(policy, question, standing.held(roles), satisfied).allowed
-        ]
+        """Return the sets of roles that pass: each choice of codes that can matter is asked about once."""
+        policy, allowed = standing.policy, dict[frozenset[str], bool]()
+        decisive = DecisiveCodes(standing.codes, self._answers.codes(policy, question))
+        passing = []
+        for roles in standing.users:
+            held = decisive.of(roles)
+            if held not in allowed:
+                answer = self._answers.of(policy, question, HeldCodes(held), satisfied)
+                allowed[held] = answer.allowed
+            if allowed[held]:
+                passing.append(roles)
+        return passing
 
     async def resources(
         self, policy: Policy, asking: Caller, subject: Subject, action: str, target: Resource, *, part: Part

@@ -5,7 +5,7 @@ that settle items hold ``role_rights.lock``.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import date, datetime
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -231,7 +231,8 @@ async def create(connection: AsyncConnection, new: NewReview, items: Sequence[Ne
     """Write a review with its items."""
     written = sa.insert(review).values({each.name: getattr(new, each.name) for each in fields(new)})
     made = await _REVIEW.returned(connection, written.returning(*_REVIEW.columns))
-    rows = [{"review_id": made.id, **asdict(item)} for item in items]
+    names = [each.name for each in fields(NewItem)]
+    rows = [{"review_id": made.id} | {name: getattr(item, name) for name in names} for item in items]
     await connection.execute(sa.insert(review_item), rows)
     return made
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any, Final
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -42,15 +43,6 @@ class GivenCode:
     begin_time: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class RoleUse:
-    """The last day on which a holder of a role has needed a code, whichever role has given it."""
-
-    role_id: int
-    code: str
-    day: date
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnusedKey:
     """An API key of an account, and when it was used last, if ever."""
@@ -66,6 +58,7 @@ class UnusedKey:
 _EVER: Final = sa.text("'-infinity'::timestamptz")
 _KEY: Final = RowMapper(UnusedKey, api_key, user_name=user.c.user_name)
 _GIVEN: Final = RowMapper(GivenCode, role_code_life)
+_LAST_DAYS: Final = msgspec.json.Decoder(dict[str, int])
 
 
 def _beginning(day: date) -> datetime:
@@ -97,8 +90,12 @@ async def button_codes(connection: AsyncConnection) -> frozenset[str]:
     return frozenset((await connection.execute(codes)).scalars())
 
 
-async def role_uses(connection: AsyncConnection, since: date) -> list[RoleUse]:
-    """Return what the holders of each role have needed since a day, while they had the role."""
+async def role_uses(connection: AsyncConnection, since: date) -> dict[int, dict[str, int]]:
+    """Return what the holders of each role have needed since a day, while they had the role.
+
+    By role and code: the last day, as the number of days after ``since``. Codes that other roles have given
+    are among them; that is half a million pairs with twenty thousand users, so each role is one row.
+    """
     live, ended = user_role.c, ended_assignment.c
 
     def held(table: Any, over: sa.ColumnElement[Any]) -> sa.Select[Any]:
@@ -113,13 +110,17 @@ async def role_uses(connection: AsyncConnection, since: date) -> list[RoleUse]:
         & (holding.c.begun.is_(None) | (used.c.day >= _day_of(holding.c.begun)))
         & (holding.c.over.is_(None) | (used.c.day <= _day_of(holding.c.over)))
     )
-    statement = (
-        sa.select(holding.c.role_id, used.c.code, sa.func.max(used.c.day))
+    last = (sa.func.max(used.c.day) - sa.literal(since, sa.Date)).label("last")
+    each = (
+        sa.select(holding.c.role_id, used.c.code, last)
         .select_from(holding.join(used, meanwhile))
         .where(used.c.code.regexp_match(NO_WORD))
         .group_by(holding.c.role_id, used.c.code)
+        .subquery("each")
     )
-    return [RoleUse(*row) for row in await connection.execute(statement)]
+    by_code = sa.cast(sa.func.json_object_agg(each.c.code, each.c.last), sa.Text)
+    rows = await connection.execute(sa.select(each.c.role_id, by_code).group_by(each.c.role_id))
+    return {role_id: _LAST_DAYS.decode(text) for role_id, text in rows}
 
 
 Covered = Mapping[int, Collection[str]]

@@ -55,6 +55,30 @@ async def test_what_a_search_finds_is_allowed_and_the_rest_is_not(access: Access
     assert len(ids) > 3
 
 
+async def test_a_search_of_subjects_finds_those_who_are_allowed_and_no_others(access: Access) -> None:
+    await member(access.service, "wide", "system:*")
+    await member(access.service, "narrow", "system:role:list", "system:role:delete", "record:record-1:read")
+    names = [each["userName"] for each in (await access.service.data("GET", "/api/user/list"))["items"]]
+    counts = []
+    for action, resource in (
+        ("GET", {"type": "route", "id": "/api/role/list"}),
+        ("GET", {"type": "route", "id": "/api/role/{id}"}),
+        ("DELETE", {"type": "route", "id": "/api/role/7"}),
+        ("GET", {"type": "route", "id": "/api/auth/user-info"}),
+        ("read", {"type": "record", "id": "record-1"}),
+        ("use", {"type": "permission", "id": "record:record-1:write"}),
+    ):
+        asked = {"action": {"name": action}, "resource": resource}
+        subjects = await search_results(access, "subject", {"subject": {"type": "user"}, **asked})
+        allowed = await decisions(access, [{"subject": user(name), **asked} for name in names])
+
+        assert {subject["id"] for subject in subjects} == {
+            name for name, decision in zip(names, allowed, strict=True) if decision
+        }, asked
+        counts.append(len(subjects))
+    assert len({*counts}) > 3
+
+
 async def test_codes_are_found_as_permissions_and_as_parts(access: Access) -> None:
     body = {"subject": user("alice"), "action": {"name": "any"}, "resource": {"type": "permission"}}
     codes = [search_result["id"] for search_result in await search_results(access, "resource", body)]

@@ -14,7 +14,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, RESOURCE, Rule
 from service.authz.review.unused import Logged, Rights, SmallerRole, grants, least_codes, read_log
 from service.kernel.codes import HeldCodes
-from service.records.unused_rights import GivenCode, RoleUse
+from service.records.unused_rights import GivenCode
 from tests.policies.stock import MODEL
 
 CODES = ("a:x", "a:y", "b:x", "b:y:z")
@@ -49,12 +49,12 @@ class World(NamedTuple):
             for number, codes in enumerate(self.roles)
             for code in sorted(codes)
         ]
-        last: dict[tuple[int, str], date] = {}
+        last: dict[int, dict[str, int]] = {}
         for (user, code), day in self.uses.items():
             for role in self.users[user]:
-                last[role, code] = max(day, last.get((role, code), day))
-        rows = tuple(RoleUse(role, code, day) for (role, code), day in last.items())
-        return Rights(SINCE, tuple(given_codes), buttons, rows)
+                codes, after = last.setdefault(role, {}), (day - SINCE).days
+                codes[code] = max(after, codes.get(code, after))
+        return Rights(SINCE, tuple(given_codes), buttons, last)
 
 
 @st.composite
@@ -171,6 +171,58 @@ def test_a_log_that_lacks_what_was_used_leaves_nothing_out_for_it(world: World) 
     assert by_log == world.rights(buttons).smaller_roles(Logged(), whole=False)
 
 
+@given(worlds(), st.frozensets(st.sampled_from((*CODES, *WILD))))
+@settings(max_examples=100, deadline=None)
+def test_what_was_needed_counts_for_each_role_whose_codes_grant_it(
+    world: World, buttons: frozenset[str]
+) -> None:
+    rights = world.rights(buttons)
+    needed = {role: rights.uses.get(role, {}) for role in range(len(world.roles))}
+
+    assert rights.covered == {
+        role: {code for code in needed[role] if grants(HeldCodes(codes), code)}
+        for role, codes in enumerate(world.roles)
+        if codes
+    }
+    assert rights.unused_codes() == [
+        each
+        for each in rights.given
+        if not any(grants(HeldCodes([each.code]), code) for code in needed[each.role_id])
+    ]
+
+
+_codes = st.sampled_from((*CODES, *WILD))
+
+
+@given(
+    st.frozensets(_codes, min_size=1),
+    st.frozensets(_codes),
+    st.lists(st.sampled_from(CODES), max_size=4),
+    st.sets(st.frozensets(st.sampled_from(CODES), min_size=1, max_size=3), max_size=5),
+    st.frozensets(_codes, max_size=2),
+)
+@settings(max_examples=300, deadline=None)
+def test_the_widest_codes_are_left_out_first_one_after_the_other(
+    codes: frozenset[str],
+    buttons: frozenset[str],
+    needed: list[str],
+    questions: set[frozenset[str]],
+    keeping: frozenset[str],
+) -> None:
+    needed = [code for code in needed if grants(HeldCodes(codes), code)]
+    by_width = sorted(codes, key=lambda code: (code.count("*"), -code.count(":"), code))
+    expected = {*keeping}
+    for code in needed:
+        holding = (each for each in by_width if grants(HeldCodes([each]), code))
+        expected.add(code if code in buttons else next(holding))
+    for code in sorted(expected - keeping, key=lambda code: (-code.count("*"), code.count(":"), code)):
+        rest = HeldCodes(expected - {code})
+        if all(any(grants(rest, each) for each in question) for question in questions):
+            expected.discard(code)
+
+    assert least_codes(codes, buttons, needed, questions, keeping=keeping) == expected
+
+
 def test_a_wildcard_becomes_what_was_needed_of_it() -> None:
     questions = {frozenset(["a:x"]), frozenset(["b:y:z"])}
 
@@ -187,7 +239,7 @@ def test_of_two_codes_that_open_the_same_the_one_that_opens_more_of_what_was_nee
 
 def test_codes_that_were_given_lately_stay() -> None:
     lately = GivenCode(1, "r1", "b:x", NOW)
-    rights = Rights(SINCE, (GivenCode(1, "r1", "a:x", LONG_AGO), lately), CODES, ())
+    rights = Rights(SINCE, (GivenCode(1, "r1", "a:x", LONG_AGO), lately), CODES, {})
 
     assert rights.unused_codes() == [GivenCode(1, "r1", "a:x", LONG_AGO)]
     (smaller,) = rights.smaller_roles(Logged(), whole=False)

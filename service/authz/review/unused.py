@@ -4,10 +4,12 @@ What a decision has needed is the code of the line that allowed it. It counts fo
 gives it: of two roles with one code neither is unused, and each is made smaller by itself.
 """
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 from service.audit.decision_event import DecisionEvent, event_in
@@ -16,11 +18,12 @@ from service.authz.engine.predicates import HOLDING
 from service.authz.engine.rules import ASSURANCE
 from service.authz.review.asked_again import as_of, asked_again
 from service.kernel.codes import HeldCodes
+from service.kernel.held_code_index import HeldCodeIndex
 from service.records import permission_uses, unused_rights
 from service.records.assignment_list import Assignment
 from service.records.database.paging import Page
 from service.records.database.transactions import Connection
-from service.records.unused_rights import GivenCode, RoleUse, Unneeded, UnusedKey
+from service.records.unused_rights import GivenCode, Unneeded, UnusedKey
 
 DAYS: Final = 90
 """The usual days of a question."""
@@ -35,6 +38,30 @@ Question: TypeAlias = frozenset[str]
 def grants(held: HeldCodes, code: str) -> bool:
     """Tell whether one of the ``held`` codes lets a line with ``code`` pass."""
     return any(holds(held, code) for holds in HOLDING.values())
+
+
+class Granting:
+    """Tells which of many held codes grant a code: each predicate is true of a caller by a single one."""
+
+    def __init__(self, held_codes: Iterable[str]) -> None:
+        self._index = HeldCodeIndex(held_codes)
+        self._holders: dict[str, HeldCodes] = {}
+        self._granting: dict[str, frozenset[str]] = {}
+
+    def of(self, code: str) -> frozenset[str]:
+        """Return the held codes each of which grants ``code``."""
+        granting = self._granting.get(code)
+        if granting is None:
+            near = self._index.near(code)
+            granting = self._granting[code] = frozenset(
+                held for held in near if grants(self._holder(held), code)
+            )
+        return granting
+
+    def _holder(self, held: str) -> HeldCodes:
+        if held not in self._holders:
+            self._holders[held] = HeldCodes([held])
+        return self._holders[held]
 
 
 @dataclass(slots=True)
@@ -108,36 +135,37 @@ class SmallerRole:
     recent: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rights:
-    """What roles give, the codes of all Buttons, and what holders of each role have needed since a day."""
+    """What roles give, the codes of all Buttons, and what holders of each role have needed since a day.
+
+    ``uses`` has the last day of each code by the ids of roles, as days after ``since``. Codes that another
+    role of the holder has given are among them.
+    """
 
     since: date
     given: tuple[GivenCode, ...]
     buttons: Collection[str]
-    uses: tuple[RoleUse, ...]
+    uses: Mapping[int, Mapping[str, int]]
 
-    def held_by_role(self) -> dict[int, HeldCodes]:
-        """Return what each role gives, by its id."""
-        return {role: HeldCodes(each.code for each in given) for role, given in self._by_role().items()}
-
+    @cached_property
     def covered(self) -> dict[int, set[str]]:
-        """Return which of the codes that were needed each role gives, by its id; every role is in it."""
-        held = self.held_by_role()
-        covered: dict[int, set[str]] = {role: set() for role in held}
-        for use in self.uses:
-            if use.role_id in held and grants(held[use.role_id], use.code):
-                covered[use.role_id].add(use.code)
-        return covered
+        """Which of the codes that were needed each role gives, by its id; every role is in it."""
+        return {
+            role: self._among({each.code for each in given}, self.uses.get(role, {}))
+            for role, given in self._by_role.items()
+        }
+
+    def _among(self, given: set[str], needed: Iterable[str]) -> set[str]:
+        return {code for code in needed if not given.isdisjoint(self._granting.of(code))}
 
     def unused_codes(self) -> list[GivenCode]:
         """Return the codes that roles have given for the whole time, and no holder has needed."""
-        used = self.covered()
+        used = {
+            role: set[str]().union(*map(self._granting.of, codes)) for role, codes in self.covered.items()
+        }
         return [
-            each
-            for each in self.given
-            if not self._is_recent(each)
-            and not any(grants(HeldCodes([each.code]), code) for code in used[each.role_id])
+            each for each in self.given if not self._is_recent(each) and each.code not in used[each.role_id]
         ]
 
     def smaller_roles(self, logged: Logged, *, whole: bool) -> list[SmallerRole]:
@@ -146,20 +174,21 @@ class Rights:
         With a ``whole`` log a code is left out where another one opens all that it was needed for; else
         whatever was needed stays.
         """
-        covered, smaller = self.covered(), []
-        last = {(use.role_id, use.code): use.day for use in self.uses}
-        for role_id, given in self._by_role().items():
+        covered, smaller = self.covered, []
+        for role_id, given in self._by_role.items():
+            last = self.uses.get(role_id, {})
             role_code, codes = given[0].role_code, tuple(each.code for each in given)
             recent = tuple(each.code for each in given if self._is_recent(each))
             questions = {frozenset([code]) for code in covered[role_id]}
+            held = HeldCodes(codes)
             shown = {
                 code: known
                 for code, known in logged.questions.get(role_code, {}).items()
-                if grants(HeldCodes(codes), code)
+                if grants(held, code)
             }
             for code, known in shown.items():
-                day = last.get((role_id, code))
-                if whole and (day is None or day <= logged.days[role_code, code]):
+                logged_last = (logged.days[role_code, code] - self.since).days
+                if whole and last.get(code, logged_last) <= logged_last:
                     questions.discard(frozenset([code]))
                     questions |= known
                 else:
@@ -169,9 +198,14 @@ class Rights:
                 smaller.append(SmallerRole(role_id, role_code, codes, tuple(sorted(least)), recent))
         return smaller
 
+    @cached_property
+    def _granting(self) -> Granting:
+        return Granting(each.code for each in self.given)
+
     def _is_recent(self, given: GivenCode) -> bool:
         return not _is_before(given.begin_time, self.since)
 
+    @cached_property
     def _by_role(self) -> dict[int, list[GivenCode]]:
         roles: defaultdict[int, list[GivenCode]] = defaultdict(list)
         for each in self.given:
@@ -192,21 +226,30 @@ def least_codes(
     The role gives ``codes``. Of a wildcard what was ``needed`` of it is taken where a Button has that code,
     or else the narrowest of ``codes`` that grants it. ``keeping`` stays in any case.
     """
-    by_width = sorted(codes, key=lambda code: (code.count("*"), -code.count(":"), code))
+    given = Granting(codes)
     chosen = {*keeping}
     for code in needed:
         if code in buttons:
             chosen.add(code)
         else:
-            chosen.add(next(each for each in by_width if grants(HeldCodes([each]), code)))
+            chosen.add(min(given.of(code), key=lambda each: (each.count("*"), -each.count(":"), each)))
 
+    granting = Granting(chosen)
+    answering = [set[str]().union(*map(granting.of, question)) for question in questions]
+    if not all(answering):
+        return chosen
+    answered_by: defaultdict[str, list[set[str]]] = defaultdict(list)
+    for answers in answering:
+        for code in answers:
+            answered_by[code].append(answers)
     # The widest first: what opens more than was needed goes if the rest is enough.
     for code in sorted(
         chosen.difference(keeping), key=lambda code: (-code.count("*"), code.count(":"), code)
     ):
-        rest = HeldCodes(chosen - {code})
-        if all(any(grants(rest, each) for each in question) for question in questions):
+        if all(len(answers) > 1 for answers in answered_by[code]):
             chosen.discard(code)
+            for answers in answered_by[code]:
+                answers.discard(code)
     return chosen
 
 
@@ -253,12 +296,12 @@ async def read_unused(connection: Connection, days: int, *, page: int = 1, size:
     if recorded is not None:
         since = max(since, recorded.astimezone(UTC).date() + timedelta(days=1))
     if not _is_before(recorded, first_day(1)):
-        nothing = Rights(since, (), (), ())
+        nothing = Rights(since, (), (), {})
         return StoredUse(nothing, recorded, False, Page((), 0), Page((), 0))
     given = await unused_rights.given_codes(connection)
     uses = await unused_rights.role_uses(connection, since)
-    rights = Rights(since, tuple(given), await unused_rights.button_codes(connection), tuple(uses))
-    covered = rights.covered()
+    rights = Rights(since, tuple(given), await unused_rights.button_codes(connection), uses)
+    covered = await asyncio.to_thread(lambda: rights.covered)
     roles = [role for role, begun in _since(given).items() if _is_before(begun, since)]
     part = {"page": page, "size": size}
     unneeded = Unneeded(since, roles, covered)
@@ -318,11 +361,21 @@ async def read_role_uses(connection: Connection) -> RoleUses:
     recorded = await permission_uses.recorded_since(connection)
     given = await unused_rights.given_codes(connection)
     needed = await unused_rights.needed_codes(connection)
-    uses = Rights(date.min, tuple(given), (), ())
-    covered = {
-        role: [code for code in needed if grants(held, code)] for role, held in uses.held_by_role().items()
-    }
+    covered = await asyncio.to_thread(_covered, given, needed)
     return RoleUses(recorded, _since(given), covered)
+
+
+def _covered(given: Sequence[GivenCode], needed: Iterable[str]) -> dict[int, set[str]]:
+    """Return which of the codes ``needed`` each role gives, by its id."""
+    roles_giving: defaultdict[str, set[int]] = defaultdict(set)
+    for each in given:
+        roles_giving[each.code].add(each.role_id)
+    granting = Granting(roles_giving)
+    covered: dict[int, set[str]] = {each.role_id: set() for each in given}
+    for code in needed:
+        for role in set[int]().union(*(roles_giving[held] for held in granting.of(code))):
+            covered[role].add(code)
+    return covered
 
 
 def answer(stored: StoredUse, policy: Policy, lines: Iterable[bytes], *, all_kept: bool) -> Unused:
