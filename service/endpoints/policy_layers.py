@@ -1,12 +1,13 @@
 """What answers about the policy say of one layer, and of who gains and loses what between two policies."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta
 
 from service.authz.engine.policy import Policy
-from service.authz.review.explain import LayerExplained
+from service.authz.review.explain import LayerExplained, LayerPassed
 from service.authz.review.impact import Difference, Standing, access_diff
 from service.web.messages.access_change import AccessChange
 from service.web.messages.schema import Moment, PartQuery, Schema
@@ -68,7 +69,7 @@ class AskedLayer(Schema):
     required: list[Code]
 
 
-def passed(layers: tuple[LayerExplained, ...], name: str) -> PassedLayer | None:
+def passed(layers: Iterable[LayerExplained | LayerPassed], name: str) -> PassedLayer | None:
     """Return the layer ``name`` of an explanation; None if it was not asked."""
     return next((PassedLayer.of(layer) for layer in layers if layer.layer == name), None)
 

@@ -34,6 +34,7 @@ from service.authz.review.access import (
     who_may,
 )
 from service.authz.review.concurrency import ConcurrencyLimit
+from service.authz.review.explain import Passages
 from service.authz.review.impact import Standing
 from service.authz.review.sources import NOW, Instant, Subject, standing_of, subject_of
 from service.endpoints.policy_asked import Method, place_of
@@ -329,20 +330,21 @@ def what_answer(policy: Policy, asking: Subject, query: WhatQuery) -> What:
     held = asking.held or NO_CODES
     reached = [] if asking.kept_out else [entry for entry in what(policy, held) if query.lists(entry)]
     reached.sort(key=lambda entry: _FIRST.index(entry.needs))
+    passages = Passages(policy, held)
     return What(
         revision=policy.revision,
         user_status=asking.status,
         kept_out=asking.kept_out,
         permissions=sorted(held.codes),
-        items=[_passed(entry, policy, asking) for entry in query.part(reached)],
+        items=[_passed(entry, policy, passages) for entry in query.part(reached)],
         page=query.page,
         size=query.size,
         total=len(reached),
     )
 
 
-def _passed(entry: Access, policy: Policy, asking: Subject) -> Passed:
-    layers = entry.explained(policy, asking.held or NO_CODES)
+def _passed(entry: Access, policy: Policy, passages: Passages) -> Passed:
+    layers = entry.passed(policy, passages)
     by_layer = {name: passed(layers, name) for name in (RESOURCE, ENDPOINT, GRANT)}
     words = _words(entry, policy)
     return Passed(kind=entry.kind, object=entry.object, needs=entry.needs, assurance=words, **by_layer)
@@ -385,9 +387,10 @@ class OpenRequest(Schema):
 def openings_answer(policy: Policy, query: PageQuery) -> Page[OpenRequest]:
     """Return the answer with the page of ``query``; a large policy takes a while."""
     requests = open_requests(policy)
+    passages = {"nothing": Passages(policy, None), "login": Passages(policy, NO_CODES)}
     items = []
     for request, need in query.part(requests):
-        layers = request.explained(policy, None if need == "nothing" else NO_CODES)
+        layers = request.passed(policy, passages[need])
         resource, endpoint = passed(layers, RESOURCE), passed(layers, ENDPOINT)
         words = _words(request, policy) or []
         items.append(OpenRequest(request.object, need, words, resource, endpoint))

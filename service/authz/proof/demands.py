@@ -63,7 +63,12 @@ def weakest(callers: Collection[Satisfied]) -> tuple[str, ...]:
 
 def least_words(policy: Policy, demands: Demands) -> tuple[str, ...]:
     """Return the weakest words that meet ``demands``, any one of which is enough; none if nobody does."""
-    return weakest(meeting(policy.model_text, demands))
+    return _weakest_meeting(policy.model_text, demands)
+
+
+@lru_cache(maxsize=10_000)
+def _weakest_meeting(model_text: str, demands: Demands) -> tuple[str, ...]:
+    return weakest(meeting(model_text, demands))
 
 
 def demanded(words: Iterable[str]) -> tuple[str, ...]:

@@ -19,9 +19,10 @@ from service.authz.review.equivalence_classes import EquivalenceClasses
 from service.authz.review.explain import (
     Explanation,
     LayerExplained,
+    LayerPassed,
     Located,
     ObjectExplanation,
-    explain,
+    Passages,
     explain_at,
     explain_object,
     locate,
@@ -186,16 +187,16 @@ class Access:
     example: RequestClass | None = None
     needs: Needed = "code"
 
-    def explained(self, policy: Policy, held: HeldCodes | None) -> tuple[LayerExplained, ...]:
-        """Return the answers of the layers that decide about it, in order."""
+    def passed(self, policy: Policy, passages: Passages) -> tuple[LayerPassed, ...]:
+        """Return the lines by which the caller of ``passages`` passes it by ``policy``, in order."""
         if self.example is None:
-            return explain_object(policy, GRANT, self.object, held).layers
+            return passages.of(GRANT, self.object)
         if self.example.route == PREFLIGHT:
-            return explain_object(policy, RESOURCE, PREFLIGHT, held).layers
+            return passages.of(RESOURCE, PREFLIGHT)
         if self.example.route == UNREGISTERED:
-            return explain_at(policy, Located(None, self.object, external=True), held).layers
+            return passages.at(Located(None, self.object, external=True))
         method = split_object(self.object)[1].partition(" ")[0]
-        return explain(policy, method, self.example.path, held, self.example.service).layers
+        return passages.at(locate(policy, method, self.example.path, self.example.service))
 
 
 def what(policy: Policy, held: HeldCodes | None) -> list[Access]:
