@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic
 
 import pytest
@@ -339,14 +340,16 @@ def test_a_duration_is_in_its_bucket_and_in_all_larger_ones() -> None:
     assert (buckets["d_count"], round(buckets["d_sum"], 4)) == (3, 9.0021)
 
 
+def _has_gone_on(running: asyncio.Task[None], board: SharedMetrics) -> bool:
+    return running.done() or board.read() != {}
+
+
 async def test_a_worker_leaves_snapshots_for_others_only() -> None:
     for slots in (1, 2):
         board = SharedMetrics(slots)
         metrics = WorkerMetrics(Slot(1, board))
         running = asyncio.create_task(metrics.run())
-        assert await eventually_here(
-            lambda running=running, board=board: running.done() or board.read() != {}
-        )  # type: ignore[misc]
+        assert await eventually_here(partial(_has_gone_on, running, board))
         assert set(board.read()) == ({1} if slots > 1 else set())
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
