@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from time import monotonic
 from uuid import UUID
@@ -20,6 +21,26 @@ def rfc3339(moment: datetime) -> str:
 def from_seconds(seconds: float) -> datetime:
     """Return the aware UTC time of ``seconds`` since the epoch."""
     return datetime.fromtimestamp(seconds, UTC)
+
+
+class TextClock:
+    """Formats the time that ``now`` returns, in seconds since the epoch, for lines of logs.
+
+    The date is formatted once a second, since every line has it.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._second = 0
+        self._date = ""
+
+    def text(self) -> str:
+        """Return the time in RFC 3339, UTC, with milliseconds."""
+        at = self._now()
+        second = int(at)
+        if second != self._second:
+            self._second, self._date = second, rfc3339(from_seconds(second))[:-4]
+        return f"{self._date}{int((at - second) * 1000):03d}Z"
 
 
 def whole_milliseconds(moment: datetime) -> datetime:

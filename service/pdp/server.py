@@ -28,7 +28,7 @@ from service.evaluation.answers import INCOMPLETE, is_short
 from service.evaluation.events import answer_parts, subject_part
 from service.evaluation.questions import Asked, Subject
 from service.kernel.account_acts import where
-from service.kernel.clock import from_seconds, rfc3339
+from service.kernel.clock import TextClock
 from service.kernel.identity import Caller, codes_asked, words_asked
 from service.kernel.metrics import Durations, Sample
 from service.pdp.following import Follower
@@ -148,6 +148,7 @@ class PdpApp:
         self._size = 0
         self._answered = {"allow": 0, "deny": 0, "stale": 0}
         self._times = Durations()
+        self._clock = TextClock(self._point.time.now)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -321,8 +322,7 @@ class PdpApp:
         policy, asking = self._point.state.policy, self._point.asking
         if log is None or policy is None or asking is None:
             return
-        now = self._point.time.now()
-        request = of_request(rfc3339(from_seconds(now)), request_id, "", asking.user_id)
+        request = of_request(self._clock.text(), request_id, "", asking.user_id)
         lines = []
         for each in answers:
             if (
@@ -331,15 +331,15 @@ class PdpApp:
                 or not log.keeps(allowed=each.outcome == "allow")
             ):
                 continue
-            answer, subject, codes = each.logged or self._logged(each, each.asked, policy, asking, now)
+            answer, subject, codes = each.logged or self._logged(each, each.asked, policy, asking)
             lines.append(line_of(request, answer, subject, codes))
         if lines:
             log.put_lines(lines)
 
-    def _logged(self, each: _Known, asked: Asked, policy: Policy, asking: Caller, now: float) -> _OfKnown:
+    def _logged(self, each: _Known, asked: Asked, policy: Policy, asking: Caller) -> _OfKnown:
         """Return the parts of the line about an answer, and remember them."""
         caller = each.evaluated.caller
-        held, satisfied = codes_asked(caller), words_asked(caller, now)
+        held, satisfied = codes_asked(caller), words_asked(caller, self._point.time.now())
         answer = answer_parts(policy, asked, each.evaluated.answer, satisfied, asking.service)
         subject = subject_part(asked.subject, caller)
         each.logged = _OfKnown(answer, subject, of_codes(None if held is None else held.codes))

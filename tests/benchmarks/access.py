@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from service.embedded import EmbeddedStores
 from tests.benchmarks.apps import TEMPLATE
-from tests.benchmarks.frame.results import Pace, Result, at_least, at_most
+from tests.benchmarks.frame.results import Pace, Result, at_least, at_most, result
 from tests.benchmarks.idle_extension import READ
 from tests.benchmarks.installation import IDLE, environment, install, log_in
 from tests.benchmarks.load import json_request, request_bytes
+from tests.benchmarks.pdp_latency import BY_HTTP, SHARE, connected, few, measured_at
 from tests.benchmarks.servers import interleaved, measured, pin_to_last_core, serving, serving_worker
 
 EVALUATION = "/access/v1/evaluation"
@@ -58,11 +60,15 @@ def main(pace: Pace) -> Iterator[Result]:
                 for _, path, body, _ in QUESTIONS
             ]
             plain, guarded, *answers = interleaved(asked, pace)
+            connect = partial(connected, service.port)
+            times = [measured_at(connect, [asked[2][1]], pace.seconds, seed)[1] for seed in range(few(pace))]
     reference = measured("bare Falcon", plain, chart="A question of another service")
     yield from reference
     yield from measured(
         "a guarded request", guarded, against=reference, chart="A question of another service"
     )
+    goal = at_most(BY_HTTP)
+    yield result(f"p99 of a question about a code, at {SHARE:.0%} of capacity", "ms", times, goals=[goal])
     for (name, _, _, goals), answer in zip(QUESTIONS, answers, strict=True):
         chart = "A question of another service" if goals is ONE else ""
         yield from measured(name, answer, against=reference, chart=chart, **goals)

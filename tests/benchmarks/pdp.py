@@ -25,11 +25,14 @@ from service.pdp.point import DecisionPoint
 from service.pdp.server import PdpApp
 from service.pdp.settings import PdpSettings
 from tests.benchmarks.frame.results import Note, Pace, Result, at_least, at_most, result
-from tests.benchmarks.load import Connection, json_request
+from tests.benchmarks.load import Connection, json_request, request_bytes
 from tests.benchmarks.pdp_followed import KEY, followed, path_of
+from tests.benchmarks.pdp_latency import in_time
 from tests.benchmarks.servers import PORT, Server, pin_to_last_core, running
 
 BATCH = 100
+LOGGED = 0.5
+"""Of the questions a second without the decision log, at least."""
 _CONNECTIONS = 8
 _KNOWN = 200_000  # questions of a round
 _NEW = 10_000
@@ -52,15 +55,43 @@ def main(pace: Pace) -> Iterator[Result | Note]:
         del point
         gc.collect()
         pin_to_last_core()
-        for name, log in (("", None), (" with the decision log", str(Path(folder) / "decisions"))):
-            words = ["tests.benchmarks.pdp_followed", str(file), PORT, *([] if log is None else [log])]
-            with running(words, {}) as server:
-                rounds = [over_socket(server, size, pace.seconds, seed) for seed in range(pace.rounds)]
-            goals = [] if log else [at_least(150_000)]
-            batches = f"by batches of {BATCH} over its socket{name}"
-            by_clock, by_processor = zip(*rounds, strict=True)
-            yield result(batches, "1/s", by_clock, better="more", goals=goals)
-            yield result(f"{batches}, of processor time", "1/s", by_processor, better="more", goals=goals)
+        yield from batches(file, size, pace)
+        yield from in_time(file, size, pace)
+
+
+def batches(file: Path, size: int, pace: Pace) -> Iterator[Result]:
+    """Yield the questions a second by batches, without a decision log and with one, in turn."""
+    plain_words = ["tests.benchmarks.pdp_followed", str(file), PORT]
+    logged_words = [*plain_words, str(file.with_name("decisions"))]
+    with running(plain_words, {}) as plain, running(logged_words, {}) as logged:
+        rounds = [
+            [over_socket(server, size, pace.seconds, seed) for server in (plain, logged)]
+            for seed in range(pace.rounds)
+        ]
+        dropped = uvloop.run(_dropped(logged.port))
+    name = f"by batches of {BATCH} over its socket"
+    for place, unit in enumerate(("1/s", "1/s of processor time")):
+        without, with_log = zip(*([of_server[place] for of_server in each] for each in rounds), strict=True)
+        reference = result(name, unit, without, better="more", goals=[at_least(150_000)])
+        yield reference
+        yield result(
+            f"{name} with the decision log",
+            unit,
+            with_log,
+            better="more",
+            against=reference,
+            goals=[at_least(LOGGED, "ratio")],
+        )
+    yield result("events that the decision log dropped", "events", [dropped], goals=[at_most(0)])
+
+
+async def _dropped(port: int) -> int:
+    """Return how many events the decision log of a decision point has dropped, by its metrics."""
+    connection = await Connection.open(port)
+    metrics = await connection.ask(request_bytes("/metrics", port))
+    connection.close()
+    name = b'portcullis_decision_events_total{outcome="dropped"} '
+    return int(metrics.partition(name)[2].split()[0])
 
 
 def in_process(point: DecisionPoint, size: int, pace: Pace) -> Iterator[Result]:

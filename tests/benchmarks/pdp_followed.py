@@ -1,11 +1,13 @@
 """A decision point that follows 100,000 resources and as many users, without a hub; and a process of it.
 
-``python -m tests.benchmarks.pdp_followed FILE PORT [LOG]`` serves what the file has kept.
+``python -m tests.benchmarks.pdp_followed FILE PLACE [LOG]`` serves what the file has kept; the place is a
+port, or the path of a Unix socket.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from pathlib import Path
 from typing import Any
@@ -107,21 +109,26 @@ class _Hub(httpx.AsyncBaseTransport):
         return httpx.Response(200, content=msgspec.json.encode(unchanged))
 
 
-async def _serve(file: Path, port: str, log_file: str | None) -> None:
+async def _serve(file: Path, place: str, log_file: str | None) -> None:
+    """Serve as ``portcullis pdp`` does; ``place`` is a port, or the path of a Unix socket."""
     key = file.with_name("key")
     key.write_text(KEY)
     key.chmod(0o600)
-    settings = PdpSettings(
-        hub="http://hub", key_file=key, services=SERVICE, listen=f"127.0.0.1:{port}", file=file, bound=10.0
-    )
+    listen = place if "/" in place else f"127.0.0.1:{place}"
+    settings = PdpSettings(hub="http://hub", key_file=key, services=SERVICE, listen=listen, file=file)
     point = DecisionPoint(SERVICE, bound=settings.bound)
     log = None
     if log_file is not None:
         log = DecisionLog(DecisionWriter(output_named(Path(log_file))), 1.0)
-        log.start()
     async with Follower(settings, point, _Hub(point)) as follower:
         follower.restore()
+        gc.collect()
+        gc.freeze()
+        if log is not None:
+            log.start()
         await serve(follower, PdpApp(follower, log))
+        if log is not None:
+            await log.finish()
 
 
 if __name__ == "__main__":

@@ -65,12 +65,17 @@ def serving_worker(environ: Mapping[str, str]) -> AbstractContextManager[Server]
 
 @contextmanager
 def running(
-    module: Sequence[str], environ: Mapping[str, str], *, python: str = sys.executable, forks: bool = False
+    module: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    python: str = sys.executable,
+    forks: bool = False,
+    place: Path | None = None,
 ) -> Iterator[Server]:
     """Run a module of ``python``, with the number of a free port where its arguments hold ``PORT``.
 
-    One that ``forks`` is measured by its one worker. Raises ServerError, with the end of its log, if it does
-    not start.
+    One that ``forks`` is measured by its one worker; one with a ``place`` serves that Unix socket. Raises
+    ServerError, with the end of its log, if it does not start.
     """
     port = free_port()
     words = [word.replace(PORT, str(port)) for word in module]
@@ -80,7 +85,7 @@ def running(
         )
         os.sched_setaffinity(server.pid, FIRST_CORE)
         try:
-            if not _is_ready(port, server, forks=forks):
+            if not _is_ready(place or port, server, forks=forks):
                 log.seek(0)
                 end = log.read()[-1_000:].decode(errors="replace")
                 raise ServerError(f"{words[0]} did not start: {end}")
@@ -94,13 +99,15 @@ def running(
                 server.wait()
 
 
-def _is_ready(port: int, server: subprocess.Popen[bytes], *, forks: bool) -> bool:
+def _is_ready(place: Path | int, server: subprocess.Popen[bytes], *, forks: bool) -> bool:
     """Wait until ``server`` accepts connections; False if it ends, or does not within thirty seconds."""
     for _ in range(300):
         if server.poll() is not None:
             break
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0 and (not forks or children(server.pid)):
+        is_port = isinstance(place, int)
+        with socket.socket(socket.AF_INET if is_port else socket.AF_UNIX) as probe:
+            address = ("127.0.0.1", place) if is_port else str(place)
+            if probe.connect_ex(address) == 0 and (not forks or children(server.pid)):
                 return True
         time.sleep(0.1)
     return False

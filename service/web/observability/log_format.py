@@ -18,7 +18,7 @@ import msgspec
 import structlog
 from structlog.typing import Processor, WrappedLogger
 
-from service.kernel.clock import from_seconds, rfc3339
+from service.kernel.clock import TextClock
 from service.kernel.origin import ORIGIN
 from service.kernel.text import printable
 
@@ -130,22 +130,7 @@ class _IntoStructlog(logging.Handler):
             self.handleError(record)
 
 
-class _Clock:
-    """Formats the time for lines; the date is formatted once a second, since every line has it."""
-
-    def __init__(self) -> None:
-        self._second = 0
-        self._date = ""
-
-    def text(self) -> str:
-        at = time()
-        second = int(at)
-        if second != self._second:
-            self._second, self._date = second, rfc3339(from_seconds(second))[:-4]
-        return f"{self._date}{int((at - second) * 1000):03d}Z"
-
-
-clock: Final = _Clock()
+clock: Final = TextClock(time)
 """The clock of the log."""
 
 

@@ -23,9 +23,9 @@ BENCHMARKS = (
     Benchmark("guarded", "what it costs a request to be guarded, against bare Falcon", 150),
     Benchmark("frameworks", "the same guarded GET in this service and in other frameworks", 75),
     Benchmark(
-        "access", "what an answer to a question of another service costs, against a guarded request", 60
+        "access", "what an answer to a question of another service costs, against a guarded request", 70
     ),
-    Benchmark("pdp", "a decision beside a service, that follows 100,000 resources and as many users", 60),
+    Benchmark("pdp", "a decision beside a service, that follows 100,000 resources and as many users", 100),
     Benchmark(
         "decide", "what a decision costs, by the number of bound resources, against a plain Casbin", 15
     ),
