@@ -23,7 +23,7 @@ from service.evaluation.answers import (
 from service.evaluation.questions import TOKEN, Act, Question, Subject, Subjects, asked_of
 from service.kernel.assurance import Satisfied
 from service.kernel.cooperative_yield import CooperativeYield
-from service.kernel.identity import Caller, codes_asked, words_asked
+from service.kernel.identity import Caller, words_asked
 from service.kernel.tracing import current_span
 
 Posed: TypeAlias = tuple[Subject, Act]
@@ -131,15 +131,13 @@ class Evaluator:
         if policy is not self._policy or self._kept >= _MOST_KNOWN:
             self._policy, self._kept = policy, 0
             self._tables, self._questions = {}, {}
-        held, satisfied = codes_asked(caller), words_asked(caller, self._answers.now())
+        satisfied = words_asked(caller, self._answers.now())
         answered = Answered(subject, caller, satisfied, [])
         # An answer about an API key names its account, and a trace has a span for each decision.
-        if current_span() is not None or _is_key(subject):
+        if current_span() is not None or (subject.type == TOKEN and is_api_key(subject.id)):
             return answered, {}
-        key = (
-            *(asking.kind, asking.service, asking.limited_to_nothing, asking.held.codes),
-            *(caller is None, None if held is None else held.codes, satisfied),
-        )
+        about = None if caller is None else (caller.limited_to_nothing, caller.held.codes, satisfied)
+        key = (asking.kind, asking.service, asking.limited_to_nothing, asking.held.codes, about)
         table = self._tables.get(key)
         if table is None:
             table = self._tables[key] = {}
@@ -156,7 +154,8 @@ class Evaluator:
             answer = NOT_ACTIVE
         else:
             answer = self._answers.about(policy, question, caller)
-            if answer.allowed and subject is not None and _is_key(subject):
+            token = subject.id if subject is not None and subject.type == TOKEN else ""
+            if answer.allowed and is_api_key(token):
                 answer = replace(answer, subject=caller)
         known = Known(act, answer)
         if is_short(act):
@@ -175,10 +174,6 @@ class Evaluator:
                     self._questions.clear()
                 self._questions[key] = question
         return question
-
-
-def _is_key(subject: Subject) -> bool:
-    return subject.type == TOKEN and is_api_key(subject.id)
 
 
 _NOBODY: Final = Answered(None, None, None, [])

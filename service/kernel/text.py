@@ -153,7 +153,8 @@ def name_key(text: str) -> str:
     scripts that look alike stay different: see ``name_fault``. In a name that is an address, two spellings of
     an internationalised domain are one.
     """
-    key = _folded(text)
+    # Most names are ASCII, of which Unicode's forms change nothing but the case.
+    key = text.lower() if text.isascii() else _folded(text)
     return _folded(plain_address(key)) if "@" in key and "xn--" in key else key
 
 

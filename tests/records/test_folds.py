@@ -6,6 +6,8 @@ import random
 from unicodedata import category
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import create_engine, select
 
 from service.kernel.text import name_key
@@ -28,6 +30,11 @@ def sequences() -> list[str]:
         "".join(choose(choose((CHANGED, "aΣς1 -"))) + choose(("", "ß", "ﬁ")) for _ in range(5))
         for _ in range(2000)
     ]
+
+
+@given(st.text(st.characters(max_codepoint=0x7F)))
+def test_ascii_names_fold_as_all_others(text: str) -> None:
+    assert name_key(text) == name_key(f"{text}é").removesuffix("é")
 
 
 async def test_the_database_folds_as_names_are_folded(shared: Inside) -> None:

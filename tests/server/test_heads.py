@@ -87,7 +87,10 @@ def verdict(head: bytes) -> Verdict:
         connection.data_received(head)
         for _ in range(5):
             await asyncio.sleep(0)
-        return tuple(seen), connection._in_body, connection._deaf, b"close" in b"".join(written)
+        lingers = isinstance(
+            connection.cycle.transport, protocol.LingeringTransport
+        )  # as after a request with a body
+        return tuple(seen), connection._in_body, connection._deaf, lingers, b"close" in b"".join(written)
 
     return asyncio.run(serve())
 

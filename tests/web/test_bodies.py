@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from service.errors import ValidationFailed
+from service.errors import BadRequest, ValidationFailed
 from service.evaluation.questions import Subject
 from service.web.messages.authzen import Evaluation
 from service.web.messages.bodies import MAX_BODY, JsonBody, ProtocolBody
 from service.web.messages.faults import faults_of
+from service.web.messages.request import REQUEST_OPTIONS, Request
 from service.web.messages.schema import Schema
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import example
@@ -321,3 +322,29 @@ def test_a_body_is_kept_unless_a_token_names_its_subject_or_it_is_long() -> None
         bodies = [reader._parse(json.dumps(question).encode()) for _ in range(2)]
         assert [body.asked.subject for body in bodies] == [Subject(subject, id_)] * 2
         assert len(reader._kept) == kept
+
+
+async def test_a_body_that_was_read_before_is_taken_only_where_it_is_sent_as_then() -> None:
+    reader = ProtocolBody(Evaluation)
+    raw = b'{"subject":{"type":"user","id":"a"},"action":{"name":"x"},"resource":{"type":"b","id":"c"}}'
+    kept = reader._parse(raw)
+
+    def request(*headers: tuple[bytes, bytes], body: bytes = raw, more: bool = False) -> Request:
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": b" ", "more_body": False}
+
+        scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": [*headers]}
+        made = Request(scope, receive, None, REQUEST_OPTIONS)
+        made.arrived = {"type": "http.request", "body": body, "more_body": more}
+        return made
+
+    plain = (b"content-type", b"application/json")
+    whole = request(plain)
+    assert await reader.read(whole) is kept
+    assert (whole.body, whole.arrived) == (raw, None)
+    assert await reader.read(request(plain, more=True)) is not kept  # it has another end
+    for headers in ((), ((b"content-type", b"text/plain"),), (plain, (b"content-encoding", b"gzip"))):
+        with pytest.raises(BadRequest):
+            await reader.read(request(*headers))
+    with pytest.raises(BadRequest):
+        await reader.read(request(plain, body=raw[:-1]))

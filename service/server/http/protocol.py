@@ -116,9 +116,11 @@ class HttpProtocol(HttpToolsProtocol):
     _lingering = False
     _dropped = 0  # bytes that came after the last request
     _unread = 0  # bytes of a body that came after its request was answered
-    _hosts = 0  # of the head that is read, as the next two
+    _hosts = 0  # of the head that is read, as the next four
     _host = b""
-    _has_framing = False  # a header that says whether and how there is a body
+    _lengths = 0
+    _length = b""
+    _has_coding = False  # a header that says how a body is framed
     _deadlines: Deadlines
     server_state: WorkerState
     cycle: Cycle  # type: ignore[assignment]  # our own has what uvicorn's has for this class
@@ -179,7 +181,8 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _begin_head(self) -> None:
         self._hosts = 0
-        self._has_framing = False
+        self._lengths = 0
+        self._has_coding = False
         self.url = b""
         self.expect_100_continue = False
         self.headers = []
@@ -194,8 +197,11 @@ class HttpProtocol(HttpToolsProtocol):
         if name == b"host":
             self._hosts += 1
             self._host = value
-        elif name == b"content-length" or name == b"transfer-encoding":  # noqa: PLR1714 - twice as fast as a set
-            self._has_framing = True
+        elif name == b"content-length":
+            self._lengths += 1
+            self._length = value
+        elif name == b"transfer-encoding":
+            self._has_coding = True
         elif name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
 
@@ -208,10 +214,12 @@ class HttpProtocol(HttpToolsProtocol):
         upgrade = parser.should_upgrade()
         # Only pieces that are large together can hold a head that is too large.
         large = self._first + self._around > MAX_HEAD
-        has_body = False
-        if upgrade or large or self._has_framing or not is_plain(version, target, self._hosts, self._host):
+        framed = self._has_coding or self._lengths > 1
+        if upgrade or large or framed or not is_plain(version, target, self._hosts, self._host):
             names = [name for name, _ in self.headers]
             has_body = self._examine(Head(method, version, target, self.headers, names, upgrade), large=large)
+        else:
+            has_body = self._lengths == 1 and self._length.strip(b"0") != b""
         self._describe(scope, target)
         self._in_head = False
         persistent = version != "1.0" and parser.should_keep_alive()
@@ -356,7 +364,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _close_gently(self, cycle: Cycle) -> None:
         """Make ``cycle`` close the connection so that a client that is still sending gets the answer."""
-        cycle.transport = cast(asyncio.Transport, LingeringTransport(self.transport, self._linger))
+        cycle.transport = LingeringTransport(self.transport, self._linger)  # type: ignore[assignment]  # a part
 
     def _linger(self) -> None:
         if self._lingering or self.transport.is_closing():

@@ -28,6 +28,7 @@ MAX_PUBLIC_BODY: Final = 64 * 1024
 """The longest JSON body of a public operation in bytes: limits the work for unknown clients."""
 
 JSON: Final = "application/json"
+_PLAIN: Final = JSON.encode("ascii")
 
 # RFC 9110 §8.3.1; RFC 8259 §8.1 allows no other encoding.
 _CHARSET: Final = r'[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*'
@@ -141,6 +142,12 @@ class ProtocolBody(JsonBody[P]):
 
     async def read(self, request: Request) -> P:
         """Return the body of ``request``; raises BadRequest for every fault but its length: TooLarge."""
+        arrived, sent = request.arrived, request.sent_headers
+        if arrived is not None and sent.get(b"content-type") == _PLAIN and b"content-encoding" not in sent:
+            kept = None if arrived.get("more_body") else self._kept.get(arrived.get("body", b""))
+            if kept is not None:  # this body has arrived as a whole, and an equal one was read before
+                request.arrived, request.body = None, arrived["body"]
+                return kept
         try:
             return await super().read(request)
         except ValidationFailed as refusal:

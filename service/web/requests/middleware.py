@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from http import HTTPStatus
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import structlog
@@ -316,15 +316,15 @@ def _with_tail(templates: Collection[str]) -> re.Pattern[bytes]:
 
 def _take_arrived_body(context: RequestContext, receive: Receive) -> None:
     """Take the first piece of a body if it is there already, and note whether it is the whole body."""
-    headers = context.scope["headers"]
-    if not any(name in _BODY_HEADERS for name, _ in headers) or _expects(context.scope):
-        return
-    arrived = context.request.arrived = _arrived(receive)
-    context.has_body = arrived is not None and arrived.get("more_body") is False
-
-
-def _expects(scope: Scope) -> bool:
-    return any(name == b"expect" for name, _ in scope["headers"])
+    has_body = False
+    for name, _ in context.scope["headers"]:
+        if name == b"expect":
+            return
+        if name in _BODY_HEADERS:
+            has_body = True
+    if has_body:
+        arrived = context.request.arrived = _arrived(receive)
+        context.has_body = arrived is not None and arrived.get("more_body") is False
 
 
 def _arrived(receive: Receive) -> Message | None:
@@ -333,7 +333,8 @@ def _arrived(receive: Receive) -> Message | None:
     try:
         next(waiting)
     except StopIteration as done:
-        return cast(Message, done.value)
+        arrived: Message = done.value
+        return arrived
     waiting.close()
     return None
 

@@ -23,6 +23,7 @@ from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import DryRunQuery, ImpactOf, Previewed, dry_answer
 from service.web.messages.operation_metadata import MetadataError, Operation, Signature, metadata_of
 from service.web.messages.preconditions import answer_tag, content_tag
+from service.web.messages.request import Request
 from service.web.messages.schema import Document, envelope, is_protocol, json_text, members_of
 from service.web.messages.scim import MEDIA as SCIM_MEDIA
 from service.web.messages.scim import ScimBody, ScimBodySchema
@@ -136,6 +137,9 @@ Function = Callable[..., Awaitable[Any]]
 Admit = Callable[[RequestContext, Operation], Awaitable[None]]
 """Lets a request pass, or raises its refusal."""
 
+ReadBody = Callable[[Request], Awaitable[Any]]
+"""Returns the body of a request, or raises its refusal."""
+
 TakeInput = Callable[[RequestContext, dict[str, Any]], None]
 """Reads path and query into the arguments, or raises their refusal."""
 
@@ -181,6 +185,8 @@ def responder_of(
     if admit is not None and _only_reads(operation):
         return _reading(operation, function, admit, take_input, recording, followed=followed)
     read_body = None if signature.body is None else _body(signature.body, public=operation.public).read
+    if admit is not None and read_body is not None and _only_asks(operation):
+        return _asking(operation, function, admit, read_body)
     answer_of, status = _encoder_of(operation), operation.status
     streams = signature.answer is Stream
     tell = acknowledged if metadata.publishes else None
@@ -248,11 +254,36 @@ def _reading(
 
 def _only_reads(operation: Operation) -> bool:
     """Return whether ``operation`` takes no body, is answered by JSON, and no mark of it adds a step."""
-    marks = operation.metadata
-    special = marks.dry_run or marks.location or marks.publishes or marks.idempotent or marks.refuses_keys
     signature = operation.signature
     is_read = operation.method == "GET" and signature.body is None and signature.answer is not Stream
-    return is_read and not special and _encoder_of(operation) is _data
+    return is_read and _has_usual_steps(operation) and _encoder_of(operation) is _data
+
+
+def _has_usual_steps(operation: Operation) -> bool:
+    marks = operation.metadata
+    return not (marks.dry_run or marks.location or marks.publishes or marks.idempotent or marks.refuses_keys)
+
+
+def _only_asks(operation: Operation) -> bool:
+    """Return whether ``operation`` answers a question by JSON, both in a form that others have specified."""
+    signature, marks = operation.signature, operation.metadata
+    takes_more = signature.path or signature.query is not None or marks.logged is not None
+    is_question = marks.asks and is_protocol(signature.body) and _encoder_of(operation) is _bare
+    return is_question and not takes_more and _has_usual_steps(operation)
+
+
+def _asking(operation: Operation, function: Function, admit: Admit, read_body: ReadBody) -> Responder:
+    """Return the responder of a question of another service: as any other, without steps it does not have."""
+    status = operation.status
+
+    async def respond(context: RequestContext, arguments: dict[str, Any]) -> Answer:
+        context.operation = operation
+        context.arguments = arguments
+        await admit(context, operation)
+        body = arguments["body"] = await read_body(context.request)
+        return Answer(status, json_text(await function(context, body=body)))
+
+    return respond
 
 
 def _input_reader(signature: Signature, *, checks_query: bool) -> TakeInput:
