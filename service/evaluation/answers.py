@@ -1,7 +1,7 @@
 """Answers to questions: whether the account may ask, the enforcer's decision, and the reason."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
