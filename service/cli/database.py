@@ -1,8 +1,10 @@
 """``portcullis db …``: what a migration would do, and the migration."""
 
+from __future__ import annotations
+
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from service import __version__
 from service.authz.publishing.derive import covered_by
@@ -11,9 +13,11 @@ from service.cli.lazy_commands import Parts, add_data
 from service.cli.output import aligned, say
 from service.operator.stores import reachable
 from service.records.migrate import additions, migrate
-from service.records.pending_steps import PendingMigration, PendingStep, TableLock, pending_migration
 from service.records.seed_catalogue import describe_additions
 from service.settings import load
+
+if TYPE_CHECKING:
+    from service.records.pending_steps import PendingMigration, PendingStep, TableLock
 
 PENDING: Final = 3
 """The exit status when there is something to migrate."""
@@ -36,6 +40,8 @@ def _check(_options: Namespace, environ: Mapping[str, str]) -> int:
 
     Raises SchemaError if this version is too old for the schema, and Unavailable.
     """
+    from service.records.pending_steps import pending_migration  # noqa: PLC0415 - it imports Alembic
+
     with reachable(load(environ)) as settings:
         pending = pending_migration(settings.database.url, configured(settings).extensions)
     say(*_described(pending))

@@ -19,7 +19,8 @@ from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.sync import differences, register
 from service.errors import Refusal
-from service.files.object_store import create_bucket, object_store
+from service.files.bucket import create_bucket
+from service.files.object_store import object_store
 from service.kernel.operator_error import OperatorError
 from service.operator.errors import PasswordError, UnpreparedError
 from service.operator.known_routes import routes_of_code

@@ -20,7 +20,10 @@ use_huge_pages(enabled=False)
 # The imports leave hardly any garbage, and looking for it would take a sixth of their time.
 gc.disable()
 
-import service.server.worker  # noqa: E402, F401 - for the processes that are forked from this one
+# For the processes that are forked from this one; uvicorn would import its loop in each of them.
+import uvicorn.loops.uvloop  # noqa: E402, F401
+
+import service.server.worker  # noqa: E402, F401
 from service.app import describe_routes  # noqa: E402
 from service.authn import password_rules  # noqa: E402
 from service.kernel import user_agents  # noqa: E402

@@ -38,6 +38,7 @@ _COMMANDS = (
     "admin_list",
     "admin_reset",
     "audit_verify",
+    "database",
     "doctor",
     *(f"policy_{name}" for name in ("diff", "explain", "export", "log", "prove", "replay", "sync", "who")),
     "resource_import",

@@ -14,8 +14,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from service.errors import NotFound, Unavailable
+from service.files.bucket import create_bucket
 from service.files.connections import endpoint_of
-from service.files.object_store import PART, ObjectStore, create_bucket, object_store
+from service.files.object_store import PART, ObjectStore, object_store
 from service.settings import Objstore, Server
 from tests.support.s3 import ACCESS_KEY, BUCKET, SECRET_KEY, S3Server
 
