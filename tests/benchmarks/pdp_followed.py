@@ -91,10 +91,11 @@ def followed(size: int) -> DecisionPoint:
 
 
 class _Hub(httpx.AsyncBaseTransport):
-    """Answers each renewal that nothing has changed."""
+    """Answers each renewal that nothing has changed, with the digest of a part of the rights."""
 
     def __init__(self, point: DecisionPoint) -> None:
         self._point = point
+        self._checked: protocol.Checked | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         asked: dict[str, Any] = msgspec.json.decode(request.content)
@@ -104,9 +105,17 @@ class _Hub(httpx.AsyncBaseTransport):
         assert state.account is not None
         unchanged = protocol.Changes(
             asked["nonce"], 1_700_000_000.0, asked["position"], 1, 10, "10:10:", state.digest.text,
-            state.tokens, state.account,
+            state.tokens, state.account, checked=self._part(),
         )  # fmt: skip
         return httpx.Response(200, content=msgspec.json.encode(unchanged))
+
+    def _part(self) -> protocol.Checked:
+        """Return what a renewal compares: always the same part, whose digest costs nothing here."""
+        if self._checked is None:
+            users = self._point.state.users
+            digest = protocol.rights_digest(users[number] for number in range(1_001, 1_201))
+            self._checked = protocol.Checked(("user", 1_000), ("user", 1_200), digest)
+        return self._checked
 
 
 async def _serve(file: Path, place: str, log_file: str | None) -> None:
