@@ -17,6 +17,7 @@ from service.audit import decision_log as module
 from service.audit.chain.seals import RevisionSeals
 from service.audit.decision_event import DecisionEvent, decoded, encoded
 from service.audit.decision_log import MOST_WAITING, DecisionWriter, decision_log, output_named
+from service.audit.event_lines import Line
 from service.audit.export.appended_file import AppendedFile
 from service.authz.publishing.shipped import read_shipped
 from service.authz.review.sources import PastPolicies, read_policy, source_named
@@ -54,6 +55,12 @@ def ids(path: Path) -> list[str]:
     """Return the request ids of the events in the file."""
     events = [decoded(line) for line in path.read_bytes().splitlines() if line]
     return [entry.request_id for entry in events if entry is not None]
+
+
+def line(number: int) -> Line:
+    """Return the line of ``event`` in parts."""
+    before, name, after = encoded(event(number)).partition(b'"request_id"')
+    return before, name, after
 
 
 class Broken:
@@ -94,6 +101,36 @@ async def test_all_events_are_in_the_file_in_order_when_the_writer_has_ended(tmp
     assert ids(path) == [str(number) for number in range(1000)]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert (writer.written, writer.dropped) == (1000, 0)
+
+
+async def test_lines_in_parts_and_events_are_in_the_file_in_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.jsonl"
+    writer = DecisionWriter(AppendedFile(path))
+    writer.start()
+    for first in range(0, 9_000, 1_000):
+        writer.put_lines([line(number) for number in range(first, first + 999)])
+        writer.put(event(first + 999))
+    await writer.finish()
+
+    assert ids(path) == [str(number) for number in range(9_000)]
+    assert (writer.written, writer.dropped) == (9_000, 0)
+
+
+async def test_of_several_lines_those_without_room_are_counted() -> None:
+    output = Stuck()
+    writer = DecisionWriter(output)
+    writer.start()
+    writer.put(event(0))
+    assert output.asked.wait(10)
+    with capture_logs() as lines:
+        writer.put_lines([line(number) for number in range(1, MOST_WAITING + 6)])
+        writer.put_lines([line(0)])
+
+    assert writer.dropped == 6
+    assert [each["event"] for each in lines] == ["events of the decision log are dropped"]
+    output.mended.set()
+    await writer.finish()
+    assert writer.written == MOST_WAITING + 1
 
 
 async def test_events_wait_while_the_output_fails(monkeypatch: pytest.MonkeyPatch) -> None:
