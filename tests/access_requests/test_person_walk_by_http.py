@@ -211,7 +211,11 @@ def _resource(mark: str) -> dict[str, str]:
     return {"resourceName": mark, "resourceCode": mark, "method": "GET", "path": f"/{mark}/x"}
 
 
-@pytest.mark.parametrize(("walks", "steps"), [(1, 25), pytest.param(100, 50, marks=pytest.mark.extended)])
+LONG: Final = [pytest.mark.extended, pytest.mark.timeout(3600)]
+"""Some thousand requests, one after another."""
+
+
+@pytest.mark.parametrize(("walks", "steps"), [(1, 25), pytest.param(100, 50, marks=LONG)])
 def test_no_walk_by_http_lets_one_person_decide_twice(house: House, walks: int, steps: int) -> None:
     done = walked(house, walks, steps)
 
@@ -299,8 +303,7 @@ CUTS: Final[dict[str, Patch]] = {
 }
 
 
-@pytest.mark.extended
-@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("cut", [pytest.param(cut, marks=LONG) for cut in CUTS])
 def test_with_the_service_cut_in_one_place_a_walk_finds_a_person_who_decides_as_two(
     house: House, cut: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -40,6 +40,11 @@ TEXTS: Final = (
 )
 """Of Greek, Turkish, German, ligatures, marks in other orders, widths, scripts without case, joiners."""
 
+EACH: Final = pytest.mark.parametrize(
+    "texts",
+    [pytest.param(TEXTS[::3], id="some"), pytest.param(TEXTS, id="all", marks=pytest.mark.extended)],
+)
+
 Find = Callable[[str], Awaitable[Any]]
 
 
@@ -70,19 +75,20 @@ def in_scim(client: ScimClient, path: str, attribute: str, made: str) -> Find:
     return find
 
 
-def user_names() -> list[str]:
+def user_names(texts: Sequence[str]) -> list[str]:
     """Return each text that a user may be named, and a plain name in place of others and repetitions."""
     seen: set[str] = set()
     names = []
-    for place, text in enumerate(TEXTS):
+    for place, text in enumerate(texts):
         may = name_fault(text) is None and name_key(text) not in seen
         seen.add(name_key(text))
         names.append(text if may else f"plain-{place}")
     return names
 
 
-async def test_a_user_is_found_by_each_text_of_it(house: Inside) -> None:
-    for user_name, text in zip(user_names(), TEXTS, strict=True):
+@EACH
+async def test_a_user_is_found_by_each_text_of_it(house: Inside, texts: Sequence[str]) -> None:
+    for user_name, text in zip(user_names(texts), texts, strict=True):
         email = next(
             (each for each in (f"{text}@b.example", f"a@{text}.example") if EMAIL(each) is None), None
         )
@@ -94,8 +100,11 @@ async def test_a_user_is_found_by_each_text_of_it(house: Inside) -> None:
         assert await listed(house, "/api/user/list", "keyword", made)(text)
 
 
-async def test_a_role_a_menu_and_a_resource_are_found_by_their_names(house: Inside) -> None:
-    for place, text in enumerate(TEXTS):
+@EACH
+async def test_a_role_a_menu_and_a_resource_are_found_by_their_names(
+    house: Inside, texts: Sequence[str]
+) -> None:
+    for place, text in enumerate(texts):
         role = (await house.data("POST", "/api/role", {"roleName": text, "roleCode": "r"}))["id"]
         menu = (await house.data("POST", "/api/menu", {"menuType": "Menu", "title": text}))["id"]
         route = {"resourceName": text, "resourceCode": f"r{place}", "method": "GET", "path": f"/api/x{place}"}
@@ -111,9 +120,12 @@ async def test_a_role_a_menu_and_a_resource_are_found_by_their_names(house: Insi
         await house.data("DELETE", f"/api/role/{role}")
 
 
-async def test_a_directory_finds_what_it_has_made_and_makes_no_second(house: Inside) -> None:
+@EACH
+async def test_a_directory_finds_what_it_has_made_and_makes_no_second(
+    house: Inside, texts: Sequence[str]
+) -> None:
     client = await scim_client(house)
-    for user_name, text in zip(user_names(), TEXTS, strict=True):
+    for user_name, text in zip(user_names(texts), texts, strict=True):
         emails = [{"value": "a@b.example", "type": text}]
         names = {"displayName": text, "name": {"formatted": text}, "externalId": text}
         user = await client.user(user_name, emails=emails, **names)
@@ -159,8 +171,9 @@ async def test_entries_of_the_logs_are_found_by_the_name_in_them(shared: Inside)
             assert page["total"] == 1, (path, name)
 
 
-async def test_a_file_is_found_by_its_name(house: Inside) -> None:
-    for text in TEXTS:
+@EACH
+async def test_a_file_is_found_by_its_name(house: Inside, texts: Sequence[str]) -> None:
+    for text in texts:
         name = f"{text}.pdf".replace("\\", "")
         made = (await upload(house, name, PDF)).json["data"]
         assert await not_found(listed(house, "/api/file/list", "name", made["id"]), made["name"]) == []
