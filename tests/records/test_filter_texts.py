@@ -94,8 +94,8 @@ async def test_a_user_is_found_by_each_text_of_it(house: Inside, texts: Sequence
         )
         body = {"userName": user_name, "nickName": text, "email": email, "kind": "service"}
         made = (await house.data("POST", "/api/user", body))["id"]
-        texts = {"userName": user_name, "nickName": text} | ({"email": email} if email else {})
-        for name, value in texts.items():
+        fields = {"userName": user_name, "nickName": text} | ({"email": email} if email else {})
+        for name, value in fields.items():
             assert await not_found(listed(house, "/api/user/list", name, made), value) == []
         assert await listed(house, "/api/user/list", "keyword", made)(text)
 
