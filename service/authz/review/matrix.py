@@ -3,22 +3,26 @@
 import csv
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from html import escape
 from itertools import compress
-from typing import Final
+from typing import Final, TypeAlias
 
 from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.rules import APPROVE, ASSURANCE, REQUEST, assured
-from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests, deciding_lines
+from service.authz.proof.batch_decider import DecidingLines, all_requests, deciding_lines
+from service.authz.proof.conditions import Clauses, clauses_of, lets_visitors_pass
 from service.authz.proof.demands import Demands, demanded, demands_on, least_words
 from service.authz.proof.opening_codes import OpeningCodes
 from service.authz.review.equivalence_classes import EquivalenceClasses, bits_of
 from service.authz.review.impact import Standing
 from service.kernel.text import escape_formula
 
-_AT_ONCE: Final = 1024
+_AT_ONCE: Final = 4096
 """Requests that are decided at once: so a long matrix can be written while it is made."""
+
+
+Codes: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class PassingCell:
     """A role that passes a request; ``by`` are its codes that open a line, none where a login is enough."""
 
     role_code: str
-    by: tuple[str, ...]
+    by: Codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,6 @@ class Matrix:
             *self.requests,
             *(_AccessRequest(layer, name) for layer in (REQUEST, APPROVE) for name in rules.objects(layer)),
         ]
-        self._decider = BatchDecider(standing.policy)
         self._given = {role: frozenset(standing.codes[role]) for role in self.roles}
         self._opening = OpeningCodes(
             standing.policy.model_text, frozenset[str]().union(*self._given.values())
@@ -89,28 +92,26 @@ class Matrix:
             yield from self._part(chosen[start : start + _AT_ONCE])
 
     def _part(self, requests: Sequence[Asked]) -> Iterator[MatrixRow]:
-        lines = [self._lines(request) for request in requests]
+        clauses = [self._clauses(request) for request in requests]
+        lines = [deciding_lines(each) for each in clauses]
         classes = EquivalenceClasses(self._opening, self._given, lines)
         having: list[list[str]] = [[], *([role] for role in self.roles)]
         passed = zip(*(bits_of(classes.of(roles), len(requests)) for roles in having), strict=True)
-        for request, layers, (any_login, *by_role) in zip(requests, lines, passed, strict=True):
+        for request, asked, layers, (any_login, *by_role) in zip(
+            requests, clauses, lines, passed, strict=True
+        ):
             yield MatrixRow(
                 request.name,
-                self._lets_visitors_pass(request),
+                lets_visitors_pass(self.policy, asked),
                 bool(any_login),
                 least_words(self.policy, self._demands(request)),
                 tuple(self._cells(layers, compress(self.roles, by_role))),
             )
 
-    def _lines(self, asked: Asked) -> DecidingLines:
+    def _clauses(self, asked: Asked) -> Clauses:
         if isinstance(asked, RequestClass):
-            return self._decider.lines(asked)
-        return deciding_lines((self.policy.rules.codes(asked.layer, asked.object),))
-
-    def _lets_visitors_pass(self, asked: Asked) -> bool:
-        if isinstance(asked, RequestClass):
-            return self._decider.passes_request(asked, None)
-        return self._decider.opens(asked.layer, asked.object, None)
+            return clauses_of(self.policy, asked)
+        return (self.policy.rules.codes(asked.layer, asked.object),)
 
     def _demands(self, asked: Asked) -> Demands:
         if isinstance(asked, RequestClass):
@@ -133,8 +134,10 @@ def as_csv(matrix: Matrix, source: str) -> Iterator[str]:
     writer = csv.writer(_Returned(), quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     yield writer.writerow([f"Source: {source}"])
     yield writer.writerow(["request", "authentication", *matrix.roles])
+    # Few texts fill most cells.
+    shown = cache(_csv_cell)
     for row in matrix.rows():
-        cells = _across(matrix, row, "", partial(_csv_cell, row))
+        cells = _across(matrix, row, "", partial(shown, row.visitors))
         yield writer.writerow([row.object, " ".join(demanded(row.assurance)), *cells])
 
 
@@ -146,20 +149,20 @@ class _Returned:
         return text
 
 
-def _across(matrix: Matrix, row: MatrixRow, empty: str, shown: Callable[[PassingCell], str]) -> list[str]:
+def _across(matrix: Matrix, row: MatrixRow, empty: str, shown: Callable[[Codes], str]) -> list[str]:
     """Return a cell for each role of the matrix: ``shown``, or ``empty`` for a role that does not pass."""
     cells = [empty] * len(matrix.roles)
     for cell in row.roles:
-        cells[matrix.places[cell.role_code]] = shown(cell)
+        cells[matrix.places[cell.role_code]] = shown(cell.by)
     return cells
 
 
-def _csv_cell(row: MatrixRow, cell: PassingCell) -> str:
-    return escape_formula(_cell(row, cell))
+def _csv_cell(visitors: bool, by: Codes) -> str:
+    return escape_formula(_cell(visitors, by))
 
 
-def _cell(row: MatrixRow, cell: PassingCell) -> str:
-    return " ".join(cell.by) or ("anyone" if row.visitors else "login")
+def _cell(visitors: bool, by: Codes) -> str:
+    return " ".join(by) or ("anyone" if visitors else "login")
 
 
 _STYLE = """
@@ -191,11 +194,11 @@ any one of the words in <em>Authentication</em>.</p>
 <table><thead><tr><th scope=col>Request</th><th scope=col>Authentication</th>{head}</tr></thead><tbody>
 """
     for row in matrix.rows():
-        cells = "".join(_across(matrix, row, "<td></td>", partial(_html_cell, row)))
+        cells = "".join(_across(matrix, row, "<td></td>", partial(_html_cell, row.visitors)))
         words = escape(" ".join(demanded(row.assurance)))
         yield f"<tr><th scope=row>{escape(row.object)}</th><td>{words}</td>{cells}</tr>\n"
     yield "</tbody></table></body></html>\n"
 
 
-def _html_cell(row: MatrixRow, cell: PassingCell) -> str:
-    return f'<td class="{"code" if cell.by else "open"}">{escape(_cell(row, cell))}</td>'
+def _html_cell(visitors: bool, by: Codes) -> str:
+    return f'<td class="{"code" if by else "open"}">{escape(_cell(visitors, by))}</td>'
