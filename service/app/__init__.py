@@ -78,8 +78,21 @@ def describe_routes() -> None:
         check_routes(read_shipped())
 
 
-def check_routes(shipped: Shipped, settings: Settings | None = None) -> Routes:
+def check_routes(
+    shipped: Shipped, settings: Settings | None = None, *, known: Routes | None = None
+) -> Routes:
     """Return all routes; raises RoutesError unless operation metadata, policy lines and catalogue agree.
+
+    ``known`` are the routes with the same extensions, where they were made before: they need not be made
+    anew to check other lines.
+    """
+    routes = made_routes(shipped, settings) if known is None else known
+    routes.check((*shipped.endpoints, *shipped.assurance), codes_by_endpoint(shipped.catalogue))
+    return routes
+
+
+def made_routes(shipped: Shipped, settings: Settings | None = None) -> Routes:
+    """Return all routes, unchecked.
 
     It uses a container of its own, which is never started and connects to nothing. With ``settings`` it is
     the one of a worker, and raises what a worker would: stores and secret may still be missing.
@@ -96,8 +109,6 @@ def check_routes(shipped: Shipped, settings: Settings | None = None) -> Routes:
     )
     container = Container(filled, shipped)
     try:
-        routes = add_routes(Application(), container, shipped.extensions)
-        routes.check((*shipped.endpoints, *shipped.assurance), codes_by_endpoint(shipped.catalogue))
+        return add_routes(Application(), container, shipped.extensions)
     finally:
         container.sign_in.passwords.close()
-    return routes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -41,7 +42,7 @@ from service.kernel.services import (
     Service,
     split_object,
 )
-from service.kernel.strict_yaml import Document, YamlError, read_yaml
+from service.kernel.strict_yaml import OWN, Document, YamlError, document_of, read_within
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True):
@@ -203,12 +204,18 @@ def read_tables(paths: Iterable[Path], own: Shipped) -> tuple[Table, ...]:
     faults: list[str] = []
     for path in table_files(paths):
         try:
-            tables.append(_table(read_yaml(path, TableFile), own, endpoints))
+            tables.append(_table(_document(path, read_within(path, OWN.size)), own, endpoints))
         except (YamlError, PolicyError) as error:
             faults += error.faults
     if faults:
         raise PolicyError(*faults)
     return tuple(tables)
+
+
+@lru_cache(maxsize=128)
+def _document(path: Path, raw: bytes) -> Document[TableFile]:
+    """Return a file of cases; remembered, since the lint reads most of them with each file of demands."""
+    return document_of(path, raw, TableFile)
 
 
 def table_of(read: Document[TableFile], own: Shipped) -> Table:

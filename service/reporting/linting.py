@@ -11,7 +11,7 @@ import msgspec
 
 from service.administration.access_requests.approver_findings import approver_findings
 from service.administration.people import People
-from service.app import check_routes
+from service.app import check_routes, made_routes
 from service.authz.engine.rules import PolicyError, read_rules
 from service.authz.publishing.demands import FOLDER
 from service.authz.publishing.derive import derive
@@ -21,7 +21,7 @@ from service.authz.publishing.shipped import configured, policy_folder, read_nam
 from service.authz.review import menu_findings, request_findings, stored_findings
 from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
 from service.authz.review.impact import Standing
-from service.authz.review.sources import READ_WITHIN, standing_of
+from service.authz.review.sources import READ_WITHIN
 from service.authz.review.stored_findings import StoredResource, unmet_demands
 from service.kernel.permission_catalogue import permissions
 from service.kernel.services import PORTCULLIS
@@ -34,7 +34,7 @@ from service.records import bindings, resources, role_holdings
 from service.records.database.transactions import Database
 from service.records.seed_catalogue import ADMINISTRATOR_ROLE, ROLES, WILDCARDS, seeded_resources
 from service.settings import Settings
-from service.web.requests.routes import RoutesError
+from service.web.requests.routes import Routes, RoutesError
 
 _STORED: Final = (*stored_findings.CODES, *request_findings.CODES, *menu_findings.CODES)
 
@@ -87,15 +87,17 @@ def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
 def _files(settings: Settings) -> list[Finding]:
     """Return the findings in the files: with each file of demands, whichever is in use."""
     findings: dict[Finding, None] = {}
+    made: list[Routes] = []
     for name in demand_files(settings):
-        of_file = _with_demands(settings, name)
+        of_file = _with_demands(settings, name, made)
         if any(finding.finding == file_findings.POLICY for finding in of_file):
             return of_file
         findings |= dict.fromkeys(of_file)
     return list(findings)
 
 
-def _with_demands(settings: Settings, name: str) -> list[Finding]:
+def _with_demands(settings: Settings, name: str, made: list[Routes]) -> list[Finding]:
+    """Return the findings with one file of demands; ``made`` keeps the routes, which are the same for all."""
     folder = near(policy_folder(settings.policy.folder))
     try:
         own = read_named(settings, folder, assurance=name)
@@ -103,7 +105,8 @@ def _with_demands(settings: Settings, name: str) -> list[Finding]:
         return file_findings.refused(file_findings.POLICY, error.faults, str(folder))
     findings = []
     try:
-        check_routes(own)
+        made[:] = made or [made_routes(own)]
+        check_routes(own, known=made[0])
     except RoutesError as error:
         findings += file_findings.refused(file_findings.ROUTES, error.faults, str(folder / "endpoints.csv"))
     shipped = read_rules(policy_folder(None) / FOLDER / f"{name}.csv")
@@ -130,8 +133,9 @@ def _stored(settings: Settings) -> list[Finding]:
     async def look(database: Database) -> list[Finding]:
         async with database.snapshot(within=READ_WITHIN) as connection:
             policy = await derived_policy(connection, shipped)
-            standing = await standing_of(policy, connection)
-            persons = await standing_of(policy, connection, kind="person")
+            holdings = await role_holdings.read(connection)
+            standing = Standing(policy, holdings.codes, holdings.users)
+            persons = Standing(policy, holdings.codes, holdings.persons)
             strengths = await role_holdings.persons_by_strength(connection)
             broken = await broken_invariants(connection, shipped.invariants, policy)
             people = People(shipped.takeover_days)

@@ -146,7 +146,7 @@ def compared_classes(before: Policy, after: Policy) -> Iterator[Compared]:
     for _, segments in _candidates(
         OverlappingPatterns(shapes[0] | shapes[1]), resources[0] | resources[1], beside
     ):
-        narrower = (met for _, met in alone.overlapping(segments))
+        narrower = (met for _, met in alone.overlapping(segments)) if alone else ()
         for met in (segments, *narrower):
             method, _, shaped = "/".join(met).partition(" ")
             path = shaped.replace(PARAMETER, ANY)
@@ -171,8 +171,9 @@ def _candidates(
     for resource in resources:
         for route, narrowed in routes.overlapping(resource.split("/")):
             yield route, narrowed
-            for _, narrower in beside.overlapping(narrowed):
-                yield route, narrower
+            if beside:
+                for _, narrower in beside.overlapping(narrowed):
+                    yield route, narrower
 
 
 def _class_of(route: str, segments: list[str]) -> RequestClass:

@@ -160,6 +160,10 @@ class OverlappingPatterns:
     def __init__(self, names: Iterable[str]) -> None:
         self._groups = {group: _members(members) for group, members in by_group(names).items()}
 
+    def __bool__(self) -> bool:
+        """Tell whether it has any name."""
+        return bool(self._groups)
+
     def __iter__(self) -> Iterator[Met]:
         """Yield all names, with the segments of their shapes."""
         for members in self._groups.values():
@@ -167,7 +171,7 @@ class OverlappingPatterns:
 
     def overlapping(self, segments: list[str]) -> Iterator[Met]:
         """Yield each name that fits some of the requests that fit ``segments``, and the shape of these."""
-        if members := self._groups.get(group_of("/".join(segments))):
+        if members := self._groups.get((segments[0].partition(" ")[0], len(segments) - 1)):
             for name, theirs in members.near(segments):
                 if met := _both(theirs, segments):
                     yield name, met

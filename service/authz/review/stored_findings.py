@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import permutations
 from typing import Final, TypeAlias
 
@@ -21,6 +22,7 @@ from service.authz.review.findings import Finding
 from service.authz.review.impact import Roles, Standing
 from service.kernel.assurance import BY_STRONGEST, Acr, Satisfied
 from service.kernel.codes import HeldCodes
+from service.kernel.held_code_index import DecisiveCodes
 from service.kernel.text import counted
 
 UNMET: Final = "demand-unmet"
@@ -45,21 +47,30 @@ def unmet_demands(standing: Standing, strengths: Strengths) -> Iterator[Finding]
 
     Requests that are open to everybody who is logged in don't count: nobody holds a code for them.
     """
-    policy = standing.policy
+    policy, nothing = standing.policy, HeldCodes()
     decider = BatchDecider(policy)
+    lines = {request: decider.lines(request) for request in all_requests(policy)}
     demanding = {
         request: meeting(policy.model_text, demands_on(policy, request))
-        for request in all_requests(policy)
-        if not decider.passes_request(request, HeldCodes())
+        for request, of in lines.items()
+        if not decider.passes(of, nothing)
     }
     beyond = {
-        acr: [request for request, enough in demanding.items() if _BEST[acr] not in enough]
+        acr: {request: lines[request] for request, enough in demanding.items() if _BEST[acr] not in enough}
         for acr in {acr for _, acr in strengths}
     }
+    decisive = {
+        acr: DecisiveCodes(standing.codes, {code for of in asked.values() for codes in of for code in codes})
+        for acr, asked in beyond.items()
+    }
+
+    @cache
+    def passed(acr: Acr, held: frozenset[str]) -> list[RequestClass]:
+        holder = HeldCodes(held)
+        return [request for request, of in beyond[acr].items() if decider.passes(of, holder)]
+
     for (roles, acr), persons in sorted(strengths.items()):
-        held = standing.held(roles) if beyond[acr] else HeldCodes()
-        unmet = [request for request in beyond[acr] if decider.passes_request(request, held)]
-        if unmet:
+        if unmet := passed(acr, decisive[acr].of(roles)):
             words = " or ".join(weakest(demanding[unmet[0]])) or "what nobody has"
             yield Finding(UNMET, f"{' '.join(roles)} {acr}", _reason(persons, acr, unmet, words))
 
