@@ -2,7 +2,8 @@
 
 Each question goes to a service of a tenth of the size right before it goes to the large one, and the ratio is
 that of the two. The time is that of the one worker, which reads what is stored and encodes the answer; a
-command is a process of its own, with its start. The database's own time is not in it.
+command is a process of its own, with its start, and asks the large one alone. The database's own time is not
+in it.
 """
 
 from __future__ import annotations
@@ -22,22 +23,34 @@ import httpx
 from service.embedded import EmbeddedStores
 from tests.benchmarks.frame.results import Goal, Note, Pace, Result, at_most, result
 from tests.benchmarks.installation import environment, log_in
-from tests.benchmarks.questions_data import LARGE, SMALL, Installed, Shape, Size, install
+from tests.benchmarks.questions_data import LARGE, SERVICE, SMALL, Installed, Shape, Size, install
 from tests.benchmarks.servers import Server, pin_to_last_core, serving_worker
 from tests.support.databases import database
 from tests.support.running import kilobytes
+from tests.support.seeded import ADMINISTRATOR
 
 ANSWER: Final = at_most(2.0)
-COMMANDS: Final[dict[str, tuple[tuple[str, ...], Goal]]] = {
-    "the lint": (("policy", "lint"), at_most(3.0)),
-    "the matrix as CSV": (("policy", "matrix", "--output", "matrix.csv"), at_most(6.0)),
+"""The most seconds of processor time of an answer, and of a command with its start."""
+SEARCH: Final = at_most(0.5)
+REQUEST: Final = ("GET", "/api/user/x0")
+MORE: Final = "*:*:edit"
+REVIEW: Final = {
+    "title": "All",
+    "scope": {"endless": True},
+    "reviewers": {},
+    "deadline": "2099-12-31T00:00:00Z",
+    "onSilence": "keep",
+    "apply": "at_end",
 }
-"""Commands that ask about all roles, and the most seconds of processor time."""
-FREE: Final = ("who may send a request", "a page of the matrix")
-"""Questions without a goal."""
+EXPLAINED: Final = {"roleCode": "team-1", "method": "GET", "path": REQUEST[1]}
+SEARCHED: Final = {
+    "subject": {"type": "user"},
+    "action": {"name": "GET"},
+    "resource": {"type": "route", "id": REQUEST[1]},
+}
 UNIT: Final = "s of processor time"
 ROOT: Final = Path(__file__).resolve().parents[2]
-_MOST_ROUNDS: Final = 3
+_MOST_ROUNDS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -48,11 +61,32 @@ class Question:
     method: str
     path: str
     body: Any = None
+    goal: Goal = ANSWER
+
+
+def commands(about: Installed) -> dict[str, tuple[str, ...]]:
+    """Return the commands that ask an installation, by what they say."""
+    less = about.given[0]
+    asked = (*REQUEST, "--service", SERVICE) if about.shape == "external" else REQUEST
+    return {
+        "portcullis policy who": ("policy", "who", *asked),
+        "portcullis policy who --users": ("policy", "who", "--users", *asked),
+        "portcullis policy what --role": ("policy", "what", "--role", "team-1"),
+        "portcullis policy what --user": ("policy", "what", "--user", ADMINISTRATOR),
+        "portcullis policy matrix --output": ("policy", "matrix", "--output", "matrix.csv"),
+        "portcullis policy what-if": (
+            *("policy", "what-if", "--role", "team-1", "--without", less, "--with", MORE),
+        ),
+        "portcullis policy diff": ("policy", "diff", str(about.first_revision), "live"),
+        "portcullis policy lint": ("policy", "lint"),
+        "portcullis policy explain": ("policy", "explain", *REQUEST, "--role", "team-1"),
+        "portcullis policy unused": ("policy", "unused"),
+    }
 
 
 def questions(about: Installed) -> list[Question]:
     """Return what is asked of an installation."""
-    less, more = about.given[0], "*:*:edit"
+    less, more = about.given[0], MORE
     given = {"permissions": [code for code in about.given if code != less]}
     resource = {"resourceName": "New", "resourceCode": "new", "method": "GET", "path": "/api/user/new"}
     revisions = f"from={about.first_revision}&to={about.last_revision}"
@@ -76,8 +110,14 @@ def questions(about: Installed) -> list[Question]:
             "dry run of bindings", "PUT", f"/api/resource/{about.resource_id}/buttons{dry}", {"menuIds": []}
         ),
         Question("dry run of a Button", "PATCH", f"/api/menu/{about.button_id}{dry}", {"enabled": False}),
+        Question("dry run of a review of everything", "POST", f"/api/review{dry}", REVIEW),
         Question("who may send a request", "GET", "/api/policy/who?method=GET&path=/api/user/x0"),
+        Question("what a role passes", "GET", "/api/policy/what?roleCode=team-1"),
+        Question("what the administrator passes", "GET", f"/api/policy/what?userName={ADMINISTRATOR}"),
         Question("a page of the matrix", "GET", "/api/policy/matrix?size=50"),
+        Question("an explanation", "POST", "/api/policy/explain", EXPLAINED),
+        Question("unused rights", "GET", "/api/policy/unused"),
+        Question("a search of subjects", "POST", "/access/v1/search/subject", SEARCHED, SEARCH),
     ]
 
 
@@ -88,7 +128,12 @@ class _Asked:
     environ: Mapping[str, str]
     server: Server
     client: httpx.Client
-    questions: list[Question]
+    about: Installed
+
+    @property
+    def questions(self) -> list[Question]:
+        """What is asked of it."""
+        return questions(self.about)
 
     def ask(self, question: Question) -> float:
         """Return the seconds of processor time of the worker."""
@@ -139,19 +184,18 @@ def _asked(stack: ExitStack, stores: EmbeddedStores, folder: Path, shape: Shape,
     client = httpx.Client(
         base_url=f"http://127.0.0.1:{server.port}", headers=headers, timeout=300, trust_env=False
     )
-    return _Asked(environ, server, stack.enter_context(client), questions(about))
+    return _Asked(environ, server, stack.enter_context(client), about)
 
 
 def _measured(shape: Shape, small: _Asked, large: _Asked, folder: Path, rounds: int) -> Iterator[Result]:
     before = kilobytes(large.server.pid, "Rss")
     for few, many in zip(small.questions, large.questions, strict=True):
         times = [(small.ask(few), large.ask(many)) for _ in range(rounds)]
-        goals = [] if many.name in FREE else [ANSWER]
-        yield from _compared(f"{many.name}, {shape}", times, goals)
+        yield from _compared(f"{many.name}, {shape}", times, [many.goal])
     grown = (kilobytes(large.server.pid, "Rss") - before) / 1024
-    for name, (words, goal) in COMMANDS.items():
-        times = [(small.command(words, folder), large.command(words, folder)) for _ in range(rounds)]
-        yield from _compared(f"{name}, {shape}", times, [goal])
+    for name, words in commands(large.about).items():
+        spent = [large.command(words, folder) for _ in range(rounds)]
+        yield result(f"{name}, {shape}", UNIT, spent, goals=[ANSWER])
     yield result(f"the worker has grown, {shape}", "MiB", [grown])
 
 

@@ -45,6 +45,7 @@ SMALL: Final = Size(50, 1_000, 2_000)
 class Installed:
     """What questions are about; the two revisions differ in the bindings of every third resource."""
 
+    shape: Shape
     role_id: int
     given: tuple[str, ...]
     user_id: int
@@ -67,6 +68,7 @@ def install(environ: Mapping[str, str], shape: Shape, size: Size) -> Installed:
         bound = [buttons[code] for code in codes]
         _bind(connection, bound, resources, draw)
         held = _roles(connection, size, buttons, draw)
+        _use(connection)
         connection.execute("VACUUM ANALYZE")
         publish_policy(settings, read_shipped())
         first = _number(connection, NEWEST)
@@ -74,6 +76,7 @@ def install(environ: Mapping[str, str], shape: Shape, size: Size) -> Installed:
         _bind(connection, bound, resources[::3], draw)
         publish_policy(settings, read_shipped())
         return Installed(
+            shape=shape,
             role_id=_number(connection, "SELECT id FROM sys.role WHERE role_code = 'team-1'"),
             given=tuple(held["team-1"]),
             user_id=_number(connection, MEMBER),
@@ -82,6 +85,45 @@ def install(environ: Mapping[str, str], shape: Shape, size: Size) -> Installed:
             first_revision=first,
             last_revision=_number(connection, NEWEST),
         )
+
+
+USED: Final[tuple[LiteralString, ...]] = (
+    """
+CREATE TEMP TABLE needed AS
+SELECT role_id, auth_mark AS code FROM sys.role_menu JOIN sys.menu m ON m.id = menu_id
+WHERE menu_type = 'Button' AND position('*' IN auth_mark) = 0
+UNION
+SELECT role_id, within.code FROM sys.role_menu JOIN sys.menu wide ON wide.id = menu_id
+CROSS JOIN LATERAL (
+    SELECT auth_mark AS code FROM sys.menu
+    WHERE menu_type = 'Button' AND position('*' IN auth_mark) = 0
+        AND auth_mark LIKE replace(wide.auth_mark, '*', '%')
+    LIMIT 5
+) within
+WHERE wide.menu_type = 'Button' AND position('*' IN wide.auth_mark) > 0 AND wide.auth_mark <> '*'
+""",
+    """
+INSERT INTO sys.permission_use
+SELECT user_id, date_trunc('month', now())::date - ago * interval '1 month',
+    jsonb_object_agg(code, 1 + (user_id * 31 + ago) % 27)
+FROM sys.user_role JOIN needed USING (role_id) CROSS JOIN generate_series(1, 3) ago
+WHERE hashtext(code || user_id) % 4 = 0 GROUP BY 1, 2
+""",
+    "INSERT INTO sys.use_recording (since_time) VALUES (now() - interval '400 days')",
+    "UPDATE sys.timeline SET begin_time = now() - interval '500 days'",
+    "UPDATE sys.role_code_life SET begin_time = now() - interval '500 days' WHERE end_time IS NULL",
+    """
+UPDATE sys.user_role SET create_time = now() - interval '500 days',
+    valid_until = CASE WHEN user_role.id % 5 < 3 AND password_hash = 'x' THEN now() + interval '5 years' END
+FROM sys."user" u WHERE u.id = user_id
+""",
+)
+"""Uses of three months, in an installation that is older; two of five assignments have no end."""
+
+
+def _use(connection: psycopg.Connection[Any]) -> None:
+    for statement in USED:
+        connection.execute(statement)
 
 
 NEWEST: Final = "SELECT max(revision) FROM sys.policy_revision"
