@@ -6,6 +6,7 @@ Every answer has the revision, the rights and the age that it rests on in its he
 
 import asyncio
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -32,8 +33,9 @@ from service.kernel.clock import TextClock
 from service.kernel.identity import Caller, codes_asked, words_asked
 from service.kernel.metrics import Durations, Sample
 from service.pdp.following import Follower
+from service.pdp.headers import SentHeaders, at_least
 from service.pdp.listening import listening
-from service.pdp.point import STALE, AtLeast, DecisionPoint, Evaluated
+from service.pdp.point import STALE, DecisionPoint, Evaluated
 from service.pdp.proxied import FORWARD, Proxied, Reply, Scope
 from service.web.messages.authzen import (
     ENDS_WITH,
@@ -52,16 +54,15 @@ from service.web.observability.families import OF_FOLLOWERS, exposition
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-AT_LEAST: Final = b"portcullis-at-least"
 _EVALUATION: Final = "/access/v1/evaluation"
 _EVALUATIONS: Final = "/access/v1/evaluations"
 _ALONE: Final = b"!"  # before a question that is a body: a place of one among several begins with a brace
-_JSON: Final = [b"application/json"]
 _MOST_BODY: Final = 4 * 1024 * 1024
-_DIGITS: Final = 19  # of the largest number of a revision or a transaction
 _MOST_KNOWN: Final = 64 * 1024 * 1024  # bytes of answers that are remembered
 _OF_ONE: Final = 500  # bytes of one, besides its text and those of its question
 _LONGEST_PLACE: Final = 256  # bytes of a question by which its answer is known; of a longer one, a digest
+_TURN: Final = 0.0005
+"""Seconds for which the thread of the decision log computes before questions go on, and the reverse."""
 _PROBLEM: Final = b"application/problem+json"
 _TELLS_CODES: Final = "system:policy:read"
 
@@ -108,28 +109,6 @@ class _Known(Struct, eq=False):
     evaluated: Evaluated
     outcome: Literal["allow", "deny", "stale"]
     logged: _OfKnown | None = None
-
-
-class _Sent:
-    """What headers say: the host, None for none and for several; whether a body is plain JSON; demands."""
-
-    __slots__ = ("demanded", "host", "is_json")
-
-    def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        self.demanded: list[bytes] = []
-        hosts, types = [], []
-        encoded = False
-        for name, value in headers:
-            if name == b"host":
-                hosts.append(value)
-            elif name == b"content-type":
-                types.append(value)
-            elif name == AT_LEAST:
-                self.demanded.append(value)
-            elif name == b"content-encoding":
-                encoded = True
-        self.host = hosts[0].decode("latin-1") if len(hosts) == 1 else None
-        self.is_json = types == _JSON and not encoded
 
 
 class PdpApp:
@@ -189,7 +168,7 @@ class PdpApp:
 
     async def _reply(self, scope: Scope, receive: Receive, request_id: str) -> Reply:
         path: str = scope["path"]
-        sent = _Sent(scope["headers"])
+        sent = SentHeaders(scope["headers"])
         if sent.host is None or not self._follower.settings.answers(sent.host):
             raise errors.BadRequest("This follower is not asked by this host: see its setting hosts")
         if path.startswith(FORWARD):  # its headers are those of a client, which may demand nothing
@@ -379,21 +358,6 @@ def _outcome(evaluated: Evaluated) -> Literal["allow", "deny", "stale"]:
     return "allow" if evaluated.answer.allowed else "deny"
 
 
-def at_least(demanded: list[bytes]) -> AtLeast:
-    """Return what a header demands, such as ``revision=12, rights=8412``; BadRequest for anything else.
-
-    So is a number that is demanded twice: who has the greater of two transactions may lack the other.
-    """
-    numbers: dict[str, int] = {}
-    for part in b",".join(demanded).decode("latin-1").split(","):
-        name, _, number = part.strip().partition("=")
-        known = name in AtLeast._fields and name not in numbers
-        if not (known and number.isascii() and number.isdecimal() and len(number) <= _DIGITS):
-            raise errors.BadRequest("Portcullis-At-Least is revision=NUMBER, rights=NUMBER, or one of them")
-        numbers[name] = int(number)
-    return AtLeast(**numbers)
-
-
 def _place(question: bytes) -> bytes:
     """Return by what the answer to a question is known: a token as the subject would take much memory."""
     return question if len(question) <= _LONGEST_PLACE else blake2b(question, digest_size=32).digest()
@@ -435,6 +399,7 @@ async def serve(follower: Follower, app: PdpApp) -> None:
 
     Raises PdpSettingsError for a hub that signs by a shared key, and OSError for an address that is taken.
     """
+    sys.setswitchinterval(_TURN)
     listener = listening(follower.settings.address())
     config = uvicorn.Config(
         app,

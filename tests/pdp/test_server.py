@@ -301,6 +301,46 @@ async def test_answers_are_remembered_by_what_is_short(
     assert len(app._known) <= 20_000 / 500 + 10
 
 
+async def test_a_question_alone_is_remembered_until_something_changes(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    role = await house.role("alone", house.buttons["orders:order:read"])
+    user = await house.user("alone", role)
+    async with house.follower(house.evaluator, bound=30.0) as follower:
+        await follower.renew()
+        app, found = PdpApp(follower), follower.point.find
+        asked: list[Asked] = []
+
+        def find(question: Asked) -> Evaluated:
+            asked.append(question)
+            return found(question)
+
+        monkeypatch.setattr(follower.point, "find", find)
+        question = body(({"type": "user", "id": "alone"}, "GET", route("/orders/7")))
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+
+            async def decided(kind: str = "application/json") -> tuple[int, bool | None]:
+                headers = {"Content-Type": kind}
+                answer = await http.post(
+                    "/access/v1/evaluation", content=json.dumps(question), headers=headers
+                )
+                return answer.status_code, answer.json().get("decision")
+
+            assert [await decided() for _ in range(3)] == [(200, True)] * 3
+            assert len(asked) == 1
+            assert await decided("text/plain") == (400, None)
+            await house.data("PATCH", f"/api/user/{user}", {"roleIds": []})
+            await follower.renew(wait=False)
+            assert await decided() == (200, False)
+            assert len(asked) == 2
+        assert [each.value for each in app.samples() if each.name == "portcullis_pdp_answers_total"] == [
+            3,
+            1,
+            0,
+        ]
+
+
 FORWARDED = [
     ("GET", "/orders/7", 200),
     ("DELETE", "/orders/7", 403),
