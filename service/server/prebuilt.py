@@ -48,12 +48,13 @@ def built(settings: Settings) -> Prebuilt | None:
     if policy.extensions or settings.tracing.endpoint or policy.decision_log != "off":
         return None
     configure_logging(settings.log.format, settings.log.level)
-    shipped = configured(settings)
     stamps = stamps_of(settings)
-    if configured(settings) != shipped:  # a file has changed before its stamp was taken
-        return None
+    shipped = configured(settings)
     container = Container(settings, shipped)
-    return Prebuilt(settings, stamps, container, application(container, shipped))
+    app = application(container, shipped)
+    if stamps_of(settings) != stamps:  # a file has changed while it was read
+        return None
+    return Prebuilt(settings, stamps, container, app)
 
 
 def stamps_of(settings: Settings) -> Stamps:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from service.authz.publishing.shipped import policy_folder
+from service.authz.publishing.shipped import Shipped, configured, policy_folder
 from service.server import prebuilt
 from service.server.handover import VARIABLE, Handover
 from service.server.prebuilt import Prebuilt, Template, built
@@ -167,3 +167,18 @@ def test_what_can_not_be_made_is_left_to_the_workers(
     template.before_fork()
     assert made_by(template) is None
     assert template.application_of(settings, slot()) is None
+
+
+def test_a_file_that_changes_while_the_application_is_made_leaves_it_to_the_workers(
+    settings: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = configured
+
+    def changed_meanwhile(given: Settings) -> Shipped:
+        shipped = read(given)
+        with (folder / "base.csv").open("a") as lines:
+            lines.write("\n")
+        return shipped
+
+    monkeypatch.setattr(prebuilt, "configured", changed_meanwhile)
+    assert built(settings) is None
