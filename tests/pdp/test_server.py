@@ -308,12 +308,12 @@ async def test_a_question_alone_is_remembered_until_something_changes(
     user = await house.user("alone", role)
     async with house.follower(house.evaluator, bound=30.0) as follower:
         await follower.renew()
-        app, found = PdpApp(follower), follower.point.find
+        app, original = PdpApp(follower), follower.point.find
         asked: list[Asked] = []
 
         def find(question: Asked) -> Evaluated:
             asked.append(question)
-            return found(question)
+            return original(question)
 
         monkeypatch.setattr(follower.point, "find", find)
         question = body(({"type": "user", "id": "alone"}, "GET", route("/orders/7")))
