@@ -7,7 +7,7 @@ import signal
 import socket
 import traceback
 import warnings
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -20,6 +20,9 @@ from structlog.testing import capture_logs
 
 from service.embedded import EmbeddedStores
 from service.errors import Overloaded, Unavailable
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
+from service.kernel.write import Write
 from service.records.database.connection import PromptConnection, conninfo
 from service.records.database.failures import OVERLOADED
 from service.records.database.transactions import Database
@@ -67,6 +70,32 @@ async def run(database: Database, *statements: str, within: float | None = None)
         for statement in statements:
             result = await connection.execute(text(statement))
         return result.scalar() if result.returns_rows else None
+
+
+class Slow:
+    """A dry run whose look at what is stored takes longer than an answer of the database may."""
+
+    async def begin(self, connection: Any) -> None:
+        await connection.execute(text(f"SELECT pg_sleep({1.5 * SHORT})"))
+
+    async def end(self, connection: Any) -> None:
+        await connection.execute(text("SELECT 1"))
+
+    def publish(self, policy: Any) -> None:
+        """Nothing is published."""
+
+    def warn(self, warnings: Iterable[str]) -> None:
+        """Nothing is warned of."""
+
+    def refresh(self, user_ids: Iterable[int]) -> None:
+        """No session is touched."""
+
+
+async def test_a_dry_run_may_take_longer_than_an_answer_of_the_database(empty_database_url: str) -> None:
+    async with opened(empty_database_url, timeout=SHORT) as database:
+        write = Write(Caller(1, "1", "admin", "Admin", "", (), HeldCodes(), 0.0), dry_run=Slow())
+        async with database.transaction(write) as connection:
+            assert (await connection.execute(text("SELECT 1"))).scalar_one() == 1
 
 
 async def test_a_block_that_ends_is_committed_and_one_that_raises_is_rolled_back(

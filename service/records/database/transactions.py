@@ -53,6 +53,8 @@ SINGLE_READS: Final = 2
 _DRIVER: Final = "postgresql+psycopg://"
 # The server times out a little earlier than the client: its error leaves the connection usable.
 _SERVER_SHARE: Final = 0.9
+DRY_RUN_WITHIN: Final = 10.0
+"""Seconds that a dry run may take: it reads all roles and users twice."""
 # Milliseconds that a dry run waits for a row: less than the second after which PostgreSQL looks for deadlocks
 # and may end the other transaction.
 _REHEARSAL_WAITS: Final = 300
@@ -203,7 +205,7 @@ class Database:
 
     @asynccontextmanager
     async def _rehearsal(self, dry_run: DryRun, within: float | None) -> AsyncIterator[AsyncConnection]:
-        async with self._bounded(_REHEARSAL, within) as connection:
+        async with self._bounded(_REHEARSAL, max(within or 0.0, DRY_RUN_WITHIN)) as connection:
             with _overtaken():
                 await connection.execute(text(f"SET LOCAL lock_timeout = {_REHEARSAL_WAITS:d}"))
                 await dry_run.begin(connection)
