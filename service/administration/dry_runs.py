@@ -26,6 +26,7 @@ from service.kernel.write import OvertakenError, Write
 from service.keyspace import SessionStore
 from service.records import policy_revisions, role_holdings, role_rights
 from service.records.database.transactions import Connection, Database
+from service.records.giving_way import paced
 
 _MOST_NAMED: Final = 20
 
@@ -169,7 +170,7 @@ class DryRuns:
 
     async def _made(self, caller: Caller, make: Callable[[Write], Awaitable[object]]) -> _Run:
         for _ in range(_TRIES):
-            run = _Run(self._live, caller)
+            run = _Run(self._database, self._live, caller)
             async with self._turn:
                 try:
                     await make(Write(caller, dry_run=run))
@@ -182,7 +183,8 @@ class DryRuns:
 class _Run:
     """One dry run, told what would be saved; ``users`` would have to refresh."""
 
-    def __init__(self, live: LivePolicy, caller: Caller) -> None:
+    def __init__(self, database: Database, live: LivePolicy, caller: Caller) -> None:
+        self._database = database
         self._live = live
         self._caller = caller
         self._policy: Policy | None = None
@@ -203,8 +205,9 @@ class _Run:
         self._before = await self._look(connection)
 
     async def end(self, connection: Connection) -> None:
-        """Look at what would be stored."""
-        self._after = await self._look(connection)
+        """Look at what would be stored, and give way to an urgent act meanwhile."""
+        async with paced(self._database, connection, "bulk"):  # the rows that it has changed are its own
+            self._after = await self._look(connection)
 
     def publish(self, policy: Policy) -> None:
         """Take the policy that would be in force."""

@@ -132,8 +132,10 @@ class RightsUnits:
 
         ``within`` (seconds) replaces the usual limit of a transaction. Not ``watched`` is a block that gives
         codes to nobody but authors of requests that the caller is behind. ``pace`` is ``urgent`` for a block
-        that only takes rights away or ends sessions, and ``bulk`` for one that may take long.
+        that only takes rights away or ends sessions, and ``bulk`` for one that may take long, as dry runs do.
         """
+        if write.dry_run is not None:
+            pace = "bulk"  # it may take long, and has the rows that it changes
         async with (
             nullcontext() if pace == "urgent" or write.dry_run is not None else self._own_turn(within),
             self._database.transaction(write, within=within) as connection,

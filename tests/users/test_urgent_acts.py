@@ -10,7 +10,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.administration import dry_runs
 from service.records import policy_revisions, role_rights
 from tests.support.inside import Inside
 from tests.support.members import query
@@ -156,6 +159,27 @@ async def test_an_import_gives_way_to_acts_on_a_user_whom_it_has_edited(house: I
         assert int(given.header("Retry-After") or 0) > 0
     edited = await query(house, "SELECT id FROM sys.user WHERE nick_name = 'Edited'")
     assert not edited
+
+
+async def test_a_dry_run_gives_way_to_an_act_on_a_user_whom_it_edits(
+    house: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heron = await person(house, "heron-rehearsed")
+    look = dry_runs._Run._look
+
+    async def look_long(self: dry_runs._Run, connection: AsyncConnection) -> Any:
+        await connection.execute(text("SELECT pg_sleep(4)"))
+        return await look(self, connection)
+
+    monkeypatch.setattr(dry_runs._Run, "_look", look_long)
+    path = f"/api/user/{heron}"
+    rehearsed = asyncio.create_task(house.ask("PATCH", f"{path}?dryRun=true", {"nickName": "Edited"}))
+    assert await eventually_here(lambda: is_written(house, heron))
+
+    await in_time(house.ask("PUT", f"{path}/status", {"status": "disabled"}), 200, 204, at_most=LOADED)
+    given = await rehearsed
+    assert given.status == 503
+    assert given.json["detail"].startswith("An act that keeps somebody out or takes rights came between")
 
 
 async def test_an_import_gives_way_to_an_act_behind_another_edit_of_the_same_user(house: Inside) -> None:
