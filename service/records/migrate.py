@@ -1,6 +1,6 @@
 """Migrates the database to this version's schema and seeds a new one; safe in several processes at once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -129,7 +129,8 @@ def additions(url: str, covered: Covered, extensions: Sequence[Extension]) -> Ad
 def _in_turn(url: str, work: Callable[[Connection], T]) -> T:
     """Do ``work`` in one transaction under the lock of migrations; again while others hold its tables."""
     bind = engine(url)
-    tables: Sequence[str] = ()
+    locks: Mapping[str, str] = {}
+    missed_tables: Sequence[str] = ()
     held: Sequence[str] = ()
     for attempt in range(1, LOCK_ATTEMPTS + 1):
         try:
@@ -137,14 +138,20 @@ def _in_turn(url: str, work: Callable[[Connection], T]) -> T:
                 if connection.execute(text("SHOW transaction_read_only")).scalar_one() == "on":
                     raise SchemaError(_READ_ONLY)
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+                _lock_first(connection, locks)
                 return work(connection)
         except _LockMissedError as missed:
-            tables, held = missed.tables, holders_of(bind, missed.tables)
+            missed_tables, held = [*missed.locks], holders_of(bind, [*missed.locks])
+            locks = _in_order(locks, missed.locks)
             _log.warning(
-                "a migration waits for a lock", reason=str(missed), tables=tables, held=held, attempt=attempt
+                "a migration waits for a lock",
+                reason=str(missed),
+                tables=missed_tables,
+                held=held,
+                attempt=attempt,
             )
             sleep(LOCK_PAUSE)
-    what = " and ".join(tables) or "what it changes"
+    what = " and ".join(missed_tables) or "what it changes"
     why = "; ".join(held) or "another transaction holds it, perhaps a backup or a long report"
     raise SchemaError(
         f"The migration could not lock {what} in {LOCK_ATTEMPTS} attempts: {why}. Nothing was changed: try "
@@ -152,12 +159,34 @@ def _in_turn(url: str, work: Callable[[Connection], T]) -> T:
     )
 
 
-class _LockMissedError(Exception):
-    """A lock on one of ``tables`` was not free within ``LOCK_WITHIN``."""
+def _lock_first(connection: Connection, locks: Mapping[str, str]) -> None:
+    """Take the locks that attempts before have missed, one after another, before the work begins."""
+    connection.execute(text(f"SET LOCAL lock_timeout = {round(LOCK_WITHIN * 1000):d}"))
+    for table, lock in locks.items():
+        if connection.execute(text("SELECT to_regclass(:table)"), {"table": table}).scalar_one() is not None:
+            connection.execute(text(f"LOCK TABLE {table} IN {lock} MODE"))
+    connection.execute(text("SET LOCAL lock_timeout = DEFAULT"))
 
-    def __init__(self, words: str, tables: Sequence[str]) -> None:
+
+def _in_order(locks: Mapping[str, str], missed: Mapping[str, str]) -> dict[str, str]:
+    """Return the locks that the next attempt takes, in their order.
+
+    A request that has a table and waits for another one, which the migration has, waits as long as the
+    migration does for the first. So the table that was missed is locked before all others next time: then
+    such requests wait without having any.
+    """
+    if len(missed) > 1:  # a statement that locks several: which of them was missed is known next time
+        return {**locks, **{table: lock for table, lock in missed.items() if table not in locks}}
+    first = {table: locks.get(table, lock) for table, lock in missed.items()}
+    return first | {table: lock for table, lock in locks.items() if table not in first}
+
+
+class _LockMissedError(Exception):
+    """One of ``locks`` on tables was not free within ``LOCK_WITHIN``."""
+
+    def __init__(self, words: str, locks: Mapping[str, str]) -> None:
         super().__init__(words)
-        self.tables: Final = tables
+        self.locks: Final = locks
 
 
 @contextmanager
@@ -166,8 +195,7 @@ def _lock_missed() -> Iterator[None]:
         yield
     except DBAPIError as error:
         if isinstance(error.orig, LockNotAvailable):
-            tables = [*locks_of(error.statement or "")]
-            raise _LockMissedError(words_of(error.orig), tables) from error
+            raise _LockMissedError(words_of(error.orig), locks_of(error.statement or "")) from error
         raise
 
 
