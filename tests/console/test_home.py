@@ -219,7 +219,8 @@ def test_home_has_the_parts_that_the_caller_may_see_and_asks_for_no_other(
 def test_below_a_path_of_another_site_the_console_says_what_is_wrong(visit: Visit) -> None:
     def empty(route: Route) -> None:  # in place of 404, of which the browser tells
         kind = "text/javascript" if route.request.url.endswith(".js") else "text/css"
-        route.fulfill(body="", content_type=kind)
+        # The browser would keep it in memory for the page after this one.
+        route.fulfill(body="", content_type=kind, headers={"Cache-Control": "no-store"})
 
     visit.page.route("**/console/*/**", empty)
     visit.page.goto("/console")

@@ -126,5 +126,6 @@ async def mail_server(
     finally:
         server.close()
         for made in handler.protocols:
-            if made.transport is not None:
+            # Python 3.11.2 raises AttributeError for a TLS transport that is closed.
+            if made.transport is not None and not cast(asyncio.Transport, made.transport).is_closing():
                 cast(asyncio.Transport, made.transport).abort()
