@@ -19,6 +19,7 @@ from tests.console.test_second_factors import code_of, first_step, home, with_ap
 from tests.console.visits import Visit, new_context
 from tests.support.chromium import chromium
 from tests.support.ports import free_port
+from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
 OWN = "seven wary herons at dusk"
 NEW = "eight wary herons at dawn"
@@ -230,7 +231,7 @@ def test_where_no_mail_is_sent_the_link_of_an_invitation_is_shown_to_be_handed_o
 
 
 @pytest.mark.extended
-def test_the_own_address_is_confirmed_by_the_link_of_a_mail_that_the_account_page_sends(
+def test_the_own_address_is_confirmed_by_the_link_of_a_mail_and_by_agreeing_to_it(
     visit: Visit, mailing: House, mailbox: Mailbox
 ) -> None:
     mailing.member("dunlin")
@@ -241,6 +242,9 @@ def test_the_own_address_is_confirmed_by_the_link_of_a_mail_that_the_account_pag
     visit.axe()
     page.get_by_role("button", name="Send a mail to confirm it").click()
     expect(page.get_by_text("A mail is on its way to dunlin@example.com.")).to_be_visible()
+    page.locator(".note").get_by_label("Current password").fill(ADMINISTRATOR_PASSWORD)
+    page.get_by_role("button", name="Use it for forgotten passwords").click()
+    expect(page.get_by_text("You have agreed to the address.")).to_be_visible()
 
     page.goto(mailbox.link("dunlin@example.com", "address"))
     heading(page, "Confirm your email address")
