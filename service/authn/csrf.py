@@ -5,7 +5,6 @@ with it, by its user and time of issue: a token of an attacker's own account, or
 accepted.
 """
 
-import base64
 import hmac
 import re
 import secrets
@@ -15,6 +14,7 @@ from hashlib import sha256
 
 from service.authn.signing_keys import derived_keys
 from service.errors import CsrfFailed
+from service.kernel.base64url import encoded
 from service.settings import Auth
 
 _FORM = re.compile(r"([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})")
@@ -51,7 +51,7 @@ class Csrf:
 
 def _mac(key: bytes, login_id: str, issued: int, nonce: str) -> str:
     message = f"{login_id}.{issued}.{nonce}".encode()
-    return base64.urlsafe_b64encode(hmac.digest(key, message, sha256)).rstrip(b"=").decode()
+    return encoded(hmac.digest(key, message, sha256))
 
 
 def check_source(*, fetch_site: str | None, origin: str | None, host: str) -> None:

@@ -1,6 +1,5 @@
 """The keys that sign and verify tokens, checked once at the start; and new pairs of them."""
 
-import base64
 from collections.abc import Callable, Mapping
 from math import inf
 from pathlib import Path
@@ -29,6 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from joserfc.jwk import ECKey, Key, OctKey, OKPKey, RSAKey
 
+from service.kernel.base64url import encoded
 from service.settings import Auth, Fault, SettingsError, check_secret
 from service.settings.secrecy import is_open_to_others
 
@@ -137,7 +137,7 @@ def _shared_key(algorithm: str, name: str, secret: str) -> OctKey:
 
 def _shared_verifying(key: Key, secret: str, until: float) -> VerifyingKey:
     # Not the thumbprint: that is a plain hash of the secret (RFC 7638 §7).
-    kid = base64.urlsafe_b64encode(_hkdf(secret.encode(), b"kid")).rstrip(b"=").decode()
+    kid = encoded(_hkdf(secret.encode(), b"kid"))
     return VerifyingKey(kid, key, until, None)
 
 

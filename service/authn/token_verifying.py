@@ -8,11 +8,10 @@ part, so that no two texts are the same token, and exact types of claims.
 import hmac
 import re
 import time
-from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from math import inf
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from joserfc.errors import JoseError
@@ -24,6 +23,7 @@ from msgspec import UNSET
 from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import VerifyingKey
 from service.errors import RefreshRejected, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
+from service.kernel.base64url import decoded, encoded
 from service.kernel.restore_epoch import FIRST, CurrentRestoreEpoch
 from service.kernel.strict_json import strict_object
 
@@ -150,7 +150,7 @@ class TokenVerifier:
         known = self._own.get(part)
         if known is not None and self.now() < known.key.until:
             return known
-        return self._named_key(strict_object(_decoded(part)))
+        return self._named_key(strict_object(decoded(part)))
 
     def _named_key(self, header: dict[str, object]) -> _Verifying:
         """Return the key that the checked header names; the current one if it names none."""
@@ -210,27 +210,10 @@ def _parts(token: str) -> _Parts:
 
 def _signed_payload(parts: _Parts, verify: Verify) -> bytes:
     """Return the payload, if its key has signed it with its header; else raises ValueError or JoseError."""
-    payload, signature = _decoded(parts.payload), _decoded(parts.signature)
+    payload, signature = decoded(parts.payload), decoded(parts.signature)
     if not verify(f"{parts.header}.{parts.payload}".encode("ascii"), signature):
         raise ValueError("the signature is not that of the key")
     return payload
-
-
-_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
-_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
-
-
-def encoded(content: bytes) -> str:
-    """Encode base64url without padding (RFC 7515 §2)."""
-    return b2a_base64(content, newline=False).translate(_URL_SAFE).rstrip(b"=").decode("ascii")
-
-
-def _decoded(part: str) -> bytes:
-    """Decode base64url without padding (RFC 7515 §2); only the canonical text is accepted."""
-    decoded = a2b_base64(part.encode("ascii").translate(_STANDARD) + b"=" * (-len(part) % 4))
-    if encoded(decoded) != part:
-        raise ValueError("not canonical base64url")
-    return decoded
 
 
 def signing(algorithm: JWSAlgModel, key: Key) -> Sign:

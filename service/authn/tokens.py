@@ -11,9 +11,10 @@ from msgspec import UNSET
 
 from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import signing_keys
-from service.authn.token_verifying import MAX_LENGTH, Accepted, Claims, TokenVerifier, encoded, signing
+from service.authn.token_verifying import MAX_LENGTH, Accepted, Claims, TokenVerifier, signing
 from service.errors import Conflict
 from service.kernel.assurance import Authentication
+from service.kernel.base64url import encoded
 from service.kernel.codes import PermissionMap
 from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.settings import Auth

@@ -9,8 +9,9 @@ import pytest
 from joserfc.errors import JoseError
 from joserfc.jwk import import_key
 
-from service.authn.token_verifying import _decoded, _parts, _signed_payload, verifying
+from service.authn.token_verifying import _parts, _signed_payload, verifying
 from service.authn.token_verifying import algorithm_of as service_algorithm
+from service.kernel.base64url import decoded
 from service.kernel.strict_json import strict_object
 from tests.support.inside import Inside
 from tests.vectors.vectors import SignedToken, json_texts, signed_tokens
@@ -43,7 +44,7 @@ def verifies(token: SignedToken, algorithm: str) -> bool:
     try:
         parts, key = _parts(token.text), import_key(token.key)
         service_algorithm(algorithm).check_key(key)
-        if strict_object(_decoded(parts.header)).get("alg") != algorithm:
+        if strict_object(decoded(parts.header)).get("alg") != algorithm:
             return False
         _signed_payload(parts, verifying(service_algorithm(algorithm), key))
     except (ValueError, JoseError):

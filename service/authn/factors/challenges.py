@@ -10,6 +10,7 @@ from msgspec import Struct, json
 
 from service.authn.factors.passkeys import CHALLENGE_BYTES
 from service.authn.proving import NO_PROVIDER, ProviderOrigin
+from service.kernel.base64url import encoded
 from service.keyspace import SessionStore
 
 LIFE: Final = 300
@@ -70,7 +71,7 @@ class Challenges:
 
 def text_of(issued: bytes) -> str:
     """Return the bytes of a challenge as clients see them, base64url."""
-    return base64.urlsafe_b64encode(issued).rstrip(b"=").decode()
+    return encoded(issued)
 
 
 def bytes_of(text: str) -> bytes | None:

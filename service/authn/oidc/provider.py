@@ -1,7 +1,6 @@
 """One provider: its metadata and keys, the address to sign in at, and what its tokens say."""
 
 import asyncio
-import base64
 import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from service.authn.oidc.signatures import (
 )
 from service.errors import Unavailable
 from service.kernel.assurance import Acr
+from service.kernel.base64url import encoded
 from service.kernel.text import unseen_fault
 from service.settings import Provider as Settings
 from service.settings.providers import is_secure_place
@@ -359,11 +359,7 @@ class Provider:
 
 def s256(verifier: str) -> str:
     """Return the challenge of a verifier (RFC 7636 §4.2)."""
-    return _encoded(sha256(verifier.encode("ascii")).digest())
-
-
-def _encoded(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
+    return encoded(sha256(verifier.encode("ascii")).digest())
 
 
 def _number(value: object) -> float | None:

@@ -4,7 +4,6 @@ What the header says chooses among these and nothing else, so that no token is t
 made: ``none``, or a MAC with the public key (RFC 8725 §2.1).
 """
 
-import base64
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
@@ -13,6 +12,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
 from joserfc.jws import JWSRegistry
 
+from service.kernel.base64url import decoded
 from service.kernel.strict_json import strict_object
 
 MAX_TOKEN: Final = 64 * 1024
@@ -99,8 +99,8 @@ def parsed(token: str, types: Iterable[str]) -> Signed:
     if form is None or len(form[1]) > _LONGEST_HEADER:
         raise Untrusted("no compact JWS")
     try:
-        header = strict_object(_decoded(form[1]))
-        signature = _decoded(form[3])
+        header = strict_object(decoded(form[1]))
+        signature = decoded(form[3])
     except ValueError:
         raise Untrusted("malformed") from None
     if not isinstance(header.get("alg"), str) or header["alg"] not in ALGORITHMS:
@@ -134,13 +134,6 @@ def claims_of(signed: Signed, keys: Iterable[PublicKey], accepted: frozenset[str
     try:
         if not model.verify(signed.text, signed.signature, fitting[0].key):
             raise Untrusted("a wrong signature")
-        return strict_object(_decoded(signed.payload))
+        return strict_object(decoded(signed.payload))
     except (ValueError, JoseError):
         raise Untrusted("a wrong signature, or no claims") from None
-
-
-def _decoded(part: str) -> bytes:
-    decoded = base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
-    if base64.urlsafe_b64encode(decoded).rstrip(b"=") != part.encode():
-        raise ValueError("not canonical base64url")
-    return decoded
