@@ -41,12 +41,8 @@ class Counters:
         return self._tried(most, window, name, 0)
 
     async def _tried(self, most: int, window: int, name: tuple[str, ...], counts: int) -> int | None:
-        try:
-            wait = await self._run(keys.attempts(most, window, name), most, 1000 * window, counts)
-        except Unavailable:
-            if not self._servers.names.apart:
-                raise
-            wait = await self._run(keys.attempts(most, window, name), most, 1000 * window, counts)
+        documented = keys.attempts(most, window, name)
+        wait = await self._again_if_apart(partial(self._run, documented, most, 1000 * window, counts))
         return math.ceil(wait / 1000) if wait else None
 
     def _run(self, documented: str, *arguments: int) -> Awaitable[int]:
@@ -87,14 +83,9 @@ class Counters:
         known = await self._again_if_apart(lambda: self._client.values(*map(self._key, names)))
         return known[0] is not None, known[1] is not None
 
-    async def _again_if_apart(self, call: Callable[[], Awaitable[Result]]) -> Result:
-        """Return the result of a call; on a cluster it may have to find out first that a server is away."""
-        try:
-            return await call()
-        except Unavailable:
-            if not self._servers.names.apart:
-                raise
-            return await call()
+    def _again_if_apart(self, call: Callable[[], Awaitable[Result]]) -> Awaitable[Result]:
+        """Yield the result of a call; on a cluster it may have to find out first that a server is away."""
+        return _again(call) if self._servers.names.apart else call()
 
     def _key(self, documented: str) -> str:
         """Return the key of what is counted; on a cluster of a part whose server answers.
@@ -109,3 +100,10 @@ class Counters:
         place = names.tags.index(home)
         candidates = [names.of(documented, tag) for tag in (*names.tags[place:], *names.tags[:place])]
         return next(filter(self._client.is_up, candidates), candidates[0])
+
+
+async def _again(call: Callable[[], Awaitable[Result]]) -> Result:
+    try:
+        return await call()
+    except Unavailable:
+        return await call()
