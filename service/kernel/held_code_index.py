@@ -1,7 +1,9 @@
 """Which of many held codes may hold a code, without asking about each pair of them."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
+
+from service.kernel.codes import HeldCodes
 
 _STAR: Final = "*"
 _END: Final = None
@@ -15,10 +17,19 @@ class HeldCodeIndex:
     def __init__(self, held_codes: Iterable[str]) -> None:
         self._held_codes = frozenset(held_codes)
         self._wildcards = _tree(code for code in self._held_codes if _STAR in code)
+        self._holders: dict[str, HeldCodes] = {}
 
     def near(self, code: str) -> set[str]:
         """Return the held codes that may hold ``code``; all others do not."""
         return {*({code} & self._held_codes), *_meeting(self._wildcards, code)}
+
+    def alone(self, code: str, holds: Callable[[HeldCodes, str], bool]) -> Iterator[str]:
+        """Yield the held codes each of which, of a caller who has it alone, ``holds`` says holds ``code``."""
+        for held in self.near(code):
+            if held not in self._holders:
+                self._holders[held] = HeldCodes([held])
+            if holds(self._holders[held], code):
+                yield held
 
 
 class DecisiveCodes:

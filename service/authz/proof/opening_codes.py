@@ -22,7 +22,6 @@ class OpeningCodes:
         self._answers = line_answers(model_text)
         self._needs_several = any(way.bit_count() > 1 for way in self._answers.ways(""))
         self._index = HeldCodeIndex(held_codes)
-        self._holders: dict[str, HeldCodes] = {}
         self._alone: dict[str, tuple[str, ...]] = {}
 
     def to_all(self, code: str) -> bool:
@@ -33,8 +32,7 @@ class OpeningCodes:
         """Return each held code by which a line with ``code`` opens; none for a word such as ``@login``."""
         opening = self._alone.get(code)
         if opening is None:
-            near = () if code.startswith("@") else self._index.near(code)
-            opening = tuple(held for held in near if self._answers.opens(code, self._holder(held)))
+            opening = () if code.startswith("@") else tuple(self._index.alone(code, self._opens))
             self._alone[code] = opening
         return opening
 
@@ -45,7 +43,5 @@ class OpeningCodes:
         condition = Condition(self._answers, ((code,),))
         return [held for held in condition.smallest(self._index.near(code)) if len(held) > 1]
 
-    def _holder(self, held: str) -> HeldCodes:
-        if held not in self._holders:
-            self._holders[held] = HeldCodes([held])
-        return self._holders[held]
+    def _opens(self, holder: HeldCodes, code: str) -> bool:
+        return self._answers.opens(code, holder)

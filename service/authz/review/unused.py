@@ -45,23 +45,14 @@ class Granting:
 
     def __init__(self, held_codes: Iterable[str]) -> None:
         self._index = HeldCodeIndex(held_codes)
-        self._holders: dict[str, HeldCodes] = {}
         self._granting: dict[str, frozenset[str]] = {}
 
     def of(self, code: str) -> frozenset[str]:
         """Return the held codes each of which grants ``code``."""
         granting = self._granting.get(code)
         if granting is None:
-            near = self._index.near(code)
-            granting = self._granting[code] = frozenset(
-                held for held in near if grants(self._holder(held), code)
-            )
+            granting = self._granting[code] = frozenset(self._index.alone(code, grants))
         return granting
-
-    def _holder(self, held: str) -> HeldCodes:
-        if held not in self._holders:
-            self._holders[held] = HeldCodes([held])
-        return self._holders[held]
 
 
 @dataclass(slots=True)
