@@ -142,11 +142,6 @@ class Journal:
         """Name the worker anew, before ``start``."""
         self._worker = self._sender.worker = self._writer.worker = worker
 
-    @property
-    def workers(self) -> set[str]:
-        """The names under which its parts are known: one."""
-        return {self._worker, self._sender.worker, self._writer.worker}
-
     async def start(self) -> None:
         """Start the background tasks."""
         work = (self._sender.run(), self._write(), self._upkeep.begin(), self._recover())

@@ -102,7 +102,8 @@ def test_a_worker_takes_the_application_in_its_own_place(handover: Handover, set
     assert template.application_of(pickle.loads(pickle.dumps(settings)), place) is made.app
     (delivery,) = container.trail.exporter.deliveries
     assert {container.policy.watch.worker, container.node.runner.worker, delivery.worker} == {name}
-    assert container.trail.journal.workers == {name}
+    journal = container.trail.journal
+    assert {journal._worker, journal._sender.worker, journal._writer.worker} == {name}
     assert container.node.metrics.slot is place
     assert container.policy.watch.former == place.former
 
