@@ -1,9 +1,11 @@
 -- Counts an attempt in a window that slides on the store's clock: the count of the window before weighs by the share
 -- of it that still lies within the last milliseconds of a window, that of this window whole.
--- KEYS: the count of this window, which lives for two, and the count of the window before.
+-- KEYS: the count of this window, which lives for two, less a millisecond, and the count of the window before.
 -- most (1 or more), milliseconds of a window, 1 to count the attempt or 0 to look only
 -- -> 0 if it is allowed, and counted then; else the milliseconds until the next one may be. A refused one counts nothing
 local most, length, counts = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1'
+-- The first millisecond of a window is one of its own: who is refused in it waits a window, and not a millisecond more.
+local life = 2 * length - 1
 
 -- The milliseconds that a count has left. A window that ends later than any can was begun while the store's clock was
 -- ahead: it counts as begun now, or the attempts of all that time would be those of one window.
@@ -16,7 +18,7 @@ local function left_of(key, longest)
   return math.max(left, 0)
 end
 
-local former_left, left = left_of(KEYS[2], length), left_of(KEYS[1], 2 * length)
+local former_left, left = left_of(KEYS[2], length - 1), left_of(KEYS[1], life)
 if left > 0 and left < length then -- this window is over, and is the one before
   redis.call('RENAME', KEYS[1], KEYS[2])
   redis.call('SET', KEYS[1], 0, 'PX', left + length)
@@ -28,7 +30,7 @@ if math.floor(former * former_left / length) + count < most then
   if counts and left > 0 then
     redis.call('INCR', KEYS[1])
   elseif counts then
-    redis.call('SET', KEYS[1], 1, 'PX', 2 * length)
+    redis.call('SET', KEYS[1], 1, 'PX', life)
   end
   return 0
 end
