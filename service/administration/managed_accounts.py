@@ -5,8 +5,8 @@ from collections.abc import Collection
 from typing import Final
 
 from service.administration.delegation import DelegationCheck
-from service.errors import Conflict
-from service.records import directories
+from service.errors import Conflict, NotFound
+from service.records import accounts, directories
 from service.records.database.transactions import Connection
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
@@ -38,3 +38,13 @@ async def require_not_given(connection: Connection, user_id: int, role_ids: Coll
 def managed_by(name: str, sentence: str) -> Conflict:
     """Return the refusal to edit what the directory ``name`` manages."""
     return Conflict(sentence.format(name=name), rule="directory", directory=name)
+
+
+async def person_of(connection: Connection, user_name: str) -> int:
+    """Return the id of the person with that name; ``NotFound``, and ``Conflict`` for a service account."""
+    known = await accounts.standing(connection, user_name)
+    if known is None:
+        raise NotFound("There is no such user")
+    if known.kind == "service":
+        raise Conflict("A service account signs in nowhere", rule="kind_of_account")
+    return known.user_id

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from service.administration import change_log, user_edits
 from service.administration.directory import Directories
+from service.administration.managed_accounts import person_of
 from service.administration.people import People
 from service.administration.unit_of_work import RightsUnits, UnitOfWork
 from service.administration.user_edits import NewUser
@@ -303,16 +304,6 @@ class Handover:
             await self._notices.tell(
                 unit.connection, target.user_id, "identity_linked", "administrator", facts
             )
-
-
-async def person_of(connection: Connection, user_name: str) -> int:
-    """Return the id of the person with that name; ``NotFound``, and ``Conflict`` for a service account."""
-    known = await accounts.standing(connection, user_name)
-    if known is None:
-        raise NotFound("There is no such user")
-    if known.kind == "service":
-        raise Conflict("A service account signs in nowhere", rule="kind_of_account")
-    return known.user_id
 
 
 def _address(identity: Identity) -> dict[str, str]:

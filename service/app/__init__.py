@@ -11,9 +11,10 @@ from service.app.routes import add_routes
 from service.app.worker_samples import worker_samples
 from service.authn.step_up_methods import StepUpMethods
 from service.authz.publishing.shipped import Shipped, read_shipped
+from service.kernel.feature import off_by
 from service.kernel.operator_error import OperatorError
-from service.kernel.permission_catalogue import codes_by_endpoint
-from service.settings import Settings
+from service.settings import Features, Settings
+from service.settings.values import Names
 from service.web.messages.address import address_behind
 from service.web.messages.context import RequestContext
 from service.web.observability.decision_events import DecisionEvents
@@ -36,7 +37,7 @@ def application(container: Container, shipped: Shipped) -> RequestMiddleware:
     container.node.metrics.add(partial(worker_samples, container))
     app = Application()
     routes = add_routes(app, container, shipped.extensions)
-    routes.check((*shipped.endpoints, *shipped.assurance), codes_by_endpoint(shipped.catalogue))
+    routes.check((*shipped.endpoints, *shipped.assurance), shipped.opened_by)
     app.add_middleware(Lifespan(container))
     address_of = address_behind(settings.server.trusted_proxies)
     stop = partial(container.node.readiness.withdraw, "The service is stopping")
@@ -69,13 +70,14 @@ def _finished(container: Container) -> Sequence[Callable[[RequestContext], None]
     return notes
 
 
-def describe_routes() -> None:
+def describe_routes(off: tuple[str, ...] = ()) -> None:
     """Read the annotations of all responders: for the process that workers are forked from.
 
-    Descriptions and the readers of bodies and queries are cached; they take each process a fifth of a second.
+    Those of the features ``off`` are left out, and not imported. Descriptions and the readers of bodies and
+    queries are cached; they take each process a fifth of a second.
     """
     with suppress(OperatorError):  # the preparation of the start finds it too, and says so
-        check_routes(read_shipped())
+        check_routes(read_shipped(off=off_by(off)), Settings(features=Features(off=Names(off))))
 
 
 def check_routes(
@@ -87,7 +89,7 @@ def check_routes(
     anew to check other lines.
     """
     routes = made_routes(shipped, settings) if known is None else known
-    routes.check((*shipped.endpoints, *shipped.assurance), codes_by_endpoint(shipped.catalogue))
+    routes.check((*shipped.endpoints, *shipped.assurance), shipped.opened_by)
     return routes
 
 

@@ -7,7 +7,6 @@ from service.administration.access_requests.requests import AccessRequests
 from service.administration.account_links import AccountLinks, Invitations, SessionEnding
 from service.administration.accounts import Accounts, PasswordReset
 from service.administration.addresses import Addresses
-from service.administration.adoptions import Adoptions
 from service.administration.api_keys import ApiKeys
 from service.administration.assignment_edits import AssignmentEdits
 from service.administration.bans import Bans, Kicks
@@ -29,8 +28,6 @@ from service.administration.provider_sign_in import ProviderSignIn
 from service.administration.review_closing import Closing
 from service.administration.reviews import Reviews
 from service.administration.role_import import RoleImport
-from service.administration.scim_groups import ScimGroups
-from service.administration.scim_users import ScimUsers
 from service.administration.sign_in_origins import SignInOrigins
 from service.administration.sign_offs import SignOffs
 from service.administration.unit_of_work import RightsUnits, UnitsOfWork
@@ -68,12 +65,9 @@ class Administration:
     own_credentials: OwnCredentials
     password_reset: PasswordReset
     handover: Handover
-    adoptions: Adoptions
     provider_logout: ProviderLogout
     provider_sign_in: ProviderSignIn
     reviews: Reviews
-    scim_groups: ScimGroups
-    scim_users: ScimUsers
     session_ending: SessionEnding
     sign_in_origins: SignInOrigins
     user_import: UserImport
@@ -85,6 +79,8 @@ class Administration:
     openings: Changes
     restore: PolicyRestore
     idempotent_writes: IdempotentWrites
+    units: UnitsOfWork
+    notices: Notices
 
 
 def providers_of(settings: Settings, now: Callable[[], float]) -> dict[str, Provider]:
@@ -202,7 +198,6 @@ def make(
             people=people,
             now=stores.sessions.synchronized.instant,
         ),
-        adoptions=Adoptions(units, notices),
         provider_logout=ProviderLogout(providers, database, stores.sessions, trail.logins),
         provider_sign_in=ProviderSignIn(
             settings.oidc,
@@ -225,8 +220,6 @@ def make(
             console=settings.console.enabled,
         ),
         reviews=Reviews(units, policy.live, notices, closing, stores.sessions.synchronized.now),
-        scim_groups=ScimGroups(database, units, directories),
-        scim_users=ScimUsers(database, units, accounts, directories),
         session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),
         sign_in_origins=SignInOrigins(
             ways_in=ways_in,
@@ -254,4 +247,6 @@ def make(
         openings=Changes(units, OPENINGS),
         restore=PolicyRestore(units, policy.past.seals),
         idempotent_writes=IdempotentWrites(database, fingerprints),
+        units=units,
+        notices=notices,
     )

@@ -51,9 +51,6 @@ from service.endpoints import (
     resources,
     reviews,
     roles,
-    scim,
-    scim_groups,
-    scim_users,
     second_factor,
     services,
     sessions,
@@ -67,6 +64,8 @@ from service.endpoints import notices as mails
 from service.endpoints.health import Live, Metrics, Ready
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
+from service.kernel.feature import on_by
+from service.settings import Settings
 from service.web.observability.decision_events import DecisionEvents
 from service.web.requests.application import Application
 from service.web.requests.routes import Routes
@@ -105,7 +104,6 @@ TAGS: Final = {
     "resource": "Registered API resources, and the Buttons that open them.",
     "review": "Whether assignments are still needed, who says so, and what is taken away.",
     "role": "Roles, and the permissions that they give.",
-    "scim": "Provisioning of users and groups by a directory (RFC 7644).",
     "service": "Other services, whose routes resources guard.",
     "system": "What is wrong with the installation, or may soon be.",
     "user": "Users, and the caller's own account.",
@@ -129,6 +127,8 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         followed=container.hub.followed if container.settings.policy.await_followers else None,
         idempotent_writes=container.administration.idempotent_writes,
     )
+    features = on_by(container.settings.features.off)
+    app.dialects += [feature.part(feature.dialect) for feature in features if feature.dialect]
     for add in (
         _add_sign_in,
         _add_online,
@@ -140,12 +140,14 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         _add_own_account,
         _add_users,
         _add_directories,
-        _add_scim,
         _add_reviews,
         _add_files,
         _add_access,
     ):
         add(routes, container)
+    for feature in features:
+        if feature.routes:
+            feature.part(feature.routes)(routes, container)
     add_extensions(routes, Dependencies(container.stores.database, container.policy.live), extensions)
     _add_outside(routes, container)
     _add_pages(routes, container, extensions)
@@ -382,28 +384,6 @@ def _add_directories(routes: Routes, container: Container) -> None:
     directory = container.stores.database, container.administration.directories
     routes.add("/api/directory/list", directories.ListOfDirectories(*directory))
     routes.add("/api/directory/{source}", directories.OneDirectory(*directory))
-    routes.add(
-        "/api/directory/{source}/accounts",
-        directories.AccountsOfDirectory(container.administration.adoptions),
-    )
-
-
-def _add_scim(routes: Routes, container: Container) -> None:
-    database, changes = container.stores.database, container.administration
-    public_url = container.settings.server.public_url
-    user, group = (database, changes.scim_users, public_url), (database, changes.scim_groups, public_url)
-    routes.add("/scim/v2/ServiceProviderConfig", scim.ServiceProviderConfig(public_url))
-    routes.add("/scim/v2/Schemas", scim.ListOfSchemas(public_url))
-    routes.add("/scim/v2/Schemas/{uri}", scim.OneSchema(public_url))
-    routes.add("/scim/v2/ResourceTypes", scim.ListOfResourceTypes(public_url))
-    routes.add("/scim/v2/ResourceTypes/{name}", scim.OneResourceType(public_url))
-    routes.add("/scim/v2/.search", scim_groups.SearchInScim(*group))
-    routes.add("/scim/v2/Users", scim_users.ListOfScimUsers(*user))
-    routes.add("/scim/v2/Users/.search", scim_users.SearchForScimUsers(*user))
-    routes.add("/scim/v2/Users/{id}", scim_users.OneScimUser(*user))
-    routes.add("/scim/v2/Groups", scim_groups.ListOfScimGroups(*group))
-    routes.add("/scim/v2/Groups/.search", scim_groups.SearchForScimGroups(*group))
-    routes.add("/scim/v2/Groups/{id}", scim_groups.OneScimGroup(*group))
 
 
 def _add_reviews(routes: Routes, container: Container) -> None:
@@ -481,7 +461,7 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
     add_docs(
         routes,
         info=INFO,
-        tags=TAGS | {extension.name: f"{extension.title}." for extension in extensions},
+        tags=tags_of(container.settings, extensions),
         token=token,
         access_cookie=cookies.access if cookies.on else None,
         server=container.settings.server.public_url or "/",
@@ -497,6 +477,14 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
     if container.outbox.enabled:
         about["mail"] = "sent"
     add_console(routes, enabled=console, token=token, about=about)
+
+
+def tags_of(settings: Settings, extensions: Sequence[Extension]) -> dict[str, str]:
+    """Return what the operations are about, with those of features and of extensions."""
+    tags = dict(TAGS)
+    for feature in on_by(settings.features.off):
+        tags |= feature.tags
+    return tags | {extension.name: f"{extension.title}." for extension in extensions}
 
 
 def _known(routes: Routes, _shipped: Shipped) -> list[KnownRoute]:

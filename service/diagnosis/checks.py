@@ -76,6 +76,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("policy-own-parts", policy_checks.static_policies_agree),
     Check("policy-tampering", policy_checks.tampering),
     Check("policy-seals", policy_checks.seals),
+    Check("features", policy_checks.features_off),
     Check("extensions", policy_checks.extensions),
     Check("permission-codes", policy_checks.permission_codes),
     Check("permission-bits", policy_checks.permission_bits),

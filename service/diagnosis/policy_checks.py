@@ -18,11 +18,13 @@ from service.authz.review.stored_findings import unmet_demands
 from service.diagnosis.findings import NAMED, Finding, Installation, fault, few, ok, warning
 from service.installation import changed_files
 from service.kernel.about import DISTRIBUTION
+from service.kernel.feature import off_by
 from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
 from service.kernel.text import counted
 from service.records import bit_positions, policy_revisions, policy_workers, role_holdings, seed_catalogue
 from service.records import reviews as review_records
+from service.records.feature_rows import rows_in_need
 from service.records.migrate import unmigrated
 from service.records.seed_catalogue import describe_additions
 
@@ -243,6 +245,18 @@ async def extensions(installation: Installation) -> Finding:
     if behind:
         return fault(f"the tables of {', '.join(behind)} are not up to date", "portcullis db migrate")
     return ok(f"{', '.join(extension.name for extension in named)}, with tables up to date")
+
+
+async def features_off(installation: Installation) -> Finding:
+    """What a feature has stored goes on to count where nothing serves the feature any more."""
+    off = installation.settings.features.off
+    if not off:
+        return ok("all are on")
+    async with installation.records() as connection:
+        needed = await rows_in_need(connection, off)
+    if needed:
+        return fault("; ".join(needed), "take the feature out of features.off, or do what is said")
+    return ok(f"off: {', '.join(feature.name for feature in off_by(off))}")
 
 
 async def permission_codes(installation: Installation) -> Finding:

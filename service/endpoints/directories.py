@@ -5,11 +5,8 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from service.administration import directory
-from service.administration.adoptions import Adoptions
 from service.administration.directory import MAX_GROUP, MOST_GROUPS, Directories, Match
 from service.administration.managed_accounts import is_name
-from service.endpoints.record_endpoints import Endpoint
-from service.endpoints.users import UserName
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.text import unseen_fault
@@ -110,7 +107,7 @@ class ListOfDirectories(DirectoryEndpoint):
         return DirectoryList([_answer_of(each) for each in stored])
 
 
-_Source = Annotated[str, Meta(max_length=32, examples=["nowhere"])]
+Source = Annotated[str, Meta(max_length=32, examples=["nowhere"])]
 
 
 class OneDirectory(DirectoryEndpoint):
@@ -120,7 +117,7 @@ class OneDirectory(DirectoryEndpoint):
     @operation.refuses(NotFound)
     @operation.named("getDirectory")
     @operation.tagged
-    async def on_get(self, context: RequestContext, source: _Source) -> DirectoryOfService:
+    async def on_get(self, context: RequestContext, source: Source) -> DirectoryOfService:
         """Read what a directory may hand out."""
         stored = await directory.read(self.database, source)
         shown = _answer_of(stored)
@@ -135,7 +132,7 @@ class OneDirectory(DirectoryEndpoint):
     @operation.refuses(Conflict, PreconditionFailed)
     @operation.example_body(_EXAMPLE)
     async def on_put(
-        self, context: RequestContext, body: DirectoryBody, source: _Source
+        self, context: RequestContext, body: DirectoryBody, source: Source
     ) -> DirectoryOfService:
         """Say which roles the groups of a directory give, and which permissions it may hand out at most.
 
@@ -153,7 +150,7 @@ class OneDirectory(DirectoryEndpoint):
     @operation.dry_run
     @operation.logged("directory", "delete", "DELETE")
     @operation.refuses(NotFound, PreconditionFailed)
-    async def on_delete(self, context: RequestContext, source: _Source) -> None:
+    async def on_delete(self, context: RequestContext, source: Source) -> None:
         """Delete a directory; all roles that it has given end, and its accounts are managed here again."""
         await self.changes.delete(context.write, source, _unchanged(context))
 
@@ -181,31 +178,6 @@ class OneDirectory(DirectoryEndpoint):
             ceiling=tuple(sorted(set(body.ceiling))),
             enabled=body.enabled,
         )
-
-
-class AdoptionOrder(Schema):
-    """Whose account the directory is to manage."""
-
-    user_name: UserName
-
-
-class AccountsOfDirectory(Endpoint[Adoptions]):
-    """``/api/directory/{source}/accounts``."""
-
-    @operation.needs("system:user:reset-password")
-    @operation.logged("user", "hand over to a directory", "UPDATE")
-    @operation.refuses(NotFound, Conflict)
-    @operation.answers(204)
-    @operation.named("assignAccountToDirectory")
-    @operation.example_body({"userName": "nobody"})
-    async def on_post(self, context: RequestContext, body: AdoptionOrder, source: _Source) -> None:
-        """Let a directory that provisions by SCIM manage the account of somebody, as if it had created it.
-
-        For accounts that were here before, and those of a directory that was deleted and made anew. The
-        person is told. Callers can't do it for users who hold more permissions than they do, nor for
-        themselves; 409 for users who hold more than the ceiling of the directory.
-        """
-        await self.part.adopt(context.write, source, body.user_name)
 
 
 def _answer_of(stored: Directory) -> DirectoryOfService:

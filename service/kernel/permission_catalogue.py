@@ -1,8 +1,8 @@
 """The catalogue of permission codes: the endpoints that each one opens, and the title of its Button.
 
-To add a code: put it into ``permission_catalogue.csv``, declare it on its endpoint with ``@needs``, and write
-its lines into ``policies/endpoints.csv``. A start compares the three. A new database is seeded with the
-Buttons of all codes, and an upgraded one gets the Button of a new code once.
+To add a code: put it into ``permission_catalogue.csv``, or into the page of its feature, declare it on its
+endpoint with ``@needs``, and write its lines into ``policies/endpoints.csv``. A start compares the three. A
+new database is seeded with the Buttons of all codes, and an upgraded one gets the Button of a new code once.
 """
 
 import csv
@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from service.kernel.feature import declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,6 @@ _PAGES: Final = (
     ("policy", "Policy", "scale"),
     ("review", "Reviews", "list-checks"),
     ("directory", "Directories", "contact"),
-    ("scim", "Provisioning", "contact"),
     ("online", "Online users", "activity"),
     ("operation-log", "Operation log", "list"),
     ("login-log", "Login log", "log-in"),
@@ -58,10 +59,27 @@ _PAGES: Final = (
     ("activity", "Activity", "activity"),
     ("access-request", "Access requests", "hand"),
 )
-"""The name, the title and the icon of each page, in the order of the menu."""
+"""The name, the title and the icon of each page of the trunk, in the order of the menu."""
 
 
-def _catalogue() -> Iterator[Page]:
+def _catalogue() -> tuple[Page, ...]:
+    """Return all pages: those of features stand behind the page that each names.
+
+    Features that are off are among them: what they would open is stored, and shared by all nodes.
+    """
+    pages = list(_trunk())
+    for feature in declared():
+        for page in feature.pages:
+            place = next(number for number, each in enumerate(pages) if each.name == page.after)
+            listed = (
+                Permission(f"system:{page.name}:{action}", title, opens)
+                for action, title, opens in page.permissions
+            )
+            pages.insert(place + 1, Page(page.name, page.title, page.icon, tuple(listed)))
+    return tuple(pages)
+
+
+def _trunk() -> Iterator[Page]:
     """Yield the pages with the permissions of ``permission_catalogue.csv``."""
     with Path(__file__).with_suffix(".csv").open(encoding="utf-8") as table:
         rows = list(csv.DictReader(table))
@@ -76,7 +94,7 @@ def _catalogue() -> Iterator[Page]:
         yield Page(name, title, icon, tuple(listed))
 
 
-CATALOGUE: Final = tuple(_catalogue())
+CATALOGUE: Final = _catalogue()
 """All pages, in the order of the menu."""
 
 

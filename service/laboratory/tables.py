@@ -33,6 +33,7 @@ from service.errors import BadRequest
 from service.kernel import request_objects
 from service.kernel.assurance import BY_STRONGEST, Demand, Satisfied, words_of
 from service.kernel.codes import HeldCodes, is_code
+from service.kernel.feature import about_any
 from service.kernel.request_objects import PublishedRule
 from service.kernel.services import (
     NO_DEMAND,
@@ -266,7 +267,11 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
     for number, case in enumerate(file.cases):
         place = read.place("cases", number)
         try:
-            asked += _asked(place, number + 1, case, file.callers, resolver)
+            asked += (
+                each
+                for each in _asked(place, number + 1, case, file.callers, resolver)
+                if not any(about_any(own.off, question.object) for question in each.questions)
+            )
         except PolicyError as error:
             faults += [f"{place}: {fault}" for fault in error.faults]
     if faults:

@@ -4,7 +4,7 @@ Paths are shown as the operator sees them.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -28,7 +28,7 @@ from service.authz.invariants.checking import check
 from service.authz.publishing.demands import FILES, FOLDER
 from service.authz.publishing.shipped import Shipped, policy_folder, read_named
 from service.kernel.extension import CASES
-from service.kernel.permission_catalogue import Page, codes_by_endpoint, permissions
+from service.kernel.permission_catalogue import Page, permissions
 from service.kernel.request_objects import ask, assignment_for, stage_for, stage_takes
 from service.kernel.strict_yaml import Document
 from service.laboratory.mutation import Bench, Coverage, Mutation
@@ -43,8 +43,8 @@ _NOBODY: Final = "newcomer"
 _FIELD: Final = re.compile(r"\{\w+\}")
 
 
-def catalogue_cases(pages: Iterable[Page]) -> Document[TableFile]:
-    """Return the decision table of all codes of ``pages`` and of the endpoints that they open.
+def catalogue_cases(pages: Iterable[Page], opened_by: Mapping[str, Collection[str]]) -> Document[TableFile]:
+    """Return the decision table of all codes of ``pages`` and of the endpoints that each opens.
 
     Each code is asked about in each layer, with each kind of held code, as in an installation whose resources
     ``portcullis policy sync`` has registered. So an exception that a matcher makes for one code, in one layer
@@ -53,7 +53,7 @@ def catalogue_cases(pages: Iterable[Page]) -> Document[TableFile]:
     """
     pages = tuple(pages)
     codes = sorted(permissions(pages))
-    opened = {endpoint: sorted(each) for endpoint, each in codes_by_endpoint(pages).items()}
+    opened = {endpoint: sorted(each) for endpoint, each in opened_by.items()}
     # A code that opens no endpoint may still open a resource of another service.
     bound = {
         f"GET /catalogue/{code.replace(':', '-')}": [code]
@@ -159,7 +159,7 @@ def own_tables(own: Shipped, folders: Iterable[Path]) -> tuple[Table, ...]:
 
     Raises PolicyError for tables that can't be read.
     """
-    return (*read_tables(folders, own), table_of(catalogue_cases(own.catalogue), own))
+    return (*read_tables(folders, own), table_of(catalogue_cases(own.catalogue, own.opened_by), own))
 
 
 def table_places(folder: Path, assurance: str) -> list[Path]:

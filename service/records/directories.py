@@ -3,7 +3,7 @@
 Callers that change one, or what it has assigned, hold ``role_rights.lock``.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
@@ -13,14 +13,16 @@ from sqlalchemy.dialects.postgresql import ARRAY, distinct_on
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.feature import provided
 from service.records.assignments import instant, not_ended
 from service.records.database.filters import among
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.directories import directory, directory_account
 from service.records.schema.rights import role, user, user_role
-from service.records.schema.scim import scim_group, scim_member
 
 Kind: TypeAlias = Literal["oidc", "scim"]
+GroupsOf = Callable[[sa.ColumnElement[Any], str], "sa.Select[Any]"]
+"""Returns the query for the names of the groups of a user in a directory: the port ``directory-groups``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,12 +263,8 @@ async def waiting_members(
         in_group = sa.func.jsonb_exists_any(account.groups, groups)
         known = account.groups.is_not(None) & (account.roles_until > at)
     else:
-        of_user = (
-            sa.select(scim_group.c.display_name)
-            .join(scim_member, scim_member.c.group_id == scim_group.c.id)
-            .where(scim_member.c.user_id == account.user_id, scim_group.c.directory == waiting.name)
-            .correlate(directory_account)
-        )
+        groups_of: GroupsOf = provided("directory-groups")[waiting.kind]
+        of_user = groups_of(account.user_id, waiting.name).correlate(directory_account)
         member_of = sa.func.to_jsonb(sa.func.array(of_user.scalar_subquery()))
         in_group = sa.func.jsonb_exists_any(member_of, groups)
         known = sa.true()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from service.app import Container, application
+from service.app import Container, application, describe_routes
 from service.authz.publishing.shipped import configured, files_of
 from service.server.handover import VARIABLE
 from service.settings import Settings
@@ -102,7 +102,9 @@ class Template:
         with suppress(Exception):  # each worker fails at the same, and reports it
             if content := self._file.read_bytes():
                 self._has_tried = True
-                self.prebuilt = built(pickle.loads(content))  # noqa: S301 - the launcher has written it
+                settings: Settings = pickle.loads(content)  # noqa: S301 - the launcher has written it
+                describe_routes(settings.features.off)  # a child would spend a fifth of a second on it
+                self.prebuilt = built(settings)
                 gc.collect()
                 gc.freeze()  # see service.server.template
 

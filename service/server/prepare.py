@@ -27,6 +27,7 @@ from service.operator.known_routes import routes_of_code
 from service.operator.stores import past_pooler
 from service.records import migrate, policy_revisions, restore_epochs
 from service.records.database.transactions import Database
+from service.records.feature_rows import rows_in_need
 from service.records.seed_catalogue import ADMINISTRATOR
 from service.server.hardening import end_with_parent
 from service.server.prepared import FirstLogin, Prepared, Refused
@@ -149,6 +150,8 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
             await policy_revisions.lock(connection)
             if await restore_epochs.current(connection) is None:
                 raise UnpreparedError(_NO_RESTORE_EPOCH)
+            if needed := await rows_in_need(connection, settings.features.off):
+                raise UnpreparedError("; ".join(needed))
             latest, seals = await policy_revisions.latest(connection), seals_of(settings.oplog)
             if latest is None and not shipped.leaves_unregistered:
                 difference = await differences(connection, routes_of_code(shipped))

@@ -24,7 +24,6 @@ gc.disable()
 import uvicorn.loops.uvloop  # noqa: E402, F401
 
 import service.server.worker  # noqa: E402, F401
-from service.app import describe_routes  # noqa: E402
 from service.authn import password_rules  # noqa: E402
 from service.kernel import user_agents  # noqa: E402
 from service.server.prebuilt import make_before_forks  # noqa: E402
@@ -33,7 +32,6 @@ user_agents.prepare()  # no login should wait for it
 password_rules.prepare()  # the workers share what it reads
 make_before_forks()
 gc.freeze()  # so that the collection below looks at a few objects only
-describe_routes()  # each child would otherwise spend a fifth of a second on it
 
 for _number in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(_number, signal.SIG_IGN)

@@ -10,6 +10,7 @@ from service.settings.console import Console
 from service.settings.database import Database
 from service.settings.destinations import Destination, ExportLog
 from service.settings.export import Export
+from service.settings.features import Features
 from service.settings.loading import (
     CONFIG,
     FIRST_PASSWORD,

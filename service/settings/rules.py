@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from service.kernel.feature import switch_faults
 from service.settings.destinations import Destination, is_header_value, signing_keys
 from service.settings.secrecy import check_secret, mounted_text
 from service.settings.sections import Settings
@@ -232,6 +233,10 @@ def _race_window(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault
         )
 
 
+def _features(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    yield from (Fault("features.off", fault) for fault in switch_faults(settings.features.off))
+
+
 _RULES: dict[tuple[str, ...], Rule] = {
     ("objstore.bucket", "objstore.endpoint", "objstore.access_key", "objstore.secret_key"): _bucket,
     ("objstore.addressing", "objstore.bucket", "objstore.endpoint"): _addressing,
@@ -265,6 +270,7 @@ _RULES: dict[tuple[str, ...], Rule] = {
     **_not_below("password.max_length", "password.min_length", "less"),
     ("password.min_length", "password.min_length_with_factor"): _length_with_factor,
     ("policy.decision_log",): _decision_log,
+    ("features.off",): _features,
     **_key_before("oplog.chain_previous_key", "oplog.chain_key"),
     ("export.destinations",): _destinations,
     ("oidc.providers", "server.public_url"): _providers,

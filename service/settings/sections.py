@@ -10,6 +10,7 @@ from service.settings.auth import Auth
 from service.settings.console import Console
 from service.settings.database import Database
 from service.settings.export import Export
+from service.settings.features import Features
 from service.settings.log import Log
 from service.settings.mail import Mail
 from service.settings.objstore import Objstore
@@ -43,6 +44,7 @@ class Settings:
     oplog: Oplog = field(default_factory=Oplog)
     export: Export = field(default_factory=Export)
     mail: Mail = field(default_factory=Mail)
+    features: Features = field(default_factory=Features)
     console: Console = field(default_factory=Console)
     tracing: Tracing = field(default_factory=Tracing)
 
@@ -53,7 +55,7 @@ class Settings:
 
 
 _SECTIONS: Final = frozenset(
-    {"auth", "oidc", "password", "throttle", "oplog", "upload", "objstore", "policy"}
+    {"auth", "oidc", "password", "throttle", "oplog", "upload", "objstore", "policy", "features"}
 )
 # Paths of a node, what a node alone does, and what changes in the course of a roll-out.
 _OWN: Final = frozenset(

@@ -40,6 +40,12 @@ class Words(tuple[str, ...]):
     __slots__ = ()
 
 
+class Names(tuple[str, ...]):
+    """Names in small letters, each once."""
+
+    __slots__ = ()
+
+
 class Digests(tuple[str, ...]):
     """SHA-256 digests in hexadecimal."""
 
@@ -56,6 +62,7 @@ SHORTEST_WORD = 3
 """Characters of a word of which passwords must not be made: shorter ones are in too many by chance."""
 LONGEST_WORD = 64
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _PACKAGE = re.compile(r"/(?:.+/)?[A-Za-z_][A-Za-z0-9_]*|[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
@@ -166,6 +173,13 @@ def _words(text: str) -> Words:
     return Words(parts)
 
 
+def _names(text: str) -> Names:
+    parts = [part.strip() for part in text.split(",")] if text.strip() else []
+    if not all(_NAME.fullmatch(part) for part in parts) or len(set(parts)) != len(parts):
+        raise ValueError("must be names in small letters, each once")
+    return Names(parts)
+
+
 def _digests(text: str) -> Digests:
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
     if not all(_DIGEST.fullmatch(part) for part in parts):
@@ -217,6 +231,7 @@ _KINDS: dict[Any, Kind] = {
     Paths: Kind("list of paths", _paths, is_list=True),
     Digests: Kind("list of digests", _digests, is_list=True),
     Words: Kind("list of words", _words, is_list=True),
+    Names: Kind("list of names", _names, is_list=True),
     Packages: Kind("list of packages", _packages, is_list=True),
     Origins: Kind("list of origins", _origins, is_list=True),
     Destinations: Kind("tables by name", destinations_of_text, from_table=destinations_of_table),

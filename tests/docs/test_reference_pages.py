@@ -201,7 +201,7 @@ def test_every_route_that_nobody_is_asked_about_is_listed() -> None:
 SESSIONS = (ROOT / "docs" / "explanation" / "sessions.md").read_text(encoding="utf-8")
 KEYS = (ROOT / "docs" / "reference" / "session-store.md").read_text(encoding="utf-8")
 SCRIPTS = ROOT / "service" / "keyspace" / "scripts"
-TELLING = [ROOT / "service" / part for part in ("authn", "administration")]
+TELLING = [ROOT / "service" / part for part in ("authn", "administration", "features")]
 
 
 def test_every_key_that_a_script_names_is_on_the_page() -> None:

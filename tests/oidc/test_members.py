@@ -17,9 +17,9 @@ from service.records import directories
 from service.records.database.transactions import Database
 from service.records.directories import add_origin, note_groups
 from tests.access_requests.test_beginnings import settings_of
+from tests.features.scim.scim_client import ScimClient, scim_client
+from tests.features.scim.scim_client import roles_of as codes_of
 from tests.oidc.test_directories import BODY, ENTRA, roles_of, set_roles, unit_of
-from tests.scim.scim_client import ScimClient, scim_client
-from tests.scim.scim_client import roles_of as codes_of
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 

@@ -13,8 +13,8 @@ import pytest
 from service.kernel.text import name_fault, name_key, text_fault
 from service.kernel.value_rules import EMAIL, SHORT_LINE
 from tests.contract.document import current
+from tests.features.scim.scim_client import GROUP, USER, ScimClient, scim_client
 from tests.files.forms import PDF, upload
-from tests.scim.scim_client import GROUP, USER, ScimClient, scim_client
 from tests.support.inside import Inside
 from tests.support.members import query
 

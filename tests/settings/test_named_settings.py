@@ -22,6 +22,8 @@ _VARIABLE: Final = re.compile(rf"{PREFIX}[A-Z]+__[A-Z0-9_]*[A-Z0-9]")
 _SECTIONS: Final = "|".join(sorted({row.section for row in table()}))
 _TITLE: Final = re.compile(rf"(?<![\w./:-])(?:{_SECTIONS})\.[a-z_]*[a-z](?![\w(/…]|_\{{)")
 _FILES: Final = {
+    "features.md",
+    "features.py",
     "policy.csv",
     "log.json",
     "database.dump",

@@ -155,7 +155,7 @@ async def inside(database_url: str, redis_url: str, **variables: str) -> AsyncIt
 
     Passwords are hashed cheaply, that of the administrator too.
     """
-    chosen = _settings(database_url, redis_url, variables)
+    chosen = settings_of(database_url, redis_url, variables)
     await _publish(database_url, _shipped(chosen), seals_of(chosen.oplog))
     async with _running(chosen) as service:
         yield service
@@ -167,7 +167,7 @@ async def inside_published(database_url: str, redis_url: str, **variables: str) 
 
     The ``variables`` name no other model and no other lines.
     """
-    async with _running(_settings(database_url, redis_url, variables)) as service:
+    async with _running(settings_of(database_url, redis_url, variables)) as service:
         yield service
 
 
@@ -176,7 +176,8 @@ async def publish(database_url: str) -> None:
     await _publish(database_url, _usual(), RevisionSeals())
 
 
-def _settings(database_url: str, redis_url: str, variables: Mapping[str, str]) -> settings.Settings:
+def settings_of(database_url: str, redis_url: str, variables: Mapping[str, str]) -> settings.Settings:
+    """Return the settings of a service on these stores, with ``variables`` beside the usual ones."""
     environ = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "JWT_SECRET": secrets.token_urlsafe(48)}
     chosen = settings.load({"PORTCULLIS_CONFIG": "", **environ, **PATIENT, **USUAL, **variables})
     return replace(chosen, password=replace(chosen.password, **COSTS))
@@ -185,6 +186,8 @@ def _settings(database_url: str, redis_url: str, variables: Mapping[str, str]) -
 def _shipped(chosen: settings.Settings) -> Shipped:
     """Return what the settings name; a test may have changed files of its own since the last start."""
     usual, policy = settings.Policy(), chosen.policy
+    if chosen.features != settings.Features():
+        return configured(chosen)
     unlogged = replace(policy, decision_log=usual.decision_log, decision_log_allows=usual.decision_log_allows)
     return _usual() if unlogged == usual else configured(chosen)
 

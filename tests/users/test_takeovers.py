@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.scim.scim_client import scim_client
+from tests.features.scim.scim_client import scim_client
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 from tests.support.standing_behind import acted, edges

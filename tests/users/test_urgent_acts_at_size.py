@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from service.records import role_rights
-from tests.scim.scim_client import GROUP, scim_client
+from tests.features.scim.scim_client import GROUP, scim_client
 from tests.service.conftest import variables_for
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published

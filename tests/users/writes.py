@@ -472,6 +472,7 @@ WRITES: Final = (
     Write("DELETE /api/resource/{id}", "delete", _resource("DELETE", "", None)),
 )
 
+_CEILING: Final = "the ceiling of the directory decides: tests/features/scim/test_ceiling.py"
 WITHOUT_TARGET: Final = {
     "POST /api/role": "a new role gives nothing",
     "POST /api/auth/login": "the caller's own, by password",
@@ -534,14 +535,14 @@ WITHOUT_TARGET: Final = {
     "POST /scim/v2/.search": "changes nothing",
     "POST /scim/v2/Groups/.search": "changes nothing",
     "POST /scim/v2/Users/.search": "changes nothing",
-    "DELETE /scim/v2/Groups/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
-    "PATCH /scim/v2/Groups/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
-    "POST /scim/v2/Groups": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
-    "PUT /scim/v2/Groups/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
-    "DELETE /scim/v2/Users/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
-    "PATCH /scim/v2/Users/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
-    "POST /scim/v2/Users": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
-    "PUT /scim/v2/Users/{id}": "the ceiling of the directory decides: tests/scim/test_ceiling.py",
+    "DELETE /scim/v2/Groups/{id}": _CEILING,
+    "PATCH /scim/v2/Groups/{id}": _CEILING,
+    "POST /scim/v2/Groups": _CEILING,
+    "PUT /scim/v2/Groups/{id}": _CEILING,
+    "DELETE /scim/v2/Users/{id}": _CEILING,
+    "PATCH /scim/v2/Users/{id}": _CEILING,
+    "POST /scim/v2/Users": _CEILING,
+    "PUT /scim/v2/Users/{id}": _CEILING,
 }
 """Every write that acts on no other user and changes nobody's rights, and why."""
 

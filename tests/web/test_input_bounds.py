@@ -9,7 +9,7 @@ import pytest
 
 from service.kernel.value_rules import MAX_ID
 from tests.contract.document import current
-from tests.scim.scim_client import GROUP, USER, scim_client
+from tests.features.scim.scim_client import GROUP, USER, scim_client
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio

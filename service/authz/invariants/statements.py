@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final, Literal
 
@@ -182,6 +182,14 @@ class Invariants:
         """Return the same for a node that closes requests that no registered resource fits."""
         return Invariants(tuple(map(_closed, self.statements)))
 
+    def without(self, is_off: Callable[[str], bool]) -> Invariants:
+        """Return the same without the requests and objects that ``is_off`` tells of: nobody serves them.
+
+        A statement about nothing else is left out.
+        """
+        kept = (_served(statement, is_off) for statement in self.statements)
+        return Invariants(tuple(statement for statement in kept if statement is not None))
+
     def with_demands(self, file: str) -> Invariants:
         """Return the same for a node that uses this file of demands, without the lists of the others."""
         return Invariants(
@@ -209,6 +217,29 @@ def _widened(statement: Statement, lines: Sequence[Rule]) -> Statement:
         return statement
     opened = (rule.object for rule in lines if (rule.layer, rule.code) == (statement.layer, statement.word))
     return replace(statement, objects=(*statement.objects, *opened))
+
+
+def _served(statement: Statement, is_off: Callable[[str], bool]) -> Statement | None:
+    def served(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if not is_off(name))
+
+    match statement:
+        case OnlyRoles() | OnlyHolders():
+            requests = served(statement.requests)
+            return replace(statement, requests=requests) if requests else None
+        case CodeNeeded():
+            return replace(statement, excepted=served(statement.excepted))
+        case Exactly():
+            return replace(statement, objects=served(statement.objects))
+        case ExactLines():
+            return replace(
+                statement, lines=tuple(line for line in statement.lines if not is_off(line.object))
+            )
+        case ExactDemands():
+            groups = ((words, served(objects)) for words, objects in statement.groups)
+            kept = tuple((words, objects) for words, objects in groups if objects)
+            return replace(statement, groups=kept, besides=served(statement.besides))
+    return statement
 
 
 def _closed(statement: Statement) -> Statement:

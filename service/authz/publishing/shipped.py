@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +37,8 @@ from service.authz.publishing.demands import FILES, FOLDER, demands_of_extension
 from service.authz.publishing.derive import digest_of, with_demands
 from service.kernel.account_acts import ACTS, ASKING
 from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions, pages_with
-from service.kernel.permission_catalogue import Page
+from service.kernel.feature import Feature, about_any, off_by
+from service.kernel.permission_catalogue import Page, codes_by_endpoint
 from service.kernel.persons import TAKEOVER_DAYS
 from service.kernel.request_objects import code_of_review
 from service.kernel.services import OWN_ACTIONS, PORTCULLIS, split_object
@@ -67,7 +68,8 @@ class Shipped:
     the lines of who may administer the resources of this service, ``accounts`` what callers may do with
     accounts, ``assurance`` how strongly they must have authenticated. ``invariants`` are statements about
     the policy that must stay true; they decide no request. Lines and statements of ``extensions`` are among
-    them. ``takeover_days`` is how long an act on an account lets its holder count as its owner.
+    them. ``off`` are the features that are switched off: lines and statements about what they serve are left
+    out. ``takeover_days`` is how long an act on an account lets its holder count as its owner.
     """
 
     model_text: str
@@ -78,6 +80,7 @@ class Shipped:
     extensions: tuple[Extension, ...] = ()
     assurance: tuple[Rule, ...] = ()
     takeover_days: int = TAKEOVER_DAYS
+    off: tuple[Feature, ...] = ()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -96,6 +99,12 @@ class Shipped:
     def catalogue(self) -> tuple[Page, ...]:
         """The pages of the catalogue of permissions, those of the extensions last."""
         return pages_with(self.extensions)
+
+    @property
+    def opened_by(self) -> dict[str, frozenset[str]]:
+        """The codes that open each endpoint that is served."""
+        opened = codes_by_endpoint(self.catalogue)
+        return {endpoint: codes for endpoint, codes in opened.items() if not about_any(self.off, endpoint)}
 
     @property
     def cases_of_extensions(self) -> tuple[Path, ...]:
@@ -190,7 +199,7 @@ def read_named(settings: Settings, folder: Path | None, *, assurance: str, stric
     """
     policy = settings.policy
     facts = (policy.model, folder, policy.invariants, policy.extensions)
-    return read_shipped(*facts, strict=strict, assurance=assurance)
+    return read_shipped(*facts, strict=strict, assurance=assurance, off=off_by(settings.features.off))
 
 
 def read_shipped(
@@ -201,6 +210,7 @@ def read_shipped(
     *,
     strict: bool = False,
     assurance: str = BASE,
+    off: tuple[Feature, ...] = (),
     lint: Lint = lint_model,
 ) -> Shipped:
     """Read ``model`` and ``folder``, else the shipped ``model.conf`` and ``policies``; lint all of it.
@@ -208,7 +218,8 @@ def read_shipped(
     ``invariants`` are further files of statements, besides the one in ``folder``, which may be missing.
     ``extensions`` are packages, whose lines and statements are added: ExtensionError if one can't be used.
     ``lint`` checks the model; only policies by which nobody decides may be checked less strictly. ``strict``
-    omits the lines for ``@unregistered``. ``assurance`` names the file of demands. Raises PolicyError with
+    omits the lines for ``@unregistered``. ``assurance`` names the file of demands. What is about the
+    features ``off`` is read and left out. Raises PolicyError with
     file, line and reason of every fault; each file has lines of its own layers only.
     """
     model = model or _shipped(MODEL)
@@ -226,15 +237,22 @@ def read_shipped(
     stated = read_invariants((*(path for path in own if path.exists()), *invariants)).with_own(lines)
     stated = stated.with_demands(assurance)
     stated = stated.without_unregistered() if strict else stated
+    stated = stated.without(partial(about_any, off)) if off else stated
     return Shipped(
         model_text=text,
         base=base,
-        endpoints=(*endpoints, *(line for line in lines if line.layer == ENDPOINT)),
+        endpoints=(*_served(endpoints, off), *(line for line in lines if line.layer == ENDPOINT)),
         accounts=_read_accounts(folder / "accounts.csv"),
         invariants=stated,
         extensions=added,
-        assurance=(*demanded, *(line for line in lines if line.layer == ASSURANCE)),
+        assurance=(*_served(demanded, off), *(line for line in lines if line.layer == ASSURANCE)),
+        off=off,
     )
+
+
+def _served(rules: Iterable[Rule], off: tuple[Feature, ...]) -> tuple[Rule, ...]:
+    """Return the lines that are not about what the features ``off`` serve."""
+    return tuple(rule for rule in rules if not (off and about_any(off, rule.object)))
 
 
 def files_of(policy: PolicySettings) -> list[Path]:

@@ -3,6 +3,7 @@
 Describes columns, keys and constraints; holds no query.
 """
 
+from service.kernel.feature import declared
 from service.records.schema import (  # noqa: F401 - so that ``metadata`` has all tables
     directories,
     installation,
@@ -12,8 +13,11 @@ from service.records.schema import (  # noqa: F401 - so that ``metadata`` has al
     requests,
     reviews,
     rights,
-    scim,
 )
 from service.records.schema.base import SCHEMA, metadata
 
 __all__ = ["SCHEMA", "metadata"]
+
+for _feature in declared():  # a feature that is off keeps its tables
+    if _feature.tables:
+        _feature.part(_feature.tables)

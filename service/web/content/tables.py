@@ -1,7 +1,8 @@
 """Tables: bodies of many rows, as JSON or CSV; each row is validated on its own."""
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
@@ -13,6 +14,7 @@ from service.kernel.strict_json import strict_json
 from service.web.content.csv_tables import CsvTable, Raw
 from service.web.content.streams import JSON, JSON_LINES
 from service.web.messages.bodies import MAX_BODY, JsonBody
+from service.web.messages.dialect import BodyReader, OwnBody
 from service.web.messages.faults import check_text, faults_of
 from service.web.messages.request import Request
 from service.web.messages.schema import Schema
@@ -28,7 +30,7 @@ _CSV: Final = re.compile(
 )
 
 
-class Table(Schema, dict=True):
+class Table(Schema, OwnBody, dict=True):
     """A body of rows: its only field is a list of Structs with a ``max_length``.
 
     ``numbers`` are those of the rows where they were read: a sheet may have empty ones between them.
@@ -38,7 +40,21 @@ class Table(Schema, dict=True):
     allowed, else absent.
     """
 
+    media_types: ClassVar[tuple[str, ...]] = (JSON,)
     numbers: ClassVar[Sequence[int]] = ()
+
+    @classmethod
+    def body_reader(cls) -> BodyReader:
+        """Return what reads such tables, in each of their forms."""
+        return TableBody(cls)
+
+    @classmethod
+    def further(cls, example: Any) -> Mapping[str, Any]:
+        """Return the table as CSV and as JSON Lines."""
+        return {
+            CSV: {"schema": {"type": "string"}, "example": header_of(cls)},
+            JSON_LINES: {"schema": {"type": "string"}, "example": _as_lines(example)},
+        }
 
 
 T = TypeVar("T", bound=Table)
@@ -135,3 +151,8 @@ def _object(number: int, line: bytes) -> dict[str, Any] | RowFault:
 def header_of(kind: type[Table]) -> str:
     """Return the first line of a table in CSV, with all its columns."""
     return ",".join(column.encode_name for column in rows_of(kind)[2].fields) + "\r\n"
+
+
+def _as_lines(example: Mapping[str, Any] | None) -> str:
+    """Return the rows of an example of a table as JSON Lines."""
+    return "".join(f"{json.dumps(row)}\n" for rows in (example or {}).values() for row in rows)

@@ -16,6 +16,7 @@ from service.authz.engine.rules import ANYONE, LOGIN
 from service.errors import Refusal
 from service.kernel.codes import is_code
 from service.records.logs.events import DeclaredKind, OperationKind
+from service.web.messages.dialect import Dialect
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -282,9 +283,7 @@ def _marked(function: F, **changes: Any) -> F:
 
 ACCESS: Final = "/access/"
 """The prefix of what other services ask."""
-SCIM: Final = "/scim/"
-"""The prefix of what directories send to provision accounts, whose errors have a form of their own."""
-GROUPS: Final = ("/api/", ACCESS, "/oauth/", SCIM)
+GROUPS: Final = ("/api/", ACCESS, "/oauth/", "/scim/")
 """The groups: prefixes of the templates of all guarded routes."""
 
 
@@ -307,7 +306,8 @@ class Operation:
 
     ``access`` has the codes that its lines of the endpoint layer must have, empty if nothing was declared.
     ``name`` is the qualified name of the responder, for messages; ``summary`` and ``description`` are its
-    docstring. ``status`` is the status of a success.
+    docstring. ``status`` is the status of a success. ``dialect`` is None for answers and errors of the usual
+    form.
     """
 
     method: str
@@ -319,6 +319,7 @@ class Operation:
     name: str
     summary: str
     description: str
+    dialect: Dialect | None = None
 
     @cached_property
     def object(self) -> str:
@@ -334,11 +335,6 @@ class Operation:
     def in_group(self) -> bool:
         """True if its route is in a group, so that every request passes the guard."""
         return self.template.startswith(GROUPS)
-
-    @cached_property
-    def by_scim(self) -> bool:
-        """True if its answers, and errors, are those of SCIM (RFC 7644)."""
-        return self.template.startswith(SCIM)
 
     @cached_property
     def conditional(self) -> bool:

@@ -1,6 +1,5 @@
 """The OpenAPI 3.1 document, generated from the operation metadata and types of the operations."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -9,15 +8,13 @@ from service.authz.engine.rules import ANYONE, LOGIN
 from service.kernel.fields import camel
 from service.kernel.permission_catalogue import permissions
 from service.web.content.downloads import ANY_TYPE
-from service.web.content.streams import JSON_LINES
-from service.web.content.tables import CSV, Table, header_of
 from service.web.messages.bodies import is_optional, media_types
 from service.web.messages.cookies import CSRF_HEADER
+from service.web.messages.dialect import OwnBody
 from service.web.messages.dry_run import Preview
 from service.web.messages.operation_metadata import GROUPS, Operation
 from service.web.messages.original import PROXY_KEY
 from service.web.messages.schema import Document, is_protocol
-from service.web.messages.scim import MEDIA as SCIM_MEDIA
 from service.web.openapi.names import envelope_of, with_names
 from service.web.openapi.problems import problem_examples, problem_responses, problem_schemas, refusals_in
 from service.web.openapi.schemas import HEADERS, JSON, Schemas, header_parameters, response_headers
@@ -161,14 +158,9 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
     if (body := operation.signature.body) is not None:
         shown = {} if operation.metadata.example is None else {"example": operation.metadata.example}
         media = {"schema": schemas.of(body), **shown}
-        media_types_taken = (SCIM_MEDIA, JSON) if operation.by_scim else media_types(body)
-        content: dict[str, Any] = dict.fromkeys(media_types_taken, media)
-        if issubclass(body, Table):
-            content[CSV] = {"schema": {"type": "string"}, "example": header_of(body)}
-            content[JSON_LINES] = {
-                "schema": {"type": "string"},
-                "example": _lines(operation.metadata.example),
-            }
+        own = body if issubclass(body, OwnBody) else None
+        content: dict[str, Any] = dict.fromkeys(own.media_types if own else media_types(body), media)
+        content |= own.further(operation.metadata.example) if own else {}
         made["requestBody"] = {"required": not is_optional(body), "content": content}
     elif field := operation.metadata.file:
         made["requestBody"] = {"required": True, "content": {"multipart/form-data": _upload(field)}}
@@ -265,7 +257,8 @@ def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     else:
         preview = schemas.of(Preview) if operation.metadata.dry_run else None
         schema = envelope_of(data, preview)
-    return {"description": "Done", "content": {SCIM_MEDIA if operation.by_scim else JSON: {"schema": schema}}}
+    answered = operation.dialect.media if operation.dialect else JSON
+    return {"description": "Done", "content": {answered: {"schema": schema}}}
 
 
 def _files(media_types: Iterable[str]) -> dict[str, Any]:
@@ -276,11 +269,6 @@ def _files(media_types: Iterable[str]) -> dict[str, Any]:
         for kind in ((OCTETS, ANY_TYPE) if media_type == ANY_TYPE else (media_type,))
     ]
     return {kind: {"schema": {"type": "string"} if kind.startswith("text/") else _BINARY} for kind in kinds}
-
-
-def _lines(table: Mapping[str, Any] | None) -> str:
-    """Return the rows of an example of a table as JSON Lines."""
-    return "".join(f"{json.dumps(row)}\n" for rows in (table or {}).values() for row in rows)
 
 
 def _upload(field: str) -> dict[str, Any]:

@@ -9,10 +9,9 @@ from service import errors
 from service.authz.engine.rules import DENYING
 from service.authz.review.requestable import MOST_ROLES
 from service.kernel.fields import camel
+from service.web.messages.dialect import Dialect
 from service.web.messages.operation_metadata import Operation
 from service.web.messages.schema import is_protocol
-from service.web.messages.scim import MEDIA as SCIM_MEDIA
-from service.web.messages.scim import ScimError
 from service.web.requests.problems import MEDIA_TYPE, document, refusals
 
 SCHEMAS: Final = "#/components/schemas/"
@@ -224,8 +223,8 @@ def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[typ
         possible.update(WITH_BODY)
     if operation.metadata.idempotent:
         possible.update(WITH_KEY)
-    if operation.by_scim:
-        possible.add(errors.InvalidScim)
+    if operation.dialect:
+        possible.update(operation.dialect.refusals)
     elif is_protocol(operation.signature.body):
         possible -= {errors.UnsupportedMediaType, errors.ValidationFailed}
     if operation.metadata.form:
@@ -234,9 +233,12 @@ def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[typ
 
 
 def problem_responses(operation: Operation, *, with_cookies: bool = False) -> dict[str, Any]:
-    """Return the problem documents among the responses of ``operation``, by status; errors of SCIM of one."""
-    if operation.by_scim:
-        return _scim_errors(refusals_of(operation, with_cookies=with_cookies))
+    """Return the problem documents among the responses of ``operation``, by status.
+
+    Those of a dialect have its form.
+    """
+    if operation.dialect:
+        return _errors_of(operation.dialect, refusals_of(operation, with_cookies=with_cookies))
     by_status: dict[int, list[type[errors.Refusal]]] = {}
     for refusal in refusals_of(operation, with_cookies=with_cookies):
         by_status.setdefault(refusal.status, []).append(refusal)
@@ -247,12 +249,11 @@ def problem_responses(operation: Operation, *, with_cookies: bool = False) -> di
     return responses
 
 
-def _scim_errors(refused: Iterable[type[errors.Refusal]]) -> dict[str, Any]:
+def _errors_of(dialect: Dialect, refused: Iterable[type[errors.Refusal]]) -> dict[str, Any]:
     by_status: dict[int, list[str]] = {}
     for refusal in refused:
-        status = errors.BadRequest.status if refusal is errors.ValidationFailed else refusal.status
-        by_status.setdefault(status, []).append(refusal.title)
-    content = {SCIM_MEDIA: {"schema": {"$ref": f"{SCHEMAS}{ScimError.__name__}"}}}
+        by_status.setdefault(dialect.status_of(refusal), []).append(refusal.title)
+    content = {dialect.media: {"schema": {"$ref": f"{SCHEMAS}{dialect.error.__name__}"}}}
     return {
         str(status): {"description": "; ".join(titles), "content": content}
         for status, titles in sorted(by_status.items())
@@ -264,7 +265,7 @@ def refusals_in(operations: Iterable[Operation], *, with_cookies: bool = False) 
     codes = {
         refusal.code
         for operation in operations
-        if not operation.by_scim
+        if not operation.dialect
         for refusal in refusals_of(operation, with_cookies=with_cookies)
     }
     return [refusal for refusal in refusals() if refusal.code in codes]

@@ -15,7 +15,6 @@ from service.web.messages.dry_run import Preview
 from service.web.messages.operation_metadata import Operation
 from service.web.messages.original import IDENTITY
 from service.web.messages.schema import schema_of
-from service.web.messages.scim import ScimError
 from service.web.requests.guard import MIN_REVISION
 from service.web.requests.idempotency import KEY, MOST, REPLAYED
 from service.web.requests.operation import IN_FORCE, NOT_MODIFIED, RIGHTS
@@ -43,7 +42,7 @@ class Schemas:
             kinds += [Preview] if operation.metadata.dry_run else []
             kinds += [operation.metadata.sent] if operation.metadata.sent else []
             kinds += [form.takes, form.answers, form.refuses] if (form := operation.metadata.form) else []
-            kinds += [ScimError] if operation.by_scim else []
+            kinds += [operation.dialect.error] if operation.dialect else []
             kinds += signature.path.values()
             kinds += [signature.body] if signature.body else []
             kinds += [field.type for field in _fields(operation)]

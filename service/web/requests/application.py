@@ -10,6 +10,7 @@ from msgspec import Struct
 from service.errors import NotFound
 from service.web.content.streams import Sending
 from service.web.messages.context import RequestContext
+from service.web.messages.dialect import Dialect
 from service.web.messages.request import Request
 
 Message = MutableMapping[str, Any]
@@ -95,6 +96,8 @@ class Application(App[Request, Response]):
     def __init__(self) -> None:
         self._routes = _Router()
         self._literal: dict[str, MethodMap] = {}
+        self.dialects: list[Dialect] = []
+        """The forms of answers and errors below paths that have one of their own."""
         self.pages: list[str] = []
         """The paths of pages that are served too where a program has encoded the ``#`` of a link to them."""
         super().__init__(request_type=Request, router=self._routes)
@@ -104,6 +107,10 @@ class Application(App[Request, Response]):
         super().add_route(uri_template, resource, **options)
         if "{" not in uri_template and isinstance(resource, MethodMap):
             self._literal[uri_template] = resource
+
+    def dialect_of(self, path: str) -> Dialect | None:
+        """Return the form of answers and errors of ``path``; None for the usual one."""
+        return next((dialect for dialect in self.dialects if path.startswith(dialect.prefix)), None)
 
     def route(self, request: Request) -> tuple[Responder, dict[str, Any]]:
         """Return who serves ``request``, and its path parameters as text; raises NotFound."""

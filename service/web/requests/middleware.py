@@ -143,7 +143,7 @@ class RequestMiddleware:
                 respond, arguments = self._route(context, receive)
                 answer = await respond(context, arguments)
             except Exception as error:  # noqa: BLE001 - everything is answered
-                answer = refused(context, await self._completed(context, error))
+                answer = refused(context, await self._completed(context, error), self._app.dialects)
             if not self._sent_at_once(context, answer, send):
                 await self._send(context, answer, send)
         except ClientGone:

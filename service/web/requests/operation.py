@@ -17,16 +17,14 @@ from service.authz.engine.rules import ANYONE
 from service.kernel.origin import ChangeRecord
 from service.web.content.downloads import is_known
 from service.web.content.streams import Sending, Stream
-from service.web.content.tables import Table, TableBody
 from service.web.messages import bodies
 from service.web.messages.context import RequestContext
+from service.web.messages.dialect import BodyReader, Dialect, OwnBody
 from service.web.messages.dry_run import DryRunQuery, ImpactOf, Previewed, dry_answer
 from service.web.messages.operation_metadata import MetadataError, Operation, Signature, metadata_of
 from service.web.messages.preconditions import answer_tag, content_tag
 from service.web.messages.request import Request
 from service.web.messages.schema import Document, envelope, is_protocol, json_text, members_of
-from service.web.messages.scim import MEDIA as SCIM_MEDIA
-from service.web.messages.scim import ScimBody, ScimBodySchema
 from service.web.requests.application import Answer, Responder
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.idempotency import Run, with_keys
@@ -46,15 +44,24 @@ class SignatureError(TypeError):
     """The annotations of a responder do not fit its route."""
 
 
-def describe(method: str, template: str, responder: Callable[..., Any], *, public: bool = False) -> Operation:
+def describe(
+    method: str,
+    template: str,
+    responder: Callable[..., Any],
+    *,
+    public: bool = False,
+    dialect: Dialect | None = None,
+) -> Operation:
     """Return the description of the bound ``responder`` that serves ``method`` of ``template``.
 
-    ``public`` opens the route like ``@public``. Raises ``MetadataError`` if that contradicts the operation
-    metadata, or these contradict types, and ``SignatureError`` like ``signature_of``. Results are cached.
+    Its answers have the form of ``dialect``. ``public`` opens the route like ``@public``. Raises
+    ``MetadataError`` if that contradicts the operation metadata, or these contradict types, and
+    ``SignatureError`` like ``signature_of``. Results are cached.
     """
     key = (method, template, getattr(responder, "__func__", responder), public)
     if key not in _described:
-        _described[key] = _description(method, template, responder, public=public)
+        made = _description(method, template, responder, public=public)
+        _described[key] = replace(made, dialect=dialect)
     return _described[key]
 
 
@@ -350,11 +357,9 @@ def _with_dry_run(operation: Operation, function: Function, impact_of: ImpactOf 
 
 
 @cache
-def _body(kind: type[Struct], *, public: bool) -> bodies.JsonBody[Any] | TableBody[Any] | ScimBody[Any]:
-    if issubclass(kind, Table):
-        return TableBody(kind)
-    if issubclass(kind, ScimBodySchema):
-        return ScimBody(kind)
+def _body(kind: type[Struct], *, public: bool) -> BodyReader:
+    if issubclass(kind, OwnBody):
+        return kind.body_reader()
     if is_protocol(kind):
         return bodies.ProtocolBody(kind, bodies.MAX_PUBLIC_BODY if public else bodies.MAX_BODY)
     return bodies.JsonBody(kind, bodies.MAX_PUBLIC_BODY if public else bodies.MAX_BODY)
@@ -370,8 +375,8 @@ def _encoder_of(operation: Operation) -> Encode:
         return _document
     if operation.status == NO_CONTENT:
         return _nothing
-    if operation.by_scim:
-        return _scim
+    if operation.dialect:
+        return partial(_in_dialect, operation.dialect.media.encode("ascii"))
     if operation.conditional:
         return _data_unless_known
     return _bare if is_protocol(kind) else _data
@@ -402,8 +407,8 @@ def _bare(_context: RequestContext, result: object, status: int) -> Answer:
     return Answer(status, json_text(result))
 
 
-def _scim(_context: RequestContext, result: object, status: int) -> Answer:
-    return Answer(status, json_text(result), SCIM_MEDIA.encode("ascii"))
+def _in_dialect(media: bytes, _context: RequestContext, result: object, status: int) -> Answer:
+    return Answer(status, json_text(result), media)
 
 
 def _document(_context: RequestContext, result: Document, _status: int) -> Answer:

@@ -1,6 +1,6 @@
 """Translates all errors into ``application/problem+json`` (RFC 9457)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Final
 
 import falcon
@@ -11,9 +11,7 @@ from service import errors
 from service.audit.redaction import KEY_SIGN, without_keys
 from service.web.content.pages import HTML, refusal_page
 from service.web.messages.context import INERT, NO_STORE, RequestContext
-from service.web.messages.operation_metadata import SCIM
-from service.web.messages.scim import ERROR, ScimError
-from service.web.messages.scim import MEDIA as SCIM_MEDIA
+from service.web.messages.dialect import Dialect
 from service.web.requests.application import Answer
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -29,15 +27,10 @@ _log = structlog.get_logger()
 
 
 def refusals() -> list[type[errors.Refusal]]:
-    """Return all refusals, ordered by status and code."""
-    return sorted(_named(errors.Refusal), key=lambda refusal: (refusal.status, refusal.code))
-
-
-def _named(parent: type[errors.Refusal]) -> Iterator[type[errors.Refusal]]:
-    for refusal in parent.__subclasses__():
-        if "code" in vars(refusal):
-            yield refusal
-        yield from _named(refusal)
+    """Return all refusals that ``service.errors`` declares, ordered by status and code."""
+    kinds = (each for each in vars(errors).values() if isinstance(each, type))
+    refused = [kind for kind in kinds if issubclass(kind, errors.Refusal) and "code" in vars(kind)]
+    return sorted(refused, key=lambda refusal: (refusal.status, refusal.code))
 
 
 def type_of(refusal: type[errors.Refusal]) -> str:
@@ -64,18 +57,6 @@ def document(refusal: errors.Refusal, request_id: str, trace_id: str = "") -> by
     return without_keys(body.decode()).encode() if KEY_SIGN.encode() in body else body
 
 
-def scim_error(refusal: errors.Refusal) -> ScimError:
-    """Return ``refusal`` as an error of SCIM (RFC 7644 §3.12)."""
-    status, detail = refusal.status, refusal.detail
-    scim_type = refusal.extra.get("scimType")
-    if isinstance(refusal, errors.ValidationFailed):
-        status, scim_type = errors.BadRequest.status, "invalidValue"
-        detail = "; ".join("{field}: {message}".format(**fault) for fault in refusal.extra["errors"])
-    elif isinstance(refusal, errors.Conflict) and refusal.extra.get("rule") == "unique":
-        scim_type = "uniqueness"
-    return ScimError(ERROR, str(status), scim_type, without_keys(detail))
-
-
 def refusal_of(error: Exception) -> errors.Refusal:
     """Return ``error`` as a refusal; unexpected errors become InternalError, without details."""
     if isinstance(error, errors.Refusal):
@@ -88,8 +69,10 @@ def refusal_of(error: Exception) -> errors.Refusal:
     return errors.InternalError()
 
 
-def refused(context: RequestContext, error: Exception) -> Answer:
+def refused(context: RequestContext, error: Exception, dialects: Iterable[Dialect] = ()) -> Answer:
     """Return the answer to ``error``; logs faults; sets the headers of the refusal.
+
+    Below the prefix of one of ``dialects`` it has the form of that one.
 
     Headers that the responder set for a success, such as cookies, are dropped.
     """
@@ -105,10 +88,11 @@ def refused(context: RequestContext, error: Exception) -> Answer:
         for name, value in refusal.headers.items():
             context.respond_header(name, value)
     except ValueError as fault:  # no header: a fault has none of its own
-        return refused(context, fault)
-    if context.scope["path"].startswith(SCIM):
-        made = scim_error(refusal)
-        return Answer(int(made.status), msgspec.json.encode(made), SCIM_MEDIA.encode())
+        return refused(context, fault, dialects)
+    for dialect in dialects:
+        if context.scope["path"].startswith(dialect.prefix):
+            status, error_document = dialect.error_of(refusal)
+            return Answer(status, msgspec.json.encode(error_document), dialect.media.encode())
     if _reads_pages(context):
         page = refusal_page(refusal.title, refusal.detail, refusal.code, context.request_id)
         return Answer(refusal.status, page, HTML.encode())

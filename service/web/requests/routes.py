@@ -171,7 +171,13 @@ class Routes:
         if unknown := set(public) - set(functions):
             raise RoutesError([f"{template}: there is no {', '.join(sorted(unknown))} to declare public"])
         operations = [
-            describe(method, template, function, public=method in public)
+            describe(
+                method,
+                template,
+                function,
+                public=method in public,
+                dialect=self._app.dialect_of(template),
+            )
             for method, function in functions.items()
         ]
         responders = {

@@ -1,0 +1,6 @@
+"""The registry of features: each name is a folder here, whose ``feature.py`` says what it adds.
+
+The order is that of lists: pages, jobs, checks, commands.
+"""
+
+NAMES = ("scim",)

@@ -1,0 +1,53 @@
+"""Adoption: an account that is here becomes one that a directory manages, as if its client had created it."""
+
+from service.administration import change_log
+from service.administration.managed_accounts import managed_by, person_of, require_unmanaged
+from service.administration.unit_of_work import RightsUnits
+from service.errors import Conflict, NotFound
+from service.features.scim import store as scim
+from service.features.scim.store import Known
+from service.kernel.origin import field_changes
+from service.kernel.write import Write
+from service.mail.notices import Notices
+from service.records import directories, user_list
+
+
+class Adoptions:
+    """Hands accounts of people over to directories that provision by SCIM."""
+
+    def __init__(self, units: RightsUnits, notices: Notices) -> None:
+        self._units = units
+        self._notices = notices
+
+    async def adopt(self, write: Write, name: str, user_name: str) -> None:
+        """Let the directory ``name`` manage the account of a person, who is told; links to it end.
+
+        The caller must be able to do with the account what setting its password needs: the directory sets
+        its address. Raises ``NotFound``, ``PermissionDenied``, and ``Conflict`` for an account that
+        holds more than the ceiling, that a directory manages already, or of a service; and for a directory
+        that is cut off or does not provision.
+        """
+        async with self._units.of_rights(write) as unit:
+            connection = unit.connection
+            stored = await directories.named(connection, name)
+            if stored is None:
+                raise NotFound("There is no such directory")
+            if stored.kind != "scim":
+                raise managed_by(name, "{name} provisions no accounts: hand them over to the provider")
+            if not stored.enabled:
+                raise managed_by(name, "The directory {name} is cut off")
+            user_id = await person_of(connection, user_name)
+            target = await unit.check.target(connection, user_id, "set-password", only_reads=True)
+            await unit.check.take_over(connection, [user_id], "hand_over")
+            user = await user_list.read(connection, target.user_id)
+            logged = change_log.user_target(user.user_name)
+            change_log.concerns(logged)
+            await require_unmanaged(connection, unit.check, user_id)
+            held = (await directories.roles_beside(connection, name, [user_id])).get(user_id, ())
+            if beyond := await unit.check.beyond(connection, stored.ceiling, held):
+                why = f"The user holds more than the ceiling of {name} allows"
+                raise Conflict(why, rule="directory", directory=name, required=beyond)
+            await directories.add_origin(connection, name, "", str(user_id), user_id, managed=True)
+            await scim.put_user(connection, name, user_id, Known())
+            unit.changes += field_changes(logged, {}, {"directory": name})
+            await self._notices.tell(connection, user_id, "identity_linked", "administrator", {"name": name})

@@ -1,0 +1,282 @@
+"""Endpoints of SCIM's users and groups, each declared once: what they share follows from the kind."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from msgspec import to_builtins
+
+from service.endpoints.record_endpoints import Responder, described
+from service.errors import Conflict, NotFound, PreconditionFailed
+from service.features.scim.attributes import Deviations, Schema, ScimFault, id_of
+from service.features.scim.filters import parse_filter, place_in
+from service.features.scim.messages import (
+    LIST_OF,
+    SEARCH,
+    ResourceBody,
+    ScimGetQuery,
+    ScimList,
+    ScimListQuery,
+    ScimMeta,
+    ScimObjects,
+    ScimPatch,
+    ScimResource,
+    ScimSearch,
+    understood,
+)
+from service.features.scim.patches import patched
+from service.features.scim.store import Chosen
+from service.features.scim.users import source_of
+from service.kernel.clock import rfc3339
+from service.records.database.transactions import Connection, Database
+from service.records.logs.events import DeclaredKind
+from service.web.messages import operation_metadata as operation
+from service.web.messages.context import RequestContext
+from service.web.messages.preconditions import answer_tag, unchanged, version_tag
+
+BASE: Final = "/scim/v2"
+READ: Final = "system:scim:read"
+_NOBODY: Final = "999999999999"
+
+P = TypeVar("P")
+
+
+class ScimEndpoint(Generic[P]):
+    """The base of the endpoints of users and groups, which ``part`` provisions.
+
+    ``public_url`` is where the service is reached, "" if that is not known: then addresses are paths.
+    """
+
+    def __init__(self, database: Database, part: P, public_url: str) -> None:
+        self.database = database
+        self.part = part
+        self.base = f"{public_url}{BASE}"
+
+
+def meta_of(base: str, kind: str, stored: Any) -> ScimMeta:
+    """Return the facts about a stored resource."""
+    times = rfc3339(stored.create_time), rfc3339(stored.update_time)
+    return ScimMeta(kind, f"{base}/{kind}s/{stored.id}", *times, version_tag(stored.version))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScimKind:
+    """Users or groups: its methods make the responders, each from its summary.
+
+    ``body`` is what is sent, ``answer`` what is shown, ``page`` a page of these. ``find`` and ``read`` read
+    what is stored; they leave ``linked`` out, the members of groups and the groups of users, where nobody
+    asks for it. ``sent`` is what a body says, ``shown`` shows a stored resource below an address: a patch
+    changes what it shows.
+    """
+
+    schema: Schema
+    code: str
+    linked: str
+    body: type[ResourceBody]
+    answer: type[ScimResource]
+    page: type[ScimList]
+    find: Callable[..., Awaitable[tuple[list[Any], int]]]
+    read: Callable[..., Awaitable[Any]]
+    sent: Callable[[Any], Any]
+    shown: Callable[[Any, str], ScimResource]
+    example: Mapping[str, Any]
+    patch_example: Mapping[str, Any]
+
+    def lists(self, summary: str) -> Responder:
+        """Return the responder that lists what the caller has provisioned."""
+
+        async def on_get(endpoint: Any, context: RequestContext, query: ScimListQuery) -> Any:
+            return await _listed(endpoint, context, query, self.page, self)
+
+        return self._read("list{}s", on_get, summary, answer=self.page, query=ScimListQuery)
+
+    def searches(self, summary: str) -> Responder:
+        """Return the responder that lists what a body asks for (RFC 7644 §3.4.3)."""
+
+        async def on_post(endpoint: Any, context: RequestContext, body: ScimSearch) -> Any:
+            return await _listed(endpoint, context, body.query, self.page, self)
+
+        return _asks(self._read("find{}s", on_post, summary, answer=self.page, body=ScimSearch))
+
+    def reads(self, summary: str) -> Responder:
+        """Return the responder that reads a resource.
+
+        Never 304: the groups of a user, and the names of members, change while the tag stays.
+        """
+
+        async def on_get(endpoint: Any, context: RequestContext, id: str, query: ScimGetQuery) -> Any:
+            async with endpoint.database.snapshot() as connection:
+                source = await source_of(connection, context.user)
+                linked = not query.hides(self.linked, self.schema)
+                stored = await self.read(connection, source.name, _id(id), linked=linked)
+            if stored is None:
+                raise NotFound
+            return self._answer(endpoint, context, stored, query)
+
+        self._read("get{}", on_get, summary, answer=self.answer, id=str, query=ScimGetQuery)
+        operation.example_parameters(id="1")(on_get)
+        return operation.tagged(operation.shows_more(operation.refuses(NotFound)(on_get)))
+
+    def creates(self, summary: str) -> Responder:
+        """Return the responder that creates a resource."""
+
+        async def on_post(endpoint: Any, context: RequestContext, body: Any, query: ScimGetQuery) -> Any:
+            with understood():
+                sent = self.sent(body)
+            stored = await endpoint.part.create(context.write, sent)
+            context.respond_header("Location", meta_of(endpoint.base, self.schema.name, stored).location)
+            return self._answer(endpoint, context, stored, query)
+
+        self._write("create", "INSERT", on_post, summary, body=self.body, query=ScimGetQuery)
+        operation.created(f"{BASE}/{self.schema.name}s/{{id}}")(on_post)
+        operation.refuses_keys("a name is unique: sent again, it is refused")(on_post)
+        return operation.example_body(self.example)(operation.refuses(Conflict)(on_post))
+
+    def replaces(self, summary: str) -> Responder:
+        """Return the responder that replaces a resource."""
+
+        def change_of(body: Any, deviations: Deviations, _base: str) -> Callable[[Any], Any]:
+            sent = self.sent(body)
+
+            def change(stored: Any) -> Any:
+                # RFC 7644 §3.5.1: what a replacement leaves out is cleared.
+                if getattr(body, self.linked, ()) is None and getattr(stored, self.linked):
+                    deviations.note(f"replacement without {self.linked}, which are removed")
+                return sent
+
+            return change
+
+        return self._edits("replace", "update", change_of, summary, self.body)
+
+    def patches(self, summary: str) -> Responder:
+        """Return the responder that patches a resource: the edit is that of a replacement by the result."""
+
+        def change_of(body: ScimPatch, deviations: Deviations, base: str) -> Callable[[Any], Any]:
+            operations = [each.as_sent() for each in body.operations]
+
+            def change(stored: Any) -> Any:
+                before = to_builtins(self.shown(stored, base))
+                made = patched(self.schema, before, operations, deviations)
+                return self.sent(self.body.of_attributes(made))
+
+            return change
+
+        return self._edits("patch", "patch", change_of, summary, ScimPatch)
+
+    def deletes(self, summary: str) -> Responder:
+        """Return the responder that deletes a resource."""
+
+        async def on_delete(endpoint: Any, context: RequestContext, id: str) -> None:
+            await endpoint.part.delete(context.write, _id(id), unchanged(context))
+
+        self._write("delete", "DELETE", on_delete, summary, answer=None, id=str)
+        return _of_stored(operation.answers(204)(on_delete))
+
+    def _edits(
+        self, action: str, verb: str, change_of: Callable[..., Any], summary: str, body: type[Any]
+    ) -> Responder:
+        async def edit(
+            endpoint: Any, context: RequestContext, id: str, body: Any, query: ScimGetQuery
+        ) -> Any:
+            with understood() as deviations:
+                change = change_of(body, deviations, endpoint.base)
+                stored = await endpoint.part.update(context.write, _id(id), change, unchanged(context))
+            return self._answer(endpoint, context, stored, query)
+
+        self._write(action, "UPDATE", edit, summary, verb, id=str, body=body, query=ScimGetQuery)
+        operation.example_body(self.patch_example if body is ScimPatch else self.example)(edit)
+        return _of_stored(edit)
+
+    def _answer(self, endpoint: Any, context: RequestContext, stored: Any, query: ScimGetQuery) -> Any:
+        answer_tag(context, version_tag(stored.version))
+        return query.shown(self.shown(stored, endpoint.base), self.schema)
+
+    def _read(self, name: str, responder: Responder, summary: str, **takes: Any) -> Responder:
+        operation.refuses(Conflict)(responder)
+        return described(responder, name.format(self.answer.__name__), summary, READ, self.code, **takes)
+
+    def _write(
+        self,
+        action: str,
+        kind: DeclaredKind,
+        responder: Responder,
+        summary: str,
+        verb: str = "",
+        **takes: Any,
+    ) -> None:
+        operation.logged("scim", f"{action} a {self.schema.name.lower()}", kind)(responder)
+        takes = {"answer": self.answer, **takes}
+        described(responder, f"{verb or action}{self.answer.__name__}", summary, self.code, **takes)
+        if takes["answer"] is not None:
+            operation.tagged(responder)
+
+
+def searches_all(summary: str, *kinds: ScimKind) -> Responder:
+    """Return the responder that lists resources of several kinds, those of one kind after another.
+
+    A kind that does not have an attribute of the filter, or of ``sortBy``, has no results.
+    """
+
+    async def on_post(endpoint: Any, context: RequestContext, body: ScimSearch) -> Any:
+        return await _listed(endpoint, context, body.query, ScimObjects, *kinds)
+
+    operation.refuses(Conflict)(on_post)
+    return _asks(described(on_post, "findScimResources", summary, READ, answer=ScimObjects, body=ScimSearch))
+
+
+async def _listed(
+    endpoint: Any, context: RequestContext, query: ScimListQuery, page: type[Any], *kinds: ScimKind
+) -> Any:
+    (skipped, most), total = query.place, 0
+    shown: list[Any] = []
+    faults: list[ScimFault] = []
+    async with endpoint.database.snapshot() as connection:
+        directory = (await source_of(connection, context.user)).name
+        with understood():
+            for kind in kinds:
+                place = max(skipped - total, 0), most - len(shown)
+                try:
+                    found_here, count = await _part(connection, directory, query, place, kind)
+                except ScimFault as fault:
+                    faults.append(fault)
+                    continue
+                shown += [query.shown(kind.shown(each, endpoint.base), kind.schema) for each in found_here]
+                total += count
+            if len(faults) == len(kinds):
+                raise faults[0]
+    return page(LIST_OF, total, skipped + 1, len(shown), shown)
+
+
+async def _part(
+    connection: Connection, directory: str, query: ScimListQuery, place: tuple[int, int], kind: ScimKind
+) -> tuple[list[Any], int]:
+    """Return the stored resources of a kind, and how many there are; raises ScimFault."""
+    term = None if query.filter is None else parse_filter(query.filter, kind.schema)
+    sort = None if query.sort_by is None else place_in(kind.schema, query.sort_by)
+    if query.sort_by is not None and sort is None:
+        raise ScimFault("invalidValue", f"sortBy: There is no attribute {query.sort_by[:100]}")
+    chosen = Chosen(directory, term, *place, sort, query.sort_order == "descending")
+    return await kind.find(connection, chosen, linked=not query.hides(kind.linked, kind.schema))
+
+
+def _id(text: str) -> int:
+    """Return the id that is a part of a path; NotFound for what is no id: nothing has it."""
+    if (number := id_of(text)) is None:
+        raise NotFound
+    return number
+
+
+def _asks(responder: Responder) -> Responder:
+    example = {
+        "schemas": [SEARCH],
+        "filter": 'displayName sw "a"',
+        "attributes": ["displayName"],
+        "count": 10,
+    }
+    operation.example_body(example)(responder)
+    return operation.asks(operation.refuses_keys("it changes nothing")(responder))
+
+
+def _of_stored(responder: Responder) -> Responder:
+    operation.refuses(NotFound, Conflict, PreconditionFailed)(responder)
+    return operation.example_parameters(id=_NOBODY)(responder)

@@ -1,0 +1,446 @@
+"""SCIM messages (RFC 7643, RFC 7644): bodies, queries and answers, and how a body is read.
+
+They have a media type of their own and no envelope. What clients send beside the specification, and is
+understood all the same, is logged.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Annotated, Any, ClassVar, Final, Generic, Literal, Self, TypeVar
+
+import msgspec
+import structlog
+from msgspec import UNSET, Meta, Struct, field
+
+from service.audit.redaction import without_keys
+from service.errors import BadRequest, Conflict, InvalidScim, Refusal, UnsupportedMediaType, ValidationFailed
+from service.features.scim import attributes
+from service.features.scim.attributes import GROUP, MESSAGES, USER, Deviations, ScimFault
+from service.features.scim.attributes import Schema as AttributeSchema
+from service.features.scim.patches import MAX_OPERATIONS
+from service.kernel.value_rules import MAX_ID
+from service.web.messages.bodies import JSON, well_formed
+from service.web.messages.dialect import BodyReader, Dialect, OwnBody
+from service.web.messages.faults import check_text, faults_of
+from service.web.messages.request import Request
+from service.web.messages.schema import ProtocolSchema, Schema
+
+MEDIA: Final = "application/scim+json"
+MAX_BODY: Final = 4 * 1024 * 1024
+"""The longest body in bytes: a group with all its members."""
+MAX_TEXT: Final = 254
+"""The most characters of a text of a resource."""
+MAX_PAGE: Final = 200
+"""The most resources of a page."""
+
+_MEDIA: Final = re.compile(
+    r'application/(?:scim\+)?json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*', re.IGNORECASE
+)
+_MOST_FAULTS: Final = 10
+_log = structlog.get_logger(__name__)
+
+Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
+ScimNames = Annotated[list[Text], Meta(max_length=100)]
+Number = Annotated[int, Meta(ge=-MAX_ID, le=MAX_ID)]
+"""A number of a query: what is too small counts as the least one (RFC 7644 §3.4.2.4)."""
+ScimId = Annotated[str, Meta(examples=["7"], description="The id, as a text.")]
+
+
+@contextmanager
+def understood() -> Iterator[Deviations]:
+    """Let the block read SCIM: what it notes is logged, and a ScimFault becomes ``InvalidScim``."""
+    deviations = Deviations()
+    try:
+        yield deviations
+    except ScimFault as fault:
+        raise InvalidScim(fault.detail, scim_type=fault.scim_type) from None
+    if noted := list(deviations):
+        _log.info("SCIM beside the specification was understood", deviations=noted)
+
+
+class ScimSchema(ProtocolSchema, omit_defaults=True, rename="camel"):
+    """The base of bodies and answers of SCIM; a member that is not there is left out."""
+
+
+class ScimBodySchema(ScimSchema, OwnBody, kw_only=True):
+    """The base of bodies of SCIM: ``read_sent`` returns what of a JSON object is kept."""
+
+    media_types: ClassVar[tuple[str, ...]] = (MEDIA, JSON)
+
+    schemas: ScimNames | None = None
+    """What is sent, by the URIs of schemas. ``read_sent`` looks at them."""
+
+    @classmethod
+    def body_reader(cls) -> BodyReader:
+        """Return what reads bodies of this kind."""
+        return ScimBody(cls)
+
+    @classmethod
+    def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:
+        """Return the members by their names here; raises ScimFault."""
+        raise NotImplementedError
+
+
+class ResourceBody(ScimBodySchema):
+    """The base of resources that are sent."""
+
+    schema: ClassVar[AttributeSchema]
+
+    @classmethod
+    def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:
+        """Return the attributes that are kept; raises ScimFault."""
+        schemas = next((value for name, value in sent.items() if name.lower() == "schemas"), None)
+        if schemas is None:
+            deviations.note("resource without schemas")
+        elif not isinstance(schemas, list) or cls.schema.uri not in schemas:
+            raise ScimFault("invalidValue", f"schemas must name {cls.schema.uri}")
+        return attributes.read(cls.schema, sent, deviations)
+
+    @classmethod
+    def of_attributes(cls, kept: Mapping[str, Any]) -> Self:
+        """Return the body with these attributes; raises ScimFault."""
+        try:
+            return msgspec.convert(kept, cls)
+        except msgspec.ValidationError:
+            raise _fault_of(kept, cls) from None
+
+
+class ScimName(ScimSchema):
+    """The name of a person."""
+
+    formatted: Annotated[str, Meta(max_length=MAX_TEXT)] | None = None
+
+
+class ScimEmail(ScimSchema):
+    """An address."""
+
+    value: Text | None = None
+    type: Text | None = None
+    primary: bool | None = None
+
+
+class ScimReference(ScimSchema):
+    """A group of a user, or a member of a group."""
+
+    value: ScimId
+    ref: str | None = field(default=None, name="$ref")
+    display: str | None = None
+    type: str | None = None
+
+
+class ScimUserBody(ResourceBody):
+    """A user that is sent (RFC 7643 §4.1). Attributes that are not kept here are left out."""
+
+    schema = USER
+
+    user_name: Annotated[str, Meta(max_length=MAX_TEXT, examples=["heron@example.org"])]
+    external_id: Text | None = None
+    name: ScimName | None = None
+    display_name: Annotated[str, Meta(max_length=MAX_TEXT)] | None = None
+    active: bool | None = None
+    emails: list[ScimEmail] | None = None
+
+
+class ScimMember(ScimSchema):
+    """A member of a group."""
+
+    value: ScimId
+    type: str | None = None
+
+
+class ScimGroupBody(ResourceBody):
+    """A group that is sent (RFC 7643 §4.2)."""
+
+    schema = GROUP
+
+    display_name: Annotated[str, Meta(min_length=1, max_length=MAX_TEXT, examples=["Auditors"])]
+    external_id: Text | None = None
+    members: list[ScimMember] | None = None
+
+
+class ScimOperation(ScimSchema):
+    """An operation of a patch (RFC 7644 §3.5.2)."""
+
+    op: Annotated[str, Meta(examples=["replace"])]
+    path: str | None = None
+    value: Any = UNSET
+
+    def as_sent(self) -> dict[str, Any]:
+        """Return the members that were sent."""
+        members = {"op": self.op, "path": self.path, "value": self.value}
+        return {name: value for name, value in members.items() if value is not UNSET}
+
+
+class ScimPatch(ScimBodySchema):
+    """A patch (RFC 7644 §3.5.2)."""
+
+    operations: Annotated[list[ScimOperation], Meta(min_length=1, max_length=MAX_OPERATIONS)] = field(
+        name="Operations"
+    )
+
+    @classmethod
+    def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:
+        """Return the operations; raises ScimFault."""
+        operations = next((value for name, value in sent.items() if name.lower() == "operations"), None)
+        if not isinstance(operations, list) or not all(isinstance(each, Mapping) for each in operations):
+            raise ScimFault("invalidSyntax", "A patch has a list of Operations")
+        if "Operations" not in sent:
+            deviations.note("operations in small letters")
+        return {"Operations": [{name.lower(): value for name, value in each.items()} for each in operations]}
+
+
+class ScimMeta(ScimSchema):
+    """Facts about a resource."""
+
+    resource_type: str
+    location: str
+    created: str | None = None
+    last_modified: str | None = None
+    version: str | None = None
+
+
+class ScimResource(ScimSchema):
+    """The base of resources that are answered."""
+
+    schemas: list[str]
+    id: ScimId
+    meta: ScimMeta | None = None
+    external_id: str | None = None
+
+
+class ScimUser(ScimResource):
+    """A user (RFC 7643 §4.1)."""
+
+    user_name: str | None = None
+    name: ScimName | None = None
+    display_name: str | None = None
+    active: bool | None = None
+    emails: list[ScimEmail] | None = None
+    groups: list[ScimReference] | None = None
+
+
+class ScimGroup(ScimResource):
+    """A group (RFC 7643 §4.2)."""
+
+    display_name: str | None = None
+    members: list[ScimReference] | None = None
+
+
+class ScimList(ScimSchema):
+    """The base of pages of resources (RFC 7644 §3.4.2): the first has ``startIndex`` 1."""
+
+    schemas: list[str]
+    total_results: Annotated[int, Meta(ge=0)]
+    start_index: Annotated[int, Meta(ge=1)]
+    items_per_page: Annotated[int, Meta(ge=0)]
+
+
+class ScimUsers(ScimList):
+    """A page of users."""
+
+    resources: list[ScimUser] = field(name="Resources")
+
+
+class ScimGroups(ScimList):
+    """A page of groups."""
+
+    resources: list[ScimGroup] = field(name="Resources")
+
+
+class ScimObjects(ScimList):
+    """All schemas, or all types of resources."""
+
+    resources: list[dict[str, Any]] = field(name="Resources")
+
+
+class ScimObject(ScimSchema):
+    """What the service can do, a schema, or a type of resources (RFC 7643 §5 to §7)."""
+
+    schemas: list[str]
+    meta: ScimMeta
+
+
+class ScimError(ScimSchema):
+    """An error (RFC 7644 §3.12)."""
+
+    schemas: list[str]
+    status: Annotated[str, Meta(examples=["400"])]
+    scim_type: Annotated[str, Meta(examples=["invalidFilter"])] | None = None
+    detail: str | None = None
+
+
+class ScimGetQuery(Schema):
+    """Which attributes of a resource are answered, such as ``userName`` and ``name.formatted``."""
+
+    attributes: Annotated[str, Meta(description="Only these, comma between.")] | None = None
+    excluded_attributes: Annotated[str, Meta(description="All but these.", examples=["members"])] | None = (
+        None
+    )
+
+    def shown(self, resource: ScimResource, schema: AttributeSchema) -> Any:
+        """Return ``resource`` with the attributes that are asked for; it always has its id and schemas."""
+        only, without = _named(self.attributes, schema), _named(self.excluded_attributes, schema) or {}
+        if only is None and not without:
+            return resource
+        listed = without if only is None else only
+        made: dict[str, Any] = {}
+        for name, value in msgspec.to_builtins(resource).items():
+            parts = listed.get(name.lower())
+            if name in ("schemas", "id") or (parts is None and only is None):
+                made[name] = value
+            elif parts is not None and (kept := _parts(value, parts, kept=only is not None)):
+                made[name] = kept
+        return made
+
+    def hides(self, name: str, schema: AttributeSchema) -> bool:
+        """Tell whether the attribute of that lower-case name is not asked for."""
+        if (only := _named(self.attributes, schema)) is not None:
+            return name not in only
+        return (_named(self.excluded_attributes, schema) or {}).get(name) == frozenset()
+
+
+class ScimListQuery(ScimGetQuery):
+    """A page of resources, and which."""
+
+    filter: (
+        Annotated[str, Meta(description="RFC 7644 §3.4.2.2.", examples=['userName eq "heron"'])] | None
+    ) = None
+    sort_by: Annotated[str, Meta(description="An attribute.", examples=["userName"])] | None = None
+    sort_order: Literal["ascending", "descending"] = "ascending"
+    start_index: Annotated[Number, Meta(description="The place of the first, from 1.")] = 1
+    count: Annotated[Number, Meta(description=f"How many at most; never more than {MAX_PAGE}.")] = 100
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """How many resources to leave out, and how many to answer: values too small are the least ones."""
+        return min(max(self.start_index, 1), 10**9) - 1, min(max(self.count, 0), MAX_PAGE)
+
+
+class ScimSearch(ScimBodySchema):
+    """What is searched for (RFC 7644 §3.4.3): the query of a list, in a body."""
+
+    attributes: ScimNames | None = None
+    excluded_attributes: ScimNames | None = None
+    filter: str | None = None
+    sort_by: Text | None = None
+    sort_order: Literal["ascending", "descending"] = "ascending"
+    start_index: Number = 1
+    count: Number = 100
+
+    @classmethod
+    def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:
+        """Return the members of a search; raises ScimFault."""
+        schemas = sent.get("schemas")
+        if not isinstance(schemas, list | None):
+            raise ScimFault("invalidValue", "schemas must be a list")
+        if SEARCH not in (schemas or ()):
+            deviations.note("search without schemas")
+        return {name: value for name, value in sent.items() if value is not None}
+
+    @property
+    def query(self) -> ScimListQuery:
+        """The same as a query."""
+        members = {name: getattr(self, name) for name in ScimListQuery.__struct_fields__}
+        for name in ("attributes", "excluded_attributes"):
+            members[name] = None if members[name] is None else ",".join(members[name])
+        return ScimListQuery(**members)
+
+
+def _named(listed: str | None, schema: AttributeSchema) -> dict[str, frozenset[str]] | None:
+    """Return the attributes of a list, in small letters, with those of their parts that it names.
+
+    No parts are all of them. What another schema has is left out.
+    """
+    if listed is None:
+        return None
+    made: dict[str, frozenset[str]] = {}
+    for text in listed.split(","):
+        name, _, part = (schema.unqualified(text.strip()) or "").lower().partition(".")
+        if name and (not part or made.get(name, True)):
+            made[name] = made.get(name, frozenset()) | {part} if part else frozenset()
+    return made
+
+
+def _parts(value: Any, parts: frozenset[str], *, kept: bool) -> Any:
+    """Return a value with some ``parts`` of it alone, or without them; no parts are all of them."""
+    if not parts:
+        return value if kept else None
+    if isinstance(value, list):
+        return [item for each in value if (item := _parts(each, parts, kept=kept))]
+    if not isinstance(value, dict):
+        return None if kept else value
+    return {name: item for name, item in value.items() if (name.lower() in parts) == kept}
+
+
+SEARCH: Final = f"{MESSAGES}SearchRequest"
+LIST_OF: Final = [f"{MESSAGES}ListResponse"]
+ERROR: Final = [f"{MESSAGES}Error"]
+
+S = TypeVar("S", bound=ScimBodySchema)
+
+
+class ScimBody(Generic[S]):
+    """Reads the bodies of one operation as ``kind``."""
+
+    def __init__(self, kind: type[S]) -> None:
+        self._kind = kind
+
+    async def read(self, request: Request) -> S:
+        """Return the body; raises UnsupportedMediaType, TooLarge, BadRequest and InvalidScim."""
+        if not _MEDIA.fullmatch(request.content_type or "") or request.raw_header(b"content-encoding"):
+            raise UnsupportedMediaType(f"The body must be {MEDIA} or application/json in UTF-8")
+        raw = await request.body_within(MAX_BODY)
+        plain = well_formed(raw)
+        check_text(plain)
+        with understood() as deviations:
+            try:
+                sent = msgspec.json.decode(raw)
+            except msgspec.MsgspecError:
+                sent = None
+            if not isinstance(sent, dict):
+                raise ScimFault("invalidSyntax", "The body must be a JSON object")
+            kept = self._kind.read_sent(sent, deviations)
+            try:
+                return msgspec.convert(kept, self._kind)
+            except msgspec.ValidationError:
+                raise _fault_of(kept, self._kind) from None
+
+
+def _fault_of(sent: Mapping[str, Any], kind: Any) -> ScimFault:
+    """Return all faults of what was sent as one: a SCIM error has one text (RFC 7644 §3.12)."""
+    faults = faults_of(sent, kind)[:_MOST_FAULTS]
+    return ScimFault("invalidValue", "; ".join(f"{field}: {message}" for field, message in faults))
+
+
+def is_scim(kind: Any) -> bool:
+    """Tell whether it is a type of bodies or answers of SCIM."""
+    return isinstance(kind, type) and issubclass(kind, Struct) and issubclass(kind, ScimSchema)
+
+
+def error_of(refusal: Refusal) -> tuple[int, ScimError]:
+    """Return the status of ``refusal`` and its document, an error of SCIM (RFC 7644 §3.12)."""
+    status, detail = status_of(type(refusal)), refusal.detail
+    scim_type = refusal.extra.get("scimType")
+    if isinstance(refusal, ValidationFailed):
+        scim_type = "invalidValue"
+        detail = "; ".join("{field}: {message}".format(**fault) for fault in refusal.extra["errors"])
+    elif isinstance(refusal, Conflict) and refusal.extra.get("rule") == "unique":
+        scim_type = "uniqueness"
+    return status, ScimError(ERROR, str(status), scim_type, without_keys(detail))
+
+
+def status_of(refusal: type[Refusal]) -> int:
+    """Return the status of a refusal: SCIM knows no 422."""
+    return BadRequest.status if issubclass(refusal, ValidationFailed) else refusal.status
+
+
+DIALECT: Final = Dialect(
+    prefix="/scim/",
+    media=MEDIA,
+    error=ScimError,
+    error_of=error_of,
+    status_of=status_of,
+    refusals=(InvalidScim,),
+)
+"""What clients that provision send and read."""

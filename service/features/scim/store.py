@@ -1,0 +1,338 @@
+"""``sys.scim_user`` and ``sys.scim_group``: what directories provision.
+
+Callers that change something hold ``role_rights.lock``.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import accumulate
+from typing import Any, Final, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.features.scim.filters import Filter, Place
+from service.features.scim.schema import scim_group, scim_member, scim_user
+from service.features.scim.store_conditions import GROUP_COLUMNS, USER_COLUMNS, condition, order_of
+from service.kernel.text import name_key
+from service.records.database.filters import among, each_of
+from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
+from service.records.schema.directories import directory as directory_table
+from service.records.schema.rights import user
+
+R = TypeVar("R")
+
+MOST_MEMBERS: Final = 100_000
+"""The most members of a group, and of the groups of a page together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a directory says of a user that the account has no place for."""
+
+    external_id: str | None = None
+    display_name: str | None = None
+    formatted_name: str | None = None
+    email_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvisionedUser(Known):
+    """A user that a directory has provisioned.
+
+    ``linked`` are the ids and names of its groups, such as ``7 Auditors``; empty if they were not read.
+    """
+
+    id: int
+    user_name: str
+    nick_name: str
+    email: str | None
+    status: str
+    version: int
+    create_time: datetime
+    update_time: datetime
+    linked: tuple[str, ...] = ()
+
+    @property
+    def groups(self) -> list[tuple[int, str]]:
+        """The ids and names of its groups."""
+        pairs = (text.split(" ", 1) for text in self.linked)
+        return [(int(group_id), name) for group_id, name in pairs]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A group of a directory; ``members`` are the ids and names of its users, empty if they were not read."""
+
+    id: int
+    display_name: str
+    external_id: str | None
+    version: int
+    create_time: datetime
+    update_time: datetime
+    members: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which resources of a directory, and which of those: ``skipped`` are left out, ``most`` follow.
+
+    They are in the order of ``sort``, by id without.
+    """
+
+    directory: str
+    term: Filter | None
+    skipped: int = 0
+    most: int = 200
+    sort: Place | None = None
+    descending: bool = False
+
+
+_SAID: Final = {name: scim_user.c[name] for name in Known.__dataclass_fields__}
+_linked: Final = (
+    sa.select(sa.cast(scim_group.c.id, sa.Text) + " " + scim_group.c.display_name)
+    .join(scim_member, scim_member.c.group_id == scim_group.c.id)
+    .where(scim_member.c.user_id == scim_user.c.user_id)
+    .order_by(scim_group.c.id)
+    .correlate(scim_user)
+)
+_USER: Final = RowMapper(
+    ProvisionedUser,
+    user,
+    (),
+    linked=sa.func.array(_linked.scalar_subquery(), type_=sa.ARRAY(sa.Text)),
+    **_SAID,
+)
+_USER_ALONE: Final = RowMapper(ProvisionedUser, user, ["linked"], **_SAID)
+_GROUP: Final = RowMapper(Group, scim_group, without=["members"])
+_USERS: Final = scim_user.join(user, user.c.id == scim_user.c.user_id)
+_OWN_USER: Final = PreparedSelect(
+    sa.select(*_USER.columns)
+    .select_from(_USERS.join(directory_table, directory_table.c.name == scim_user.c.directory))
+    .where(
+        directory_table.c.client_id == sa.bindparam("client_id", type_=sa.BigInteger()),
+        scim_user.c.user_id == sa.bindparam("user_id", type_=sa.BigInteger()),
+        directory_table.c.enabled,
+        ~scim_user.c.gone,
+    ),
+    _USER.of_values,
+)
+
+
+async def users(
+    connection: AsyncConnection, chosen: Chosen, *, linked: bool = True
+) -> tuple[list[ProvisionedUser], int]:
+    """Return users of a directory, and how many there are; ScimFault for what can't be asked for.
+
+    ``linked``: with their groups.
+    """
+    conditions = [scim_user.c.directory == chosen.directory, ~scim_user.c.gone]
+    if chosen.term is not None:
+        conditions.append(condition(chosen.term, USER_COLUMNS))
+    statement = sa.select(*_USER_ALONE.columns).select_from(_USERS).where(*conditions)
+    statement = statement.order_by(*order_of(chosen.sort, USER_COLUMNS, descending=chosen.descending))
+    listed, total = await _page(connection, _USER_ALONE, statement, chosen)
+    # By themselves: the groups of who is skipped would be read too.
+    pairs = await _pairs(connection, scim_member.c.user_id, [each.id for each in listed] if linked else [])
+    groups = {user_id: [f"{each} {name}" for each, name in listed] for user_id, listed in pairs.items()}
+    return [replace(each, linked=tuple(groups.get(each.id, ()))) for each in listed], total
+
+
+async def one_user(
+    connection: AsyncConnection, directory: str, user_id: int, *, linked: bool = True
+) -> ProvisionedUser | None:
+    """Return a user of a directory, or None; ``linked``: with its groups."""
+    mapper = _USER if linked else _USER_ALONE
+    known = (scim_user.c.user_id == user_id) & (scim_user.c.directory == directory) & ~scim_user.c.gone
+    return await mapper.one_or_none(connection, sa.select(*mapper.columns).select_from(_USERS).where(known))
+
+
+async def own_user(source: Source, client_id: int, user_id: int) -> ProvisionedUser | None:
+    """Return a user of the directory of a client, None where that is cut off; a single statement."""
+    return await _OWN_USER.one_or_none(source, client_id=client_id, user_id=user_id)
+
+
+async def put_user(connection: AsyncConnection, directory: str, user_id: int, known: Known) -> None:
+    """Store what a directory says of a user, who is not gone from then on."""
+    values = {name: getattr(known, name) for name in Known.__dataclass_fields__} | {"gone": False}
+    written = upsert(scim_user).values(user_id=user_id, directory=directory, **values)
+    await connection.execute(written.on_conflict_do_update(index_elements=["user_id"], set_=values))
+
+
+async def forget_user(connection: AsyncConnection, user_id: int) -> None:
+    """Store that a directory has deleted a user, who is no member of its groups any more."""
+    of_user = scim_user.c.user_id == user_id
+    await connection.execute(sa.update(scim_user).where(of_user).values(gone=True))
+    mine = sa.delete(scim_member).where(scim_member.c.user_id == user_id)
+    groups = (await connection.execute(mine.returning(scim_member.c.group_id))).scalars().all()
+    await _raise_versions(connection, groups)
+
+
+async def gone_user(connection: AsyncConnection, directory: str, user_name: str) -> int | None:
+    """Return the id of the user of that name whom the directory has deleted, or None."""
+    known = (scim_user.c.directory == directory) & scim_user.c.gone
+    named = sa.select(user.c.id).select_from(_USERS)
+    statement = named.where(known, user.c.user_name_key == name_key(user_name))
+    return (await connection.execute(statement)).scalar_one_or_none()
+
+
+async def groups_of(connection: AsyncConnection, user_ids: Collection[int]) -> dict[int, list[str]]:
+    """Return the names of the groups of users, by user."""
+    pairs = await _pairs(connection, scim_member.c.user_id, user_ids)
+    return {user_id: [name for _, name in pairs.get(user_id, ())] for user_id in user_ids}
+
+
+async def groups(
+    connection: AsyncConnection, chosen: Chosen, *, linked: bool = True
+) -> tuple[list[Group], int]:
+    """Return groups of a directory, and how many there are; ScimFault for what can't be asked for.
+
+    ``linked``: with their members; then there may be fewer than was asked for, of ``MOST_MEMBERS`` together.
+    """
+    conditions = [scim_group.c.directory == chosen.directory]
+    if chosen.term is not None:
+        conditions.append(condition(chosen.term, GROUP_COLUMNS))
+    statement = sa.select(*_GROUP.columns).where(*conditions)
+    statement = statement.order_by(*order_of(chosen.sort, GROUP_COLUMNS, descending=chosen.descending))
+    listed, total = await _page(connection, _GROUP, statement, chosen)
+    if not linked:
+        return listed, total
+    listed = await _within(connection, listed)
+    members = await _pairs(connection, scim_member.c.group_id, [each.id for each in listed])
+    return [replace(each, members=members.get(each.id, ())) for each in listed], total
+
+
+async def one_group(
+    connection: AsyncConnection, directory: str, group_id: int, *, linked: bool = True
+) -> Group | None:
+    """Return a group of a directory, or None; ``linked``: with its members."""
+    known = (scim_group.c.id == group_id) & (scim_group.c.directory == directory)
+    stored = await _GROUP.one_or_none(connection, sa.select(*_GROUP.columns).where(known))
+    if stored is None or not linked:
+        return stored
+    members = await _pairs(connection, scim_member.c.group_id, [group_id])
+    return replace(stored, members=members.get(group_id, ()))
+
+
+async def is_taken(connection: AsyncConnection, directory: str, display_name: str, but: int = 0) -> bool:
+    """Tell whether another group of the directory has that name, as filters compare names: in any case."""
+    folded = GROUP_COLUMNS["displayName"]
+    same = folded.sql == folded.key(display_name)
+    others = (scim_group.c.directory == directory) & (scim_group.c.id != but)
+    chosen = sa.select(sa.exists().where(others, same))
+    return bool((await connection.execute(chosen)).scalar_one())
+
+
+async def create_group(
+    connection: AsyncConnection, directory: str, display_name: str, external_id: str | None
+) -> int:
+    """Write a group without members, and return its id."""
+    values = {"directory": directory, "display_name": display_name, "external_id": external_id}
+    written = sa.insert(scim_group).values(values).returning(scim_group.c.id)
+    group_id: int = (await connection.execute(written)).scalar_one()
+    return group_id
+
+
+async def update_group(
+    connection: AsyncConnection, group_id: int, display_name: str, external_id: str | None
+) -> None:
+    """Store the values of a group, and raise its version."""
+    values = {"display_name": display_name, "external_id": external_id}
+    await connection.execute(sa.update(scim_group).where(scim_group.c.id == group_id).values(values))
+    await _raise_versions(connection, [group_id])
+
+
+async def delete_group(connection: AsyncConnection, group_id: int) -> None:
+    """Delete a group."""
+    await connection.execute(sa.delete(scim_group).where(scim_group.c.id == group_id))
+
+
+async def known_users(connection: AsyncConnection, directory: str, user_ids: Collection[int]) -> set[int]:
+    """Return those of the ids that are users of the directory."""
+    known = (scim_user.c.directory == directory) & ~scim_user.c.gone
+    chosen = sa.select(scim_user.c.user_id).where(known, among(scim_user.c.user_id, user_ids))
+    return set((await connection.execute(chosen)).scalars())
+
+
+async def change_members(
+    connection: AsyncConnection, group_id: int, added: Collection[int], removed: Collection[int]
+) -> None:
+    """Add users to a group, and remove others."""
+    if added:
+        rows = sa.select(sa.literal(group_id, sa.BigInteger), each_of(added))
+        await connection.execute(sa.insert(scim_member).from_select(["group_id", "user_id"], rows))
+    if removed:
+        gone = among(scim_member.c.user_id, removed)
+        await connection.execute(sa.delete(scim_member).where(scim_member.c.group_id == group_id, gone))
+
+
+async def _raise_versions(connection: AsyncConnection, group_ids: Collection[int]) -> None:
+    if group_ids:
+        raised = {"version": scim_group.c.version + 1, "update_time": sa.func.now()}
+        await connection.execute(
+            sa.update(scim_group).where(among(scim_group.c.id, group_ids)).values(raised)
+        )
+
+
+async def _within(connection: AsyncConnection, listed: list[Group]) -> list[Group]:
+    """Return the first of the groups, as many as have ``MOST_MEMBERS`` together, but at least one."""
+    counted = sa.select(scim_member.c.group_id, sa.func.count().label("members")).group_by(
+        scim_member.c.group_id
+    )
+    rows = await connection.execute(
+        counted.where(among(scim_member.c.group_id, [each.id for each in listed]))
+    )
+    sizes = {row.group_id: row.members for row in rows}
+    sums = accumulate(sizes.get(each.id, 0) for each in listed)
+    fitting = sum(1 for members in sums if members <= MOST_MEMBERS)
+    return listed[: max(fitting, 1)]
+
+
+async def _page(
+    connection: AsyncConnection, mapper: RowMapper[R], statement: sa.Select[Any], chosen: Chosen
+) -> tuple[list[R], int]:
+    """Return a page of the records of ``statement``, and how many there are: counted unless it shows that."""
+    listed = await mapper.all(connection, statement.offset(chosen.skipped).limit(chosen.most))
+    if len(listed) < chosen.most and (listed or not chosen.skipped):
+        return listed, chosen.skipped + len(listed)
+    counted = statement.with_only_columns(sa.func.count()).order_by(None)
+    return listed, int((await connection.execute(counted)).scalar_one())
+
+
+async def _pairs(
+    connection: AsyncConnection, by: sa.ColumnElement[int], ids: Collection[int]
+) -> dict[int, tuple[tuple[int, str], ...]]:
+    """Return the groups by user, or the members by group: the ids and names of each."""
+    if not ids:
+        return {}
+    of_user = by is scim_member.c.user_id
+    other, table = (scim_member.c.group_id, scim_group) if of_user else (scim_member.c.user_id, user)
+    name = scim_group.c.display_name if of_user else user.c.user_name
+    rows = sa.select(by, other, name).select_from(scim_member.join(table, table.c.id == other))
+    chosen = rows.where(among(by, ids)).order_by(other)
+    made: dict[int, list[tuple[int, str]]] = {}
+    for key, other_id, shown in await connection.execute(chosen):
+        made.setdefault(key, []).append((other_id, shown))
+    return {key: tuple(pairs) for key, pairs in made.items()}
+
+
+def names_of_groups(user_id: sa.ColumnElement[Any], source: str) -> "sa.Select[Any]":
+    """Return the query for the names of the groups of the directory ``source`` that a user is in."""
+    return (
+        sa.select(scim_group.c.display_name)
+        .join(scim_member, scim_member.c.group_id == scim_group.c.id)
+        .where(scim_member.c.user_id == user_id, scim_group.c.directory == source)
+    )
+
+
+async def in_need(connection: AsyncConnection) -> tuple[int, str]:
+    """Return how many enabled directories provision by SCIM, and why that matters."""
+    enabled = directory_table.c.enabled & (directory_table.c.kind == "scim")
+    statement = sa.select(sa.func.count()).select_from(directory_table).where(enabled)
+    count: int = (await connection.execute(statement)).scalar_one()
+    return count, (
+        "enabled directories provision accounts by SCIM, and could disable nobody any more: "
+        "cut them off or delete them first"
+    )

@@ -1,0 +1,200 @@
+"""Users that a directory provisions by SCIM: created, edited and disabled under its ceiling.
+
+The client is the service account that the directory names. It sees the accounts that it has provisioned, and
+no others; who holds more than its ceiling by others is disabled by it, and not edited otherwise.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import structlog
+
+from service.administration import change_log
+from service.administration.accounts import Accounts
+from service.administration.change_log import check_values
+from service.administration.directory import Directories
+from service.administration.managed_accounts import managed_by
+from service.administration.unit_of_work import RightsUnits, UnitOfWork
+from service.administration.user_edits import NewUser
+from service.errors import Conflict, NotFound, PermissionDenied
+from service.features.scim import store as scim
+from service.features.scim.store import Known, ProvisionedUser
+from service.kernel.identity import Caller
+from service.kernel.origin import field_changes
+from service.kernel.text import shown_name
+from service.kernel.write import Write
+from service.records import directories, user_list
+from service.records.database.transactions import Connection, Database
+from service.records.directories import Directory
+from service.records.user_list import User, UserValues
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentUser(Known):
+    """A user as the client wants it: the whole of it, what is not there is taken away.
+
+    Only ``active`` stays as it is where it is None, and is true for a new user.
+    """
+
+    user_name: str
+    active: bool | None = None
+    email: str | None = None
+
+    @property
+    def known(self) -> Known:
+        """What the account has no place for."""
+        return Known(**{name: getattr(self, name) for name in Known.__dataclass_fields__})
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The values of the account, but for its status."""
+        nick_name = shown_name(self.display_name, self.formatted_name, self.user_name)
+        return {"user_name": self.user_name, "nick_name": nick_name, "email": self.email}
+
+    def is_stored(self, stored: ProvisionedUser) -> bool:
+        """Tell whether nothing is to be written."""
+        values = self.values
+        if self.active is not None:
+            values = {**values, "status": "enabled" if self.active else "disabled"}
+        same = all(getattr(stored, name) == value for name, value in values.items())
+        return same and _known(stored) == self.known
+
+
+Change = Callable[[ProvisionedUser], SentUser]
+"""Returns what is to become of a stored user; what it raises rolls the change back."""
+Match = Callable[[ProvisionedUser], None]
+"""Raises ``PreconditionFailed`` if the user has changed since the client read it."""
+
+
+async def source_of(connection: Connection, caller: Caller) -> Directory:
+    """Return the directory of which the caller is the client; ``Conflict`` for none, and one cut off."""
+    stored = await directories.of_client(connection, caller.user_id)
+    if stored is None:
+        raise Conflict("No directory has this service account as its client", rule="directory")
+    if not stored.enabled:
+        raise managed_by(stored.name, "The directory {name} is cut off")
+    return stored
+
+
+class ScimUsers:
+    """Provisions users. All raise ``Conflict`` as ``source_of`` does, and what units of rights raise."""
+
+    def __init__(
+        self, database: Database, units: RightsUnits, accounts: Accounts, sources: Directories
+    ) -> None:
+        self._database = database
+        self._units = units
+        self._accounts = accounts
+        self._sources = sources
+
+    async def create(self, write: Write, sent: SentUser) -> ProvisionedUser:
+        """Create an account, or take back the one of that name which the client has deleted.
+
+        Raises ``ValidationFailed``, and ``Conflict`` for a name that is taken, by whomever.
+        """
+        sent = replace(sent, active=sent.active is not False)
+        async with self._units.of_rights(write) as unit:
+            source = await source_of(unit.connection, write.caller)
+            unit.check.directory = source.name
+            before = await scim.gone_user(unit.connection, source.name, sent.user_name)
+            if before is not None:
+                await self._edit(unit, source, before, sent, None)
+                return await _read(unit.connection, source, before)
+            values = {**sent.values, "status": "enabled" if sent.active else "disabled"}
+            check_values(UserValues, values)
+            made = await self._accounts.add(unit, NewUser(values, None, (), invited=True), None)
+            subject = str(made.id)
+            await directories.add_origin(unit.connection, source.name, "", subject, made.id, managed=True)
+            await scim.put_user(unit.connection, source.name, made.id, sent.known)
+            return await _read(unit.connection, source, made.id)
+
+    async def update(self, write: Write, user_id: int, change: Change, match: Match) -> ProvisionedUser:
+        """Make of a user what ``change`` returns; nothing is written where that is what is stored.
+
+        Raises ``NotFound``, ``ValidationFailed``, ``PermissionDenied`` for a user above the ceiling who is
+        not disabled by it, and ``Conflict``, also where no administrator would remain.
+        """
+        before = await scim.own_user(self._database, write.caller.user_id, user_id)
+        if before is not None:
+            change_log.concerns(change_log.user_target(before.user_name))
+            match(before)
+            if change(before).is_stored(before):
+                return before  # without a lock: a directory sends again what it has sent
+        async with self._units.of_rights(write) as unit:
+            source = await source_of(unit.connection, write.caller)
+            stored = await _read(unit.connection, source, user_id)
+            match(stored)
+            await self._edit(unit, source, user_id, change(stored), stored)
+            return await _read(unit.connection, source, user_id)
+
+    async def delete(self, write: Write, user_id: int, match: Match) -> None:
+        """Disable a user, whom the client does not see any more; the rows stay, the roles of groups end."""
+        async with self._units.of_rights(write) as unit:
+            source = await source_of(unit.connection, write.caller)
+            stored = await _read(unit.connection, source, user_id)
+            match(stored)
+            await self._sources.deprovision(unit, source.name, user_id)
+            await scim.forget_user(unit.connection, user_id)
+            await self._sources.follow(unit, source.name, {user_id: ()})
+
+    async def _edit(
+        self,
+        unit: UnitOfWork,
+        source: Directory,
+        user_id: int,
+        sent: SentUser,
+        stored: ProvisionedUser | None,
+    ) -> None:
+        """Edit a user; ``stored`` is None for one whom the client had deleted."""
+        values = sent.values
+        check_values(UserValues, values)
+        user = await user_list.read(unit.connection, user_id)
+        if sent.active is False and user.status != "disabled":
+            # First, and whatever becomes of the rest: nobody stays who is to go.
+            user = await self._sources.deprovision(unit, source.name, user_id)
+        changed = {name: value for name, value in values.items() if getattr(user, name) != value}
+        known = _known(stored) != sent.known
+        enabled = sent.active is True and user.status != "enabled"
+        if not (changed or known or enabled):
+            return
+        try:
+            target, _ = await self._sources.editing(unit, source.name, user_id, source)
+        except PermissionDenied as refusal:
+            if sent.active is not False or stored is None:
+                raise  # who was deleted is disabled already, and does not come back
+            decision_id = None if refusal.decision is None else refusal.decision.id
+            _log.warning(
+                "a user above the ceiling was disabled, and not edited",
+                event_type="security",
+                login_id=str(user_id),
+                decision_id=decision_id,
+            )
+            return
+        saved: User = await self._accounts.edit(unit, target, user, changed)
+        if enabled:
+            await self._accounts.change_status(unit, target, saved, "enabled")
+        if known:
+            await scim.put_user(unit.connection, source.name, user_id, sent.known)
+            target_name = change_log.user_target(saved.user_name)
+            unit.changes += field_changes(target_name, _ids(_known(stored)), _ids(sent.known))
+
+
+def _known(stored: ProvisionedUser | None) -> Known | None:
+    if stored is None:
+        return None
+    return Known(**{name: getattr(stored, name) for name in Known.__dataclass_fields__})
+
+
+def _ids(known: Known | None) -> dict[str, Any]:
+    """Return what the operation log tells of it: the other values are those of the account."""
+    return {} if known is None else {"externalId": known.external_id}
+
+
+async def _read(connection: Connection, source: Directory, user_id: int) -> ProvisionedUser:
+    stored = await scim.one_user(connection, source.name, user_id)
+    if stored is None:
+        raise NotFound("There is no such user")
+    return stored

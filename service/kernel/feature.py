@@ -1,0 +1,153 @@
+"""Features: folders of ``service/features`` that serve one capability each, and register themselves.
+
+A feature says in its ``feature.py`` what it adds. Everything that it adds is named by text, ``module:name``
+below its own folder, and imported when it is asked for: a command imports no endpoints, and what is off is
+not imported at all.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+_FOLDER: Final = "service.features"
+_FIELD: Final = re.compile(r"\\\{\w+\\\}")  # of an escaped template
+ALL: Final = "all"
+"""Names every feature that has a switch."""
+
+Rows = Callable[[Any], Any]
+"""Takes a connection and yields, when awaited, how many rows need the feature, with a sentence about them."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturePage:
+    """A page of the catalogue of permissions: a Menu, which stands behind the Menu of the page ``after``.
+
+    ``permissions`` are the code, the title of the Button, and the endpoints that it opens.
+    """
+
+    name: str
+    title: str
+    icon: str
+    after: str
+    permissions: tuple[tuple[str, str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureCommand:
+    """A command: its family, its name, one line of help, and ``module`` of the feature's folder."""
+
+    family: str
+    name: str
+    help: str
+    module: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Feature:
+    """What one feature adds; ``name`` is its folder.
+
+    ``off`` tells whether it may be named by ``features.off``: nothing may fail open without it. ``needs`` are
+    the features that it imports. ``paths`` are the beginnings of the paths that it alone serves: lines of the
+    policy about them are left out where it is off. ``tags`` describe the nouns of its operations, ``pages``
+    go into the catalogue of permissions.
+
+    The others are texts ``module:name``, empty without such a part. ``tables`` is a module that declares
+    tables. ``dialect`` is a ``Dialect``. ``routes`` is called with the routes and the container, ``parts``
+    with the container, and returns an object that lives as long as the worker. ``jobs`` returns, for the
+    settings, its jobs; ``checks`` are those of ``doctor``; ``samples`` returns, for the container, metrics.
+    ``rows`` counts the rows that need the feature: a start with the feature off refuses while there are any.
+    ``provides`` has, by port, what the trunk asks for without knowing who answers.
+    """
+
+    name: str
+    title: str
+    off: bool = False
+    needs: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+    pages: tuple[FeaturePage, ...] = ()
+    commands: tuple[FeatureCommand, ...] = ()
+    tables: str = ""
+    dialect: str = ""
+    parts: str = ""
+    routes: str = ""
+    jobs: str = ""
+    checks: str = ""
+    samples: str = ""
+    rows: str = ""
+    provides: Mapping[str, str] = field(default_factory=dict)
+
+    def owns(self, path: str) -> bool:
+        """Tell whether ``path``, such as ``/scim/v2/Users`` or a template, is one that it alone serves."""
+        return _below(self.paths).match(path) is not None
+
+    def part(self, text: str) -> Any:
+        """Return what ``text``, ``module`` or ``module:name`` of the feature's folder, names."""
+        module, _, name = text.partition(":")
+        imported = import_module(f"{_FOLDER}.{self.name}.{module}")
+        return getattr(imported, name) if name else imported
+
+
+@cache
+def _below(templates: tuple[str, ...]) -> re.Pattern[str]:
+    """Return what matches each of ``templates``, and all below it."""
+    texts = (_FIELD.sub("[^/]+", re.escape(template)) for template in templates)
+    return re.compile(rf"(?:{'|'.join(texts)})(?:/.*)?$" if templates else "(?!)", re.DOTALL)
+
+
+@cache
+def declared() -> tuple[Feature, ...]:
+    """Return all features, in the order of the registry, whether they are on or off."""
+    names: tuple[str, ...] = import_module(_FOLDER).NAMES
+    return tuple(import_module(f"{_FOLDER}.{name}.feature").FEATURE for name in names)
+
+
+def switches() -> tuple[str, ...]:
+    """Return the names of the features that have a switch."""
+    return tuple(feature.name for feature in declared() if feature.off)
+
+
+def off_by(names: Collection[str]) -> tuple[Feature, ...]:
+    """Return the features that ``names``, the setting ``features.off``, switch off."""
+    return tuple(feature for feature in declared() if feature.off and (feature.name in names or ALL in names))
+
+
+def on_by(names: Collection[str]) -> tuple[Feature, ...]:
+    """Return the features that are left where ``names`` are off."""
+    gone = off_by(names)
+    return tuple(feature for feature in declared() if feature not in gone)
+
+
+def switch_faults(names: Iterable[str]) -> Iterator[str]:
+    """Yield half a sentence for each of ``names`` that can't be off, and for each that another one needs."""
+    known = switches()
+    names = tuple(names)
+    for name in names:
+        if name not in known and name != ALL:
+            yield f"{name!r} is no feature that can be off: these are {', '.join((*known, ALL))}"
+    gone = {feature.name for feature in off_by(names)}
+    for feature in on_by(names):
+        for needed in feature.needs:
+            if needed in gone:
+                yield f"{needed!r} can't be off while {feature.name!r}, which needs it, is on"
+
+
+def about_any(features: Iterable[Feature], text: str) -> bool:
+    """Tell whether ``text``, such as ``endpoint GET /scim/v2/Users``, ends in a path of ``features``."""
+    path = text[text.find("/") :] if "/" in text else ""
+    return bool(path) and any(feature.owns(path) for feature in features)
+
+
+def provided(port: str) -> dict[str, Any]:
+    """Return what the features provide for ``port``, by the name of the feature.
+
+    Those that are off are asked too: what they have stored is there all the same.
+    """
+    return {
+        feature.name: feature.part(feature.provides[port])
+        for feature in declared()
+        if port in feature.provides
+    }

@@ -1,0 +1,22 @@
+"""What is stored for features: rows that need one which is off."""
+
+from collections.abc import Collection
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.feature import off_by
+
+
+async def rows_in_need(connection: AsyncConnection, off: Collection[str]) -> list[str]:
+    """Return a sentence for each feature that is needed, and named by ``off``, the setting ``features.off``.
+
+    Each has the number of its rows, and what to do.
+    """
+    faults = []
+    for feature in off_by(off):
+        if not feature.rows:
+            continue
+        count, what = await feature.part(feature.rows)(connection)
+        if count:
+            faults.append(f"features.off names {feature.name}, but {what} ({count} in the database)")
+    return faults

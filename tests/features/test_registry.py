@@ -1,0 +1,108 @@
+"""Features register themselves: nothing else knows their modules, and each stands in its own folder."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from service.features import NAMES
+from service.kernel.feature import Feature, about_any, declared, off_by, on_by, switch_faults
+from tests.support.running import ROOT
+
+SERVICE: Final = ROOT / "service"
+FEATURES: Final = SERVICE / "features"
+LOADER: Final = SERVICE / "kernel" / "feature.py"
+PARTS: Final = ("tables", "dialect", "parts", "routes", "jobs", "checks", "samples", "rows")
+SQL: Final = ("sqlalchemy", "psycopg", "alembic")
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_each_folder_of_features_is_registered_once_under_its_own_name() -> None:
+    folders = {path.parent.name for path in FEATURES.glob("*/feature.py")}
+    assert sorted(NAMES) == sorted(folders)
+    assert [feature.name for feature in declared()] == list(NAMES)
+
+
+def test_nothing_outside_the_features_names_a_module_of_one() -> None:
+    others = (path for path in SERVICE.rglob("*.py") if FEATURES not in path.parents)
+    naming = [path for path in others if re.search(r"service[./]features\b", path.read_text("utf-8"))]
+    assert naming == [LOADER]
+
+
+@pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)
+def test_a_feature_imports_those_that_it_needs_and_no_others(feature: Feature) -> None:
+    names = {
+        name.split(".")[2]
+        for path in (FEATURES / feature.name).rglob("*.py")
+        for name in imported(path)
+        if name.startswith("service.features.")
+    }
+    assert names - {feature.name} == set(feature.needs)
+
+
+@pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)
+def test_a_feature_writes_sql_in_its_store_and_its_schema_alone(feature: Feature) -> None:
+    folder = FEATURES / feature.name
+    writing = {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*.py")
+        if any(name.split(".")[0] in SQL for name in imported(path))
+    }
+    assert [name for name in writing if not re.match(r"(store|schema)\w*\.py$", name)] == []
+
+
+@pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)
+def test_everything_that_a_feature_names_is_there(feature: Feature) -> None:
+    named = [text for name in PARTS if (text := getattr(feature, name))]
+    named += [*feature.provides.values(), *(command.module for command in feature.commands)]
+    assert [text for text in named if feature.part(text) is None] == []
+
+
+@pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)
+def test_what_a_feature_declares_imports_nothing_but_the_kernel(feature: Feature) -> None:
+    names = [name for name in imported(FEATURES / feature.name / "feature.py") if "." in name]
+    assert [
+        name for name in names if not name.startswith(("service.kernel.", "typing.", "collections."))
+    ] == []
+
+
+def test_all_names_every_feature_with_a_switch() -> None:
+    assert off_by(["all"]) == tuple(feature for feature in declared() if feature.off)
+    assert {*off_by(["all"]), *on_by(["all"])} == {*declared()}
+    assert off_by([]) == ()
+
+
+def test_a_name_that_has_no_switch_is_refused_with_those_that_have_one() -> None:
+    assert list(switch_faults(["all", "scim"])) == []
+    (fault,) = switch_faults(["nothing"])
+    assert fault.startswith("'nothing' is no feature that can be off: these are ")
+    assert "scim" in fault
+
+
+@pytest.mark.parametrize(
+    ("text", "owned"),
+    [
+        ("GET /scim/v2/Users", True),
+        ("endpoint PATCH /scim/v2/Users/{id}", True),
+        ("POST /api/directory/{source}/accounts", True),
+        ("POST /api/directory/nowhere/accounts", True),
+        ("GET /scimitar", False),
+        ("GET /api/directory/list", False),
+        ("PUT /api/directory/{source}", False),
+        ("account set-password self", False),
+    ],
+)
+def test_a_feature_owns_its_paths_and_what_is_below_them(text: str, owned: bool) -> None:
+    assert about_any(off_by(["scim"]), text) is owned

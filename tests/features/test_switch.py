@@ -1,0 +1,61 @@
+"""What is off is absent, loses nothing, and changes nothing that other nodes read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from service.kernel.feature import about_any, off_by
+from service.operator.errors import UnpreparedError
+from service.server.prepare import check, publish_policy
+from tests.support.databases import NewDatabase
+from tests.support.inside import inside_published, settings_of
+
+OFF = {"PORTCULLIS_FEATURES__OFF": "all"}
+
+
+@pytest.mark.anyio
+async def test_what_is_off_is_not_found_and_not_in_the_document(
+    new_database: NewDatabase, published_template: str, redis_url: str
+) -> None:
+    async with inside_published(new_database(published_template), redis_url, **OFF) as service:
+        answer = await service.ask("GET", "/scim/v2/Users")
+        assert (answer.status, answer.json["code"]) == (404, "not_found")
+        assert answer.header("content-type") == "application/problem+json"
+        document = (await service.as_anonymous("GET", "/docs/openapi.json")).json
+        assert [path for path in document["paths"] if about_any(off_by(["all"]), f"GET {path}")] == []
+        assert (await service.ask("GET", "/api/user/list")).status == 200
+
+
+def revisions(url: str) -> list[Any]:
+    with psycopg.connect(url) as connection:
+        return connection.execute("SELECT revision, digest FROM sys.policy_revision ORDER BY 1").fetchall()
+
+
+def test_what_is_off_changes_nothing_that_is_published(
+    new_database: NewDatabase, published_template: str, redis_url: str
+) -> None:
+    url = new_database(published_template)
+    before = revisions(url)
+    for variables in (OFF, {}, OFF, {}):
+        chosen = settings_of(url, redis_url, variables)
+        publish_policy(chosen, check(chosen))
+    assert revisions(url) == before
+
+
+def test_a_start_refuses_while_what_is_stored_needs_a_feature_that_is_off(
+    new_database: NewDatabase, published_template: str, redis_url: str
+) -> None:
+    url = new_database(published_template)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO sys.directory (name, kind, mapping, ceiling) VALUES ('hr', 'scim', '{}', '{}')"
+        )
+    chosen = settings_of(url, redis_url, OFF)
+    with pytest.raises(UnpreparedError, match=r"features\.off names scim, but enabled directories .* \(1 in"):
+        publish_policy(chosen, check(chosen))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE sys.directory SET enabled = false")
+    publish_policy(chosen, check(chosen))
