@@ -10,7 +10,7 @@ from pathlib import Path
 
 from service import __version__
 from service.cli.endings import UNREAD, flushed, in_words
-from service.cli.lazy_commands import FAMILIES, CommandParser, add_command, add_commands, add_data
+from service.cli.lazy_commands import CommandParser, add_command, add_commands, add_data, add_single, families
 from service.installation import InstallationError, check_installation
 from service.kernel.structlog_alone import leave_rich_out
 from service.kernel.text import OptionValue
@@ -63,11 +63,11 @@ def _parser() -> argparse.ArgumentParser:
         prog="portcullis", description="An administration service guarded by Casbin."
     )
     parser.add_argument("--version", action="version", version=f"portcullis {__version__}")
-    families = parser.add_subparsers(
+    commands = parser.add_subparsers(
         dest="family", metavar="COMMAND", required=True, parser_class=CommandParser
     )
 
-    serve = families.add_parser("serve", help="run the service")
+    serve = commands.add_parser("serve", help="run the service")
     add_data(serve)
     serve.add_argument("--host", metavar="H", help="the address to listen on")
     serve.add_argument("--port", metavar="N", help="the TCP port; 0 takes any free one")
@@ -79,16 +79,17 @@ def _parser() -> argparse.ArgumentParser:
         const="false",
         help="leave the schema as it is, and refuse to run on one that is too old",
     )
-    families.add_parser("settings", help="print the table of settings")
+    commands.add_parser("settings", help="print the table of settings")
 
-    for family in FAMILIES:
-        add_commands(families.add_parser(family.name, help=family.help), family)
-    add_command(families.add_parser, "backup", "everything that is stored, in one file", "service.cli.backup")
-    add_command(families.add_parser, "restore", "a backup into an empty place", "service.cli.restore")
+    for family in families():
+        add_commands(commands.add_parser(family.name, help=family.help), family)
+    add_command(commands.add_parser, "backup", "everything that is stored, in one file", "service.cli.backup")
+    add_command(commands.add_parser, "restore", "a backup into an empty place", "service.cli.restore")
     add_command(
-        families.add_parser, "doctor", "check the installation for operator errors", "service.cli.doctor"
+        commands.add_parser, "doctor", "check the installation for operator errors", "service.cli.doctor"
     )
-    add_command(families.add_parser, "pdp", "decide beside a service, by what it follows", "service.cli.pdp")
+    add_command(commands.add_parser, "pdp", "decide beside a service, by what it follows", "service.cli.pdp")
+    add_single(commands.add_parser)
     return parser
 
 

@@ -30,6 +30,7 @@ from service.jobs.housekeeping import (
     remind_of_keys,
 )
 from service.jobs.runner import Job, JobRunner
+from service.kernel.feature import on_by
 from service.keyspace import SessionStore
 from service.mail.outbox import Outbox, seal_links_anew
 from service.mail.sending import Sending
@@ -266,6 +267,12 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             pending=openings.some_ended,
         ),
         Job("key-reminders", "Log the API keys that expire within 14 days", remind_of_keys, _DAY),
+        *(
+            job
+            for feature in on_by(settings.features.off)
+            if feature.jobs
+            for job in feature.part(feature.jobs)(settings)
+        ),
     )
 
 

@@ -67,7 +67,7 @@ def _finished(container: Container) -> Sequence[Callable[[RequestContext], None]
     notes = [container.node.traffic.count, forwarding.note, container.use_notes.note]
     if container.trail.decisions is not None:
         notes.append(DecisionEvents(container.trail.decisions).note)
-    return notes
+    return [*notes, *(part.note for part in container.parts.values() if part.note is not None)]
 
 
 def describe_routes(off: tuple[str, ...] = ()) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from service.administration.account_links import notices_of
 from service.app import administration, audit_trail, files, node, policy, sign_in, stores
+from service.app.parts import parts_of
 from service.app.readiness import SLOWLY
 from service.audit.permission_uses import PermissionUses
 from service.authn.factors.sealing import FactorKeys
@@ -25,6 +26,7 @@ from service.evaluation.evaluator import Evaluator
 from service.evaluation.following import Hub
 from service.evaluation.questions import Subjects
 from service.evaluation.search import Search
+from service.kernel.feature import on_by
 from service.mail.outbox import Outbox
 from service.settings import Auth, Settings
 from service.web.messages.cookies import Cookies
@@ -90,6 +92,8 @@ class Container:
             self.stores.sessions.synchronized.now,
             self.sign_in.current_rights,
         )
+        self.features = on_by(settings.features.off)
+        self.parts = parts_of(self, self.features)
 
     def begin_as(self, slot: Slot) -> None:
         """Take the place ``slot`` of a node in this process; the container was made in another one.
@@ -101,6 +105,8 @@ class Container:
         self.trail.exporter.name_worker(worker)
         self.policy.watch.name_worker(worker, slot.former)
         self.node.runner.worker = worker
+        for part in self.parts.values():
+            part.name_worker(worker)
         self.node.metrics.slot = slot
         self.node.process.begins()
 
@@ -113,6 +119,7 @@ class Container:
         decisions, tracing = self.trail.decisions, self.node.tracing
         in_order = (
             self.node.readiness.finish,
+            *(part.finish for part in self.parts.values()),
             self.files.uploads.finish,
             self.sign_in.key_callers.finish,
             self.sign_in.current_rights.finish,
@@ -184,6 +191,8 @@ class Lifespan:
             container.trail.decisions.start()
         if container.node.tracing is not None:
             container.node.tracing.start()
+        for part in container.parts.values():
+            part.start()
         work = (
             container.policy.watch,
             container.stores.clock_watch,
@@ -193,6 +202,8 @@ class Lifespan:
             container.node.metrics,
         )
         self._running = [asyncio.create_task(runner.run()) for runner in work]
+        running = (part.runs for part in container.parts.values())
+        self._running += (asyncio.ensure_future(run()) for run in running if run is not None)
         self._running.append(asyncio.create_task(container.node.readiness.run(SLOWLY)))
         self._running.append(asyncio.create_task(container.stores.sessions.follow_primary()))
         container.node.process.serves()

@@ -127,7 +127,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         followed=container.hub.followed if container.settings.policy.await_followers else None,
         idempotent_writes=container.administration.idempotent_writes,
     )
-    features = on_by(container.settings.features.off)
+    features = container.features
     app.dialects += [feature.part(feature.dialect) for feature in features if feature.dialect]
     for add in (
         _add_sign_in,

@@ -36,6 +36,8 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     if container.node.tracing is not None:
         yield from container.node.tracing.samples()
     yield from _export(container.trail.exporter)
+    for part in container.parts.values():
+        yield from part.samples()
 
 
 def _export(exporter: Exporter) -> Iterator[Sample]:

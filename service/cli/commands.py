@@ -12,6 +12,7 @@ from service import settings as table
 from service.cli.endings import INTERRUPTED, ended_in_order
 from service.cli.output import say, say_text
 from service.errors import Refusal, ValidationFailed
+from service.kernel.feature import named, off_by
 from service.kernel.operator_error import OperatorError
 
 Environ = Mapping[str, str]
@@ -25,6 +26,7 @@ def run(options: Namespace, environ: Environ) -> int:
     command = getattr(options, "run", None) or _OWN[options.family]
     try:
         with ended_in_order():
+            _require_on(getattr(options, "feature", ""), environ)
             return command(options, environ) or 0
     except ValidationFailed as refusal:
         for error in refusal.extra["errors"]:
@@ -35,6 +37,18 @@ def run(options: Namespace, environ: Environ) -> int:
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _require_on(feature: str, environ: Environ) -> None:
+    """Raise FeatureOffError for a command of a feature that the settings switch off."""
+    if feature and named(feature) in off_by(table.load(environ).features.off):
+        raise FeatureOffError(
+            f"The feature {feature} is off by the setting features.off, and this is one of its commands"
+        )
+
+
+class FeatureOffError(OperatorError):
+    """A command belongs to a feature that is off."""
 
 
 def _serve(_options: Namespace, environ: Environ) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from service import settings as table
 from service.cli.lazy_commands import add_usual
 from service.cli.output import say_text
-from service.diagnosis.checks import CHECKS, Check
+from service.diagnosis.checks import Check, checks_for
 from service.diagnosis.examination import examine
 from service.diagnosis.findings import STATES, Findings, fault, unknown, worst_of
 from service.embedded import EmbeddedError
@@ -72,16 +72,17 @@ def diagnose(
         else:
             findings.append(("embedded-stores", unknown("none was made yet: the first start makes them")))
         routes = partial(known_routes, settings)
-        findings += asyncio.run(examine(environ, settings, routes, _checks(state_file)))
+        findings += asyncio.run(examine(environ, settings, routes, _checks(settings, state_file)))
         return findings if public_url is None else findings + _publicly(public_url, settings)
 
 
-def _checks(state_file: Path | None) -> tuple[Check, ...]:
+def _checks(settings: Settings, state_file: Path | None) -> tuple[Check, ...]:
+    checks = checks_for(settings.features.off)
     if state_file is None:
-        return CHECKS
+        return checks
     from service.cli.doctor_state_file import state_file as compare
 
-    return (*CHECKS, Check("state-file", partial(compare, state_file)))
+    return (*checks, Check("state-file", partial(compare, state_file)))
 
 
 def _publicly(url: str, settings: Settings) -> Findings:

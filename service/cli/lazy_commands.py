@@ -6,11 +6,12 @@ their lines. A new command is a file and a line of ``FAMILIES``.
 """
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from service.installation import check_installation
+from service.kernel.feature import Feature, FeatureCommands, declared
 
 Run: TypeAlias = Callable[[argparse.Namespace, Mapping[str, str]], int | None]
 Parts: TypeAlias = Mapping[str, tuple[Callable[[argparse.ArgumentParser], None], Run]]
@@ -40,9 +41,12 @@ class CommandParser(argparse.ArgumentParser):
     None for 0; or it has both for each of several commands, in ``COMMANDS``.
     """
 
-    def __init__(self, *args: Any, module: str = "", command: str = "", **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, module: str = "", command: str = "", feature: str = "", **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._module, self._command = module, command
+        self._feature = feature
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse ``args``; ``run`` of the result is what runs the command. Raises ``InstallationError``."""
@@ -61,7 +65,7 @@ class CommandParser(argparse.ArgumentParser):
             several: Parts | None = getattr(module, "COMMANDS", None)
             add, run = (module.add_arguments, module.run) if several is None else several[self._command]
             add(self)
-            self.set_defaults(run=run)
+            self.set_defaults(run=run, feature=self._feature)
 
 
 def add_commands(parser: argparse.ArgumentParser, family: Family) -> None:
@@ -70,13 +74,47 @@ def add_commands(parser: argparse.ArgumentParser, family: Family) -> None:
     for name, text, module in family.commands:
         last = module or f"{family.name}_{name.replace('-', '_')}"
         add_command(parsers.add_parser, name, text, f"{__package__}.{last}")
+    for feature, added in _brought(family.name):
+        for name, text, module in added.commands:
+            add_command(parsers.add_parser, name, text, feature.module(module), _switch(feature, added))
 
 
 def add_command(
-    add_parser: Callable[..., argparse.ArgumentParser], name: str, text: str, module: str
+    add_parser: Callable[..., argparse.ArgumentParser], name: str, text: str, module: str, feature: str = ""
 ) -> None:
-    """Add the command ``name`` of ``module``, by ``add_parser`` of its siblings' parsers."""
-    add_parser(name, help=text, description=_sentence(text), module=module, command=name)
+    """Add the command ``name`` of ``module``, by ``add_parser`` of its siblings' parsers.
+
+    ``feature`` names the one that the command belongs to, if it can be off.
+    """
+    add_parser(name, help=text, description=_sentence(text), module=module, command=name, feature=feature)
+
+
+def families() -> tuple[Family, ...]:
+    """Return all families of commands, those that features bring last."""
+    known = {family.name for family in FAMILIES}
+    new = {
+        added.family: Family(added.family, added.help, ())
+        for feature in declared()
+        for added in feature.commands
+        if added.family and added.family not in known
+    }
+    return (*FAMILIES, *new.values())
+
+
+def add_single(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the commands of features that stand in no family."""
+    for feature, added in _brought(""):
+        for name, text, module in added.commands:
+            add_command(add_parser, name, text, feature.module(module), _switch(feature, added))
+
+
+def _brought(family: str) -> Iterator[tuple[Feature, FeatureCommands]]:
+    for feature in declared():
+        yield from ((feature, added) for added in feature.commands if added.family == family)
+
+
+def _switch(feature: Feature, added: FeatureCommands) -> str:
+    return feature.name if feature.off and not added.apart else ""
 
 
 def _sentence(text: str) -> str:

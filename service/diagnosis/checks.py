@@ -1,6 +1,6 @@
 """The table of checks, in the order of the report."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Final, NamedTuple, TypeAlias
 
 from service.diagnosis import (
@@ -15,6 +15,7 @@ from service.diagnosis import (
     user_checks,
 )
 from service.diagnosis.findings import Finding, Installation
+from service.kernel.feature import on_by
 
 Look: TypeAlias = Callable[[Installation], Finding | Awaitable[Finding]]
 """Checks one thing; the first sentence of its docstring says why it matters."""
@@ -102,3 +103,12 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("mail", export_checks.mails),
     Check("export", export_checks.export, local=True),
 )
+"""The checks of the trunk."""
+
+
+def checks_for(off: Collection[str] = ()) -> tuple[Check, ...]:
+    """Return all checks in their order, without those of the features ``off``."""
+    return (
+        *CHECKS,
+        *(check for feature in on_by(off) if feature.checks for check in feature.part(feature.checks)),
+    )

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Final
 
 from service.authz.publishing.live import LivePolicy
-from service.diagnosis.checks import CHECKS
+from service.diagnosis.checks import checks_for
 from service.diagnosis.examination import examine
 from service.diagnosis.findings import Findings, Routes
 from service.errors import Unavailable
@@ -61,5 +61,6 @@ class LatestFindings:
     def _examine(self) -> Examined:
         begun = now()
         in_force = None if self._live is None else self._live.current
-        made = examine(os.environ, self._settings, self._routes, CHECKS, in_force)
+        checks = checks_for(self._settings.features.off)
+        made = examine(os.environ, self._settings, self._routes, checks, in_force)
         return Examined(asyncio.run(made), begun)

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from msgspec import Meta, field
 
 from service.audit.stream_consumer import hour_of
-from service.diagnosis.checks import CHECKS
+from service.diagnosis.checks import checks_for
 from service.diagnosis.findings import Finding, State, worst_of
 from service.diagnosis.latest import LatestFindings
 from service.diagnosis.upkeep_checks import NEW
@@ -82,7 +82,7 @@ def _begin(hour: int) -> Moment:
     return moment(from_seconds(hour * _SECONDS))
 
 
-LOCAL: Final = frozenset(check.name for check in CHECKS if check.local)
+LOCAL: Final = frozenset(check.name for check in checks_for() if check.local)
 """The checks whose words name paths, addresses or servers of a node."""
 ON_THE_NODE: Final = "Run portcullis doctor on the node for the details"
 

@@ -36,13 +36,17 @@ class FeaturePage:
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureCommand:
-    """A command: its family, its name, one line of help, and ``module`` of the feature's folder."""
+class FeatureCommands:
+    """Commands of one family, whose name is "" for those without one: ``portcullis NAME``.
+
+    Each has its name, one line of help, and its module in the feature's folder. ``help`` is that of the
+    family, where the trunk has no such family. ``apart``: they read no settings of the service.
+    """
 
     family: str
-    name: str
-    help: str
-    module: str
+    commands: tuple[tuple[str, str, str], ...]
+    help: str = ""
+    apart: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,7 +73,7 @@ class Feature:
     paths: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     pages: tuple[FeaturePage, ...] = ()
-    commands: tuple[FeatureCommand, ...] = ()
+    commands: tuple[FeatureCommands, ...] = ()
     tables: str = ""
     dialect: str = ""
     parts: str = ""
@@ -84,10 +88,14 @@ class Feature:
         """Tell whether ``path``, such as ``/scim/v2/Users`` or a template, is one that it alone serves."""
         return _below(self.paths).match(path) is not None
 
+    def module(self, name: str) -> str:
+        """Return the dotted name of a module of the feature's folder."""
+        return f"{_FOLDER}.{self.name}.{name}"
+
     def part(self, text: str) -> Any:
         """Return what ``text``, ``module`` or ``module:name`` of the feature's folder, names."""
         module, _, name = text.partition(":")
-        imported = import_module(f"{_FOLDER}.{self.name}.{module}")
+        imported = import_module(self.module(module))
         return getattr(imported, name) if name else imported
 
 
@@ -103,6 +111,11 @@ def declared() -> tuple[Feature, ...]:
     """Return all features, in the order of the registry, whether they are on or off."""
     names: tuple[str, ...] = import_module(_FOLDER).NAMES
     return tuple(import_module(f"{_FOLDER}.{name}.feature").FEATURE for name in names)
+
+
+def named(name: str) -> Feature:
+    """Return the feature with that name; KeyError if there is none."""
+    return {feature.name: feature for feature in declared()}[name]
 
 
 def switches() -> tuple[str, ...]:

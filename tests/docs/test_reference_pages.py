@@ -14,7 +14,7 @@ import pytest
 from docs.site import made, pages
 from service.app import check_routes
 from service.audit import redaction
-from service.diagnosis.checks import CHECKS
+from service.diagnosis.checks import checks_for
 from service.errors import ConflictRule, Refusal
 from service.kernel import permission_catalogue
 from service.kernel.account_acts import OBJECTS
@@ -237,7 +237,7 @@ OPERATING = (ROOT / "docs" / "guides" / "operating.md").read_text(encoding="utf-
 
 
 def test_the_guide_for_operators_lists_the_checks_as_the_doctor_makes_them() -> None:
-    assert [row[0] for row in rows(between(OPERATING, "checks"))] == [check.name for check in CHECKS]
+    assert [row[0] for row in rows(between(OPERATING, "checks"))] == [check.name for check in checks_for()]
 
 
 def test_every_security_event_of_the_operator_is_on_the_page() -> None:

@@ -15,7 +15,7 @@ import pytest
 from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.cli.doctor import diagnose
-from service.diagnosis.checks import CHECKS
+from service.diagnosis.checks import checks_for
 from service.diagnosis.examination import examine
 from service.diagnosis.findings import Finding
 from service.embedded import EmbeddedStores
@@ -73,7 +73,7 @@ def look_at(database_url: str, redis_url: str, tmp_path: Path) -> LookAt:
     def diagnosed(name: str, **variables: str) -> Finding:
         environ = variables_of(database_url, redis_url, tmp_path / "data") | variables
         settings = load(environ)
-        check = next(check for check in CHECKS if check.name == name)
+        check = next(check for check in checks_for() if check.name == name)
         routes = partial(known_routes, settings)
         ((_, finding),) = asyncio.run(examine(environ, settings, routes, [check]))
         return finding

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from service import __version__
 from service.diagnosis import machine_checks, store_checks
-from service.diagnosis.checks import CHECKS
+from service.diagnosis.checks import checks_for
 from service.diagnosis.examination import examine
 from service.diagnosis.findings import Finding, Installation
 from service.diagnosis.machine_checks import Disk
@@ -42,7 +42,7 @@ def made(database_url: str, tmp_path: Path) -> Made:
 
     def finding(check: str, **variables: str) -> Finding:
         environ = usual | variables
-        checks = [candidate for candidate in CHECKS if candidate.name == check]
+        checks = [candidate for candidate in checks_for() if candidate.name == check]
         ((_, outcome),) = asyncio.run(examine(environ, load(environ), no_routes, checks))
         return outcome
 

@@ -19,7 +19,7 @@ from redis.asyncio import Redis as Store
 from structlog.testing import capture_logs
 
 from service.diagnosis import machine_checks
-from service.diagnosis.checks import CHECKS
+from service.diagnosis.checks import checks_for
 from service.diagnosis.examination import examine
 from service.embedded import EmbeddedStores
 from service.keyspace import clock_watch
@@ -100,7 +100,7 @@ class Site:
 
     async def state_of(self, check: str) -> str:
         """Return the state that doctor finds by one of its checks."""
-        checks = [candidate for candidate in CHECKS if candidate.name == check]
+        checks = [candidate for candidate in checks_for() if candidate.name == check]
         made = examine(self.variables, load(self.variables), no_routes, checks)
         ((_, finding),) = await asyncio.to_thread(asyncio.run, made)
         return finding.state

@@ -10,7 +10,7 @@ import pytest
 
 from service import __version__
 from service.cli.doctor import diagnose
-from service.diagnosis.checks import CHECKS
+from service.diagnosis.checks import checks_for
 from service.diagnosis.findings import Finding, Installation
 from service.records.database.server_facts import ServerFacts
 from service.records.schema_revision import SchemaStanding
@@ -30,7 +30,7 @@ def judged(check: str, folder: Path, **variables: str) -> str:
         "JWT_SECRET": secrets.token_urlsafe(64),
     } | variables
     server = ServerFacts(180000, 0, SchemaStanding("v1", "v1", known=True))
-    (look,) = (candidate.look for candidate in CHECKS if candidate.name == check)
+    (look,) = (candidate.look for candidate in checks_for() if candidate.name == check)
     finding = look(Installation(environ, load(environ), no_routes, server=server))
     assert isinstance(finding, Finding)
     assert not environ["JWT_SECRET"] or environ["JWT_SECRET"] not in finding.message

@@ -9,7 +9,7 @@ import pytest
 
 from service.authn.factors.resealing import seal_anew
 from service.authn.factors.sealing import ID_BYTES, FactorKeys
-from service.diagnosis.checks import CHECKS
+from service.diagnosis.checks import checks_for
 from service.diagnosis.examination import examine
 from service.diagnosis.findings import Finding
 from service.records import factors
@@ -72,7 +72,7 @@ async def test_an_app_that_cannot_be_read_keeps_out_no_code_of_another_app(
 async def finding(site: Inside, name: str, **variables: str) -> Finding:
     environ = {"PORTCULLIS_CONFIG": "", "DATABASE_URL": site.database_url, "REDIS_URL": site.redis_url}
     environ |= {"JWT_SECRET": secrets.token_urlsafe(48), **variables}
-    check = next(check for check in CHECKS if check.name == name)
+    check = next(check for check in checks_for() if check.name == name)
     ((_, found_out),) = await examine(environ, load(environ), lambda _: [], [check])
     return found_out
 

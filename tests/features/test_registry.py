@@ -66,7 +66,10 @@ def test_a_feature_writes_sql_in_its_store_and_its_schema_alone(feature: Feature
 @pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)
 def test_everything_that_a_feature_names_is_there(feature: Feature) -> None:
     named = [text for name in PARTS if (text := getattr(feature, name))]
-    named += [*feature.provides.values(), *(command.module for command in feature.commands)]
+    named += [
+        *feature.provides.values(),
+        *(module for each in feature.commands for _, _, module in each.commands),
+    ]
     assert [text for text in named if feature.part(text) is None] == []
 
 

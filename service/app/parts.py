@@ -1,0 +1,35 @@
+"""Parts of a worker that features bring."""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Any
+
+from service.kernel.feature import Feature
+from service.kernel.metrics import Sample
+from service.web.messages.context import RequestContext
+
+
+class Part:
+    """What a feature keeps for as long as the worker lives. Each method does nothing where none is needed."""
+
+    runs: Callable[[], Awaitable[None]] | None = None
+    """Runs beside the requests until it is cancelled."""
+    note: Callable[[RequestContext], None] | None = None
+    """Takes each finished request; it must not block or raise."""
+
+    def name_worker(self, worker: str) -> None:
+        """Take the name of the worker: the part may have been made before the process was forked."""
+
+    def start(self) -> None:
+        """Begin, in the event loop of the worker."""
+
+    async def finish(self) -> None:
+        """Release threads and connections."""
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield what the part counts."""
+        return iter(())
+
+
+def parts_of(container: Any, features: Iterable[Feature]) -> dict[str, Part]:
+    """Return the part of each of ``features`` that has one, by the name of the feature."""
+    return {feature.name: feature.part(feature.parts)(container) for feature in features if feature.parts}
