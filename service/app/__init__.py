@@ -99,7 +99,8 @@ def made_routes(shipped: Shipped, settings: Settings | None = None) -> Routes:
     It uses a container of its own, which is never started and connects to nothing. With ``settings`` it is
     the one of a worker, and raises what a worker would: stores and secret may still be missing.
     """
-    given = settings or Settings()
+    off = Names(feature.name for feature in shipped.off)
+    given = settings or Settings(features=Features(off=off))
     database = given.database
     redis = given.redis
     auth = given.auth

@@ -1,7 +1,8 @@
 """Types of the API for the console, made from the OpenAPI document, and those of the client for browsers.
 
-``python -m tests.console.declarations`` writes the files; with ``--check`` it fails where one is not what it
-would write. The types of the client need Node.
+``python -m tests.console.declarations`` writes the files. The types of the API are not in the repository:
+the check makes them, for the type checker. Those of the client are: `--check` fails where they are not what
+would be written. They need Node.
 """
 
 from __future__ import annotations
@@ -190,9 +191,9 @@ def of_client() -> str | None:
 
 
 if __name__ == "__main__":
-    for place, made in ((PLACE, declarations(current())), (CLIENT, of_client())):
-        if made is None or made == place.read_text(encoding="utf-8"):
-            continue
+    PLACE.write_text(declarations(current()), encoding="utf-8")
+    made = of_client()
+    if made is not None and made != CLIENT.read_text(encoding="utf-8"):
         if sys.argv[1:] == ["--check"]:
-            sys.exit(f"{place.name} is not up to date: run .venv/bin/python -m tests.console.declarations")
-        place.write_text(made, encoding="utf-8")
+            sys.exit(f"{CLIENT.name} is not up to date: run .venv/bin/python -m tests.console.declarations")
+        CLIENT.write_text(made, encoding="utf-8")

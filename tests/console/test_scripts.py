@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from service.web.requests.problems import refusals
-from tests.console.declarations import CLIENT, PLACE, declarations
-from tests.contract.document import current
+from tests.console.declarations import CLIENT
 from tests.service.test_structure import tied
 
 CONSOLE = Path(__file__).parents[2] / "service" / "console"
@@ -131,12 +130,6 @@ def test_pages_and_styles_hold_no_script_no_handler_and_nothing_from_elsewhere()
         assert not re.search(
             r"@import|url\(\s*[\"']?(?:https?:|//|data:)", style.read_text(encoding="utf-8")
         ), style
-
-
-def test_the_types_are_those_of_the_document() -> None:
-    assert PLACE.read_text(encoding="utf-8") == declarations(current()), (
-        "run: .venv/bin/python -m tests.console.declarations"
-    )
 
 
 def test_the_client_knows_the_code_of_every_refusal() -> None:

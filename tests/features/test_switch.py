@@ -7,9 +7,12 @@ from typing import Any
 import psycopg
 import pytest
 
+from service.__main__ import main
+from service.authz.publishing.shipped import configured
 from service.kernel.feature import about_any, off_by
 from service.operator.errors import UnpreparedError
 from service.server.prepare import check, publish_policy
+from service.settings import load
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside_published, settings_of
 
@@ -59,3 +62,15 @@ def test_a_start_refuses_while_what_is_stored_needs_a_feature_that_is_off(
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("UPDATE sys.directory SET enabled = false")
     publish_policy(chosen, check(chosen))
+
+
+@pytest.mark.parametrize("off", ["", "all"])
+def test_policy_check_prints_each_line_of_the_node_that_is_in_force(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, off: str
+) -> None:
+    monkeypatch.setenv("PORTCULLIS_FEATURES__OFF", off)
+    assert main(["policy", "check", "--lines"]) == 0
+    printed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("p, ")]
+    assert sorted(printed) == sorted(map(str, configured(load({"PORTCULLIS_FEATURES__OFF": off})).rules))
+    about = [line for line in printed if about_any(off_by(["all"]), line)]
+    assert bool(about) is not bool(off)
