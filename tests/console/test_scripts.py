@@ -82,7 +82,8 @@ def circles(folder: Path) -> list[list[Path]]:
     arrows: dict[Path, set[Path]] = {}
     for script in (*folder.rglob("*.js"), *folder.rglob("*.d.ts")):
         named = [(script.parent / name).resolve() for name in _ANY_IMPORT.findall(script.read_text("utf-8"))]
-        arrows[script] = {path if path.is_file() else path.with_suffix(".d.ts") for path in named} - {script}
+        paths = {path if path.is_file() else path.with_suffix(".d.ts") for path in named} - {script}
+        arrows[script] = paths - {folder / "types" / "api.d.ts"}  # which is made, and imports nothing
     return tied(arrows)
 
 
