@@ -8,7 +8,7 @@ from service.app import check_routes
 from service.authz.engine.rules import LAYERS
 from service.authz.publishing.shipped import Shipped, configured
 from service.cli.output import say
-from service.reporting.linting import acceptances, weakened
+from service.laboratory.reporting.linting import acceptances, weakened
 
 
 def add_arguments(parser: ArgumentParser) -> None:

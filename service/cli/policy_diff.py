@@ -16,7 +16,7 @@ from service.endpoints.policy_layers import Access, access_answer
 from service.endpoints.policy_what_if import WhatIfAnswer, WhatIfQuery, what_if_answer
 from service.kernel.assurance import Demand
 from service.kernel.text import counted
-from service.reporting.wording import caller_text
+from service.laboratory.reporting.wording import caller_text
 from service.web.messages.access_change import AccessChange
 from service.web.messages.schema import Schema
 

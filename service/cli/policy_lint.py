@@ -10,9 +10,9 @@ from service.authz.review.findings import FILE
 from service.cli.lazy_commands import add_usual
 from service.cli.output import say_text, show
 from service.kernel.text import counted
+from service.laboratory.reporting.linting import Linted, acceptances, lint, source_of
 from service.operator import installation
 from service.operator.errors import NoInstallationError
-from service.reporting.linting import Linted, acceptances, lint, source_of
 
 UNREADABLE = 2  # the exit status when the acceptances can't be read
 

@@ -12,11 +12,11 @@ from service.cli.lazy_commands import add_usual
 from service.cli.output import show
 from service.endpoints.policy_revisions import RevisionChanges
 from service.kernel.text import counted, printable
+from service.laboratory.reporting.policy_log import PolicyLog, RightsChange, read_log
 from service.operator.database import with_database
 from service.operator.installation import name_of
 from service.operator.stores import reachable
 from service.records.policy_revisions import RevisionFilter
-from service.reporting.policy_log import PolicyLog, RightsChange, read_log
 from service.web.messages.schema import json_text
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}

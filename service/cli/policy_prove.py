@@ -9,7 +9,6 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import METHODS
 from service.authz.proof.comparison import differing_requests, smallest_example
 from service.authz.proof.demands import beyond_login
-from service.authz.review.prove import OBJECTS, Proof, ProvedRequest, prove
 from service.authz.review.sources import Source
 from service.cli.lazy_commands import add_usual
 from service.cli.output import show
@@ -18,6 +17,7 @@ from service.endpoints.policy_layers import DiffCaller, DifferingRequest
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.services import PORTCULLIS
 from service.kernel.text import counted
+from service.laboratory.prove import OBJECTS, Proof, ProvedRequest, prove
 from service.web.messages.schema import Schema
 
 DIFFERENT = 2

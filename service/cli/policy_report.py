@@ -10,12 +10,12 @@ from service.cli.lazy_commands import add_data
 from service.cli.output import say, source_line
 from service.cli.policy_lint import add_accepted, add_files, is_about_installation
 from service.cli.policy_reviewing import add_at
+from service.laboratory.reporting.gathering import gather
+from service.laboratory.reporting.html import as_html
+from service.laboratory.reporting.linting import acceptances, source_of
+from service.laboratory.reporting.markdown import as_markdown
+from service.laboratory.reporting.sections import attention, document
 from service.operator.stores import reachable
-from service.reporting.gathering import gather
-from service.reporting.html import as_html
-from service.reporting.linting import acceptances, source_of
-from service.reporting.markdown import as_markdown
-from service.reporting.sections import attention, document
 
 _WRITERS = {"html": as_html, "markdown": as_markdown}
 

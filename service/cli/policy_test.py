@@ -51,8 +51,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
 
 def _published(options: Namespace, environ: Mapping[str, str]) -> int:
     """Compare, and print the result; returns 0 if all answers agree, else 1. Raises PolicyError."""
+    from service.laboratory.reporting.published import published_test
     from service.operator.installation import name_of
-    from service.reporting.published import published_test
 
     if options.paths or options.coverage or options.mutate:
         raise PolicyError("--published is asked alone: no paths, no --coverage, no --mutate")

@@ -18,8 +18,8 @@ from service.endpoints import policy_who_may
 from service.endpoints.policy_matrix import MatrixQuery, matrix_answer
 from service.kernel.services import PORTCULLIS, is_own
 from service.kernel.text import counted
+from service.laboratory.reporting.wording import by
 from service.records import role_holdings
-from service.reporting.wording import by
 from service.web.messages.schema import WHOLE_LIST, Page, PageQuery, page_answer
 
 _LAYERS: Final = {layer.upper(): layer for layer in LAYERS if layer != ASSURANCE}

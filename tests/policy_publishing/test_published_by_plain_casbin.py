@@ -8,8 +8,8 @@ import pytest
 
 from service.authz.engine.policy import Decision
 from service.laboratory.published import PlainCasbin
+from service.laboratory.reporting.published import published_test
 from service.laboratory.table_run import plain
-from service.reporting.published import published_test
 from service.settings import load
 from tests.support.databases import NewDatabase
 from tests.support.running import portcullis

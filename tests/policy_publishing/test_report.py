@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from service.cli import policy_report
-from service.reporting.gathering import gather
+from service.laboratory.reporting.gathering import gather
 from tests.policy_publishing.test_instants import NOTHING_TESTED
 from tests.reporting.test_documents import ATTRIBUTES, ELEMENTS, Page
 from tests.support.inside import Inside
@@ -53,7 +53,7 @@ async def test_a_report_of_an_installation_has_roles_findings_and_who_changed_wh
 
     monkeypatch.setattr(policy_report, "gather", gather_once)
     # tests/policies asks the shipped tables, tests/reporting has what a report says of them.
-    monkeypatch.setattr("service.reporting.gathering.tested", lambda *_, **__: NOTHING_TESTED)
+    monkeypatch.setattr("service.laboratory.reporting.gathering.tested", lambda *_, **__: NOTHING_TESTED)
 
     output = await command("report", "--output", str(file), "--since", "1")
     await command("report", "--output", str(tmp_path / "report.md"), "--since", "1")

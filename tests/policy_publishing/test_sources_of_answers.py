@@ -119,7 +119,7 @@ async def test_every_question_of_the_page_is_answered_by_the_installation(
     service, named = logged
     command = command_on(service)
     # tests/policies asks the shipped tables, tests/reporting has what a report says of them.
-    monkeypatch.setattr("service.reporting.gathering.tested", lambda *_, **__: NOTHING_TESTED)
+    monkeypatch.setattr("service.laboratory.reporting.gathering.tested", lambda *_, **__: NOTHING_TESTED)
     for question, commands in ANSWERS.items():
         for line, expected in commands.items():
             words = [named.get(word, word) for word in shlex.split(line)]

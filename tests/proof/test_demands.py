@@ -13,10 +13,10 @@ from service.authz.proof.demands import least_words, meeting
 from service.authz.review.access import what, who
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix
-from service.authz.review.prove import prove
 from service.authz.review.sources import holder_of
 from service.endpoints.policy_who_may import WhatQuery, what_answer
 from service.kernel.assurance import BY_STRONGEST, EVERY_CALLER, WORDS
+from service.laboratory.prove import prove
 from tests.policies.stock import MODEL
 
 TEXT = MODEL.read_text("utf-8")

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from service.reporting.document import (
+from service.laboratory.reporting.document import (
     Block,
     Cell,
     Document,
@@ -17,8 +17,8 @@ from service.reporting.document import (
     Section,
     Table,
 )
-from service.reporting.html import as_html
-from service.reporting.markdown import as_markdown
+from service.laboratory.reporting.html import as_html
+from service.laboratory.reporting.markdown import as_markdown
 
 HOSTILE = [
     "<script>alert(1)</script>",

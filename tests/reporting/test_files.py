@@ -12,7 +12,7 @@ import pytest
 
 from service.authz.engine.rules import PolicyError
 from service.cli import policy_report
-from service.reporting import gathering
+from service.laboratory.reporting import gathering
 from service.settings import load
 from tests.reporting.test_documents import Page
 from tests.support.unstarted import SHIPPED

@@ -181,7 +181,7 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "endpoints/reviews",  # which reviews somebody sees
         "endpoints/oauth",
         "evaluation/answers",
-        "reporting/sections",  # names the layer
+        "laboratory/reporting/sections",  # names the layer
     }
 
 

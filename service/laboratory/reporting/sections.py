@@ -7,8 +7,8 @@ from service.authz.engine import rules as policy_rules
 from service.authz.proof.demands import demanded
 from service.authz.review.matrix import Matrix, MatrixRow, PassingCell
 from service.kernel.text import counted
-from service.reporting import changes
-from service.reporting.document import (
+from service.laboratory.reporting import changes
+from service.laboratory.reporting.document import (
     Block,
     Cell,
     Document,
@@ -20,8 +20,8 @@ from service.reporting.document import (
     Tone,
     readable_time,
 )
-from service.reporting.gathering import Reported
-from service.reporting.wording import by, demand
+from service.laboratory.reporting.gathering import Reported
+from service.laboratory.reporting.wording import by, demand
 from service.web.messages.schema import moment
 
 _ACROSS = 8

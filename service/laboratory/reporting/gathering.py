@@ -17,13 +17,13 @@ from service.authz.review.impact import LineDiff, Standing, line_diff
 from service.endpoints.policy_layers import Access, access_answer
 from service.endpoints.policy_revisions import RevisionChanges
 from service.endpoints.policy_who_may import OpenRequest, openings_answer
+from service.laboratory.reporting.linting import Linted, lint
+from service.laboratory.reporting.policy_log import RightsChange, read_log
 from service.laboratory.tested import Tested, tested
 from service.operator.database import with_database
 from service.records import policy_revisions
 from service.records.database.transactions import Connection, Database
 from service.records.policy_revisions import PolicyRevision, RevisionFilter
-from service.reporting.linting import Linted, lint
-from service.reporting.policy_log import RightsChange, read_log
 from service.settings import Settings
 from service.web.messages.schema import WHOLE_LIST, PageQuery
 

@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from service.reporting.document import (
+from service.laboratory.reporting.document import (
     Cell,
     Document,
     Form,

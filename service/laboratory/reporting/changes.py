@@ -6,9 +6,9 @@ from typing import Any
 from service.endpoints.policy_layers import DiffCaller
 from service.endpoints.policy_revisions import RevisionChanges
 from service.kernel.text import counted
-from service.reporting.document import Block, Cell, Paragraph, Table, readable_time
-from service.reporting.gathering import Changes, Reported
-from service.reporting.wording import caller_text
+from service.laboratory.reporting.document import Block, Cell, Paragraph, Table, readable_time
+from service.laboratory.reporting.gathering import Changes, Reported
+from service.laboratory.reporting.wording import caller_text
 from service.web.messages.access_change import AccessChange
 from service.web.messages.schema import moment
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from functools import singledispatch
 
-from service.reporting.document import Cell, Document, Form, Listing, Paragraph, Table, visible
+from service.laboratory.reporting.document import Cell, Document, Form, Listing, Paragraph, Table, visible
 
 _SPECIAL = re.compile(
     r"[\\`*_\[\]<>|&~$]"  # starts a span, a link, an element or a cell anywhere
