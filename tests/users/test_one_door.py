@@ -181,7 +181,8 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "endpoints/reviews",  # which reviews somebody sees
         "endpoints/oauth",
         "evaluation/answers",
-        "laboratory/reporting/sections",  # names the layer
+        "laboratory/prove",  # names the layer
+        "laboratory/reporting/sections",  # as above
     }
 
 
