@@ -64,14 +64,13 @@ from service.endpoints import notices as mails
 from service.endpoints.health import Live, Metrics, Ready
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
-from service.kernel.feature import on_by
+from service.kernel.feature import on_by, provided
 from service.settings import Settings
 from service.web.observability.decision_events import DecisionEvents
 from service.web.requests.application import Application
 from service.web.requests.routes import Routes
-from service.web.sites.api_pages import add_docs
+from service.web.sites.api_document import add_document
 from service.web.sites.console import add_console
-from service.web.sites.start import GUIDE, StartPage, add_guide, is_built
 
 INFO: Final = {
     "title": f"{NAME} API",  # of which generators of clients make the names of packages
@@ -453,12 +452,10 @@ def _add_outside(routes: Routes, container: Container) -> None:
 
 
 def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extension]) -> None:
-    """Register the start page, the documentation and the console, which know all other routes."""
+    """Register the document of the API, which knows all other routes, and the console."""
     auth, cookies = container.settings.auth, container.sign_in.cookies
-    console = container.settings.console.enabled
-    routes.add_outside("/", StartPage(container.node.operator_token, guide=is_built(), console=console))
     token = auth.token_name, auth.token_prefix
-    add_docs(
+    add_document(
         routes,
         info=INFO,
         tags=tags_of(container.settings, extensions),
@@ -466,17 +463,16 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
         access_cookie=cookies.access if cookies.on else None,
         server=container.settings.server.public_url or "/",
     )
-    add_guide(routes)
     about = {"version": __version__, "session": "browser" if cookies.on else "tab"}
-    if is_built():
-        about["guide"] = GUIDE
+    for served in provided("console-facts", container.settings.features.off).values():
+        about |= served()
     if party := RelyingParty.of(container.settings.server.public_url):
         about["passkeys"] = party.origin
     if container.settings.oidc.providers:
         about["providers"] = "some"
     if container.outbox.enabled:
         about["mail"] = "sent"
-    add_console(routes, enabled=console, token=token, about=about)
+    add_console(routes, enabled=container.settings.console.enabled, token=token, about=about)
 
 
 def tags_of(settings: Settings, extensions: Sequence[Extension]) -> dict[str, str]:

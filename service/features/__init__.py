@@ -3,4 +3,4 @@
 The order is that of lists: pages, jobs, checks, commands.
 """
 
-NAMES = ("scim",)
+NAMES = ("scim", "pages")

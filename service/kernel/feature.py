@@ -154,13 +154,13 @@ def about_any(features: Iterable[Feature], text: str) -> bool:
     return bool(path) and any(feature.owns(path) for feature in features)
 
 
-def provided(port: str) -> dict[str, Any]:
-    """Return what the features provide for ``port``, by the name of the feature.
+def provided(port: str, off: Collection[str] = ()) -> dict[str, Any]:
+    """Return what the features provide for ``port``, by the name of the feature, without those in ``off``.
 
-    Those that are off are asked too: what they have stored is there all the same.
+    Leave ``off`` out to ask about what they have stored: it is there all the same.
     """
     return {
         feature.name: feature.part(feature.provides[port])
-        for feature in declared()
+        for feature in on_by(off)
         if port in feature.provides
     }

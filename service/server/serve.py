@@ -13,6 +13,7 @@ import structlog
 from service import settings as table
 from service.embedded.privilege import is_open_to_group, require_own
 from service.installation import check_installation
+from service.kernel.feature import provided
 from service.operator.errors import LaunchError
 from service.operator.stores import running
 from service.server.children import (
@@ -120,8 +121,14 @@ def serve(environ: Mapping[str, str]) -> None:
             stores = held.enter_context(running(settings))
             prepared = preparation.prepare(stores.settings, password)
         console = {"console": f"{_address(bound)}/console"} if settings.console.enabled else {}
-        rows = console | {
-            "API docs": f"{_address(bound)}/docs",
+        pages = {
+            name: f"{_address(bound)}{path}"
+            for rows in provided("banner", settings.features.off).values()
+            for name, path in rows.items()
+        }
+        rows = {
+            **console,
+            **pages,
             "workers": str(settings.server.workers),
             "database": stores.database,
             "sessions": stores.sessions,

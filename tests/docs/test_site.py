@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from docs.site import pages, strict
+from service.features.pages.api_guide import add_guide
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
-from service.web.sites.start import add_guide
 from tests.docs.pages import ROOT
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate

@@ -10,13 +10,15 @@ from posixpath import dirname, join, normpath
 
 import pytest
 
+from service.features.pages.api_documents import add_docs
+from service.features.pages.api_guide import add_guide
+from service.features.pages.links import GUIDE
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
-from service.web.sites.api_pages import add_docs
+from service.web.sites.api_document import add_document
 from service.web.sites.console import add_console
 from service.web.sites.sites import takes_gzip
-from service.web.sites.start import GUIDE, add_guide
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
 
@@ -42,7 +44,8 @@ def served(site: Path) -> RequestMiddleware:
     routes = Routes(app, OpenGate())
     add_console(routes, enabled=True, about={}, token=("Authorization", "Bearer "))
     add_guide(routes, site)
-    add_docs(routes, info={"title": "Example", "version": "1.0"})
+    add_docs(routes)
+    add_document(routes, info={"title": "Example", "version": "1.0"})
     return RequestMiddleware(app, folders=routes.folders)
 
 

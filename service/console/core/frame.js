@@ -249,14 +249,14 @@ async function find() {
 
 /** Return the way to the documentation, and the version. */
 function foot() {
-  const { guide, version } = document.documentElement.dataset;
+  const { api, guide, version } = document.documentElement.dataset;
   const elsewhere = (/** @type {string} */ address, /** @type {string} */ text) =>
     h("a", { href: address, target: "_blank", rel: "noopener" }, text);
   return h(
     "footer",
     { class: "foot" },
     guide && elsewhere(guide, FRAME.guide),
-    elsewhere("/docs", FRAME.api),
+    api && elsewhere(api, FRAME.api),
     version && h("span", null, FRAME.version(version)),
   );
 }

@@ -121,11 +121,11 @@ export function requested(problem) {
   );
 }
 
-/** Return status and code, as a link to what the documentation of the API says about them. @param {Problem} problem */
-function explained({ status, code, document }) {
+/** Return status and code, as a link to what the pages of the API say about them. @param {Problem} problem */
+function explained({ status, code, document: { type } }) {
   const text = `${status} ${code}`;
-  if (!/^\/docs\/errors#[a-z-]+$/.test(document.type)) return text;
-  return h("a", { href: document.type, target: "_blank", rel: "noopener" }, text);
+  if (!document.documentElement.dataset.api || !/^\/docs\/errors#[a-z-]+$/.test(type)) return text;
+  return h("a", { href: type, target: "_blank", rel: "noopener" }, text);
 }
 
 /**

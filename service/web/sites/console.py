@@ -122,9 +122,9 @@ def add_console(
     """Serve the files of ``folder`` as the console, or refusals that say that it is switched off.
 
     ``token`` is the header of the access token and the text before it. ``about`` is what else the page
-    tells its scripts: the ``version``, the address of the ``guide`` where that is served, and what keeps the
-    ``session``: a ``tab`` until it is reloaded, or in cookie mode the ``browser``, in ``passkeys`` the
-    origin whose pages can ask for them, and ``mail`` where mails are sent.
+    tells its scripts: the ``version``, the addresses of the ``guide`` and of the pages of the ``api`` where
+    they are served, and what keeps the ``session``: a ``tab`` until it is reloaded, or in cookie mode the
+    ``browser``, in ``passkeys`` the origin whose pages can ask for them, and ``mail`` where mails are sent.
     """
     if enabled:
         name, prefix = token

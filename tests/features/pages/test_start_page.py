@@ -6,17 +6,18 @@ import pytest
 
 from service import __version__
 from service.endpoints.health import Live
+from service.features.pages.api_documents import add_docs
+from service.features.pages.api_start import LINKS, StartPage
 from service.kernel.about import AUDIENCE, LIMITS, ROLE
 from service.server.prepared import banner
 from service.web.requests.application import Application
 from service.web.requests.credentials import OperatorToken
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
-from service.web.sites.api_pages import add_docs
-from service.web.sites.start import LINKS, StartPage
+from service.web.sites.api_document import add_document
+from tests.features.pages.test_docs import Links
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
-from tests.web.test_docs import Links
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +31,8 @@ def app() -> RequestMiddleware:
     for path in ("/health/live", "/health/ready", "/.well-known/jwks.json"):
         routes.add_outside(path, Live())
     routes.add_outside("/", StartPage(OperatorToken(TOKEN)))
-    add_docs(routes, info={"title": "Example", "version": "1.0"})
+    add_docs(routes)
+    add_document(routes, info={"title": "Example", "version": "1.0"})
     routes.check([])
     return RequestMiddleware(application)
 

@@ -2,78 +2,18 @@
 
 import html
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
-import service
 from service import __version__
-from service.errors import NotFound
+from service.features.pages.links import API, GUIDE
+from service.features.pages.plain_page import plain_page
 from service.kernel.about import AUDIENCE, LIMITS, NAME, ROLE
-from service.web.content.streams import Stream, nothing
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import sends
 from service.web.messages.schema import Document, envelope
 from service.web.requests.credentials import OperatorToken
 from service.web.requests.problems import ERRORS_PAGE
-from service.web.requests.routes import Routes
 from service.web.sites.console import CONSOLE
-from service.web.sites.sites import HTML, TEXT, Folder, add_site, plain_page
-
-GUIDE: Final = "/docs/guide"
-SITE: Final = Path(service.__file__).parent / "shipped" / "guide"
-"""Where the site is built, in a checkout as in a package."""
-
-# The builder leaves no script and no style in a page. The search form asks the site itself.
-GUIDE_POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
-
-_FIRST: Final = "index.html"
-
-
-class Entrance:
-    """``/docs/guide``: leads to the first page, whose links are relative to its folder."""
-
-    @sends(HTML)
-    async def on_get(self, context: RequestContext) -> Stream:  # noqa: ARG002 - every responder takes it
-        """Go to the first page of the documentation."""
-        return Stream(nothing(), HTML, {"Location": f"{GUIDE}/{_FIRST}"}, length=0, status=307)
-
-
-class NotBuilt:
-    """``/docs/guide`` of an installation without the site."""
-
-    @sends(HTML)
-    async def on_get(self, context: RequestContext) -> Stream:  # noqa: ARG002 - as above
-        """Say that there is no documentation here, and what makes it. Raises NotFound."""
-        raise NotFound("The documentation is not built here; python3 dev.py docs builds it in a checkout")
-
-
-class Guide:
-    """The files of the built documentation."""
-
-    def __init__(self, site: Path) -> None:
-        self._files = Folder(site, others=TEXT)
-
-    async def answer(self, context: RequestContext, path: str) -> Document:
-        """Return the file at ``path``. Raises NotFound."""
-        content = await self._files.content(path)
-        return content.answer(context, {"Content-Security-Policy": GUIDE_POLICY})
-
-
-def is_built(site: Path = SITE) -> bool:
-    """True if ``site`` holds the documentation."""
-    return (site / _FIRST).is_file()
-
-
-def add_guide(routes: Routes, site: Path = SITE) -> None:
-    """Serve the files of ``site`` below ``/docs/guide``, or a refusal there that says how to build it."""
-    if is_built(site):
-        add_site(routes, GUIDE, Entrance(), Guide(site))
-    else:
-        routes.add_outside(GUIDE, NotBuilt())
-
+from service.web.sites.sites import HTML
 
 JSON: Final = "application/json"
 CONTENT_SECURITY_POLICY: Final = (
@@ -82,7 +22,7 @@ CONTENT_SECURITY_POLICY: Final = (
 )
 
 LINKS: Final = {
-    "/docs": "The API, to read and to try out",
+    API: "The API, to read and to try out",
     "/docs/openapi.json": "The API as an OpenAPI document",
     ERRORS_PAGE: "The codes of refusals, and what to do about them",
     "/.well-known/jwks.json": "The public keys that verify tokens",

@@ -1,0 +1,25 @@
+"""Addresses of the pages, and where others link them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import service
+
+API: Final = "/docs"
+GUIDE: Final = "/docs/guide"
+SITE: Final = Path(service.__file__).parent / "shipped" / "guide"
+"""Where the site is built, in a checkout as in a package."""
+FIRST: Final = "index.html"
+BANNER: Final[Mapping[str, str]] = {"API docs": API}
+"""Rows of the banner of a start: names, and paths."""
+
+
+def is_built(site: Path = SITE) -> bool:
+    """Return True if ``site`` holds the documentation."""
+    return (site / FIRST).is_file()
+
+
+def facts(site: Path = SITE) -> dict[str, str]:
+    """Return what the page of the console tells its scripts: which pages they can link."""
+    return {"api": API, **({"guide": GUIDE} if is_built(site) else {})}

@@ -1,0 +1,42 @@
+"""Without the pages: 404 in their place, and nothing leads there."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.features.pages.links import facts
+from service.kernel.feature import provided
+from tests.support.databases import NewDatabase
+from tests.support.inside import inside_published
+
+OFF = {"PORTCULLIS_FEATURES__OFF": "pages"}
+PAGES = ("/", "/docs", "/docs/errors", "/docs/guide", "/docs/assets/errors.css", "/docs/guide/index.html")
+
+
+@pytest.mark.anyio
+async def test_pages_are_not_found_and_what_programs_read_stays(
+    new_database: NewDatabase, published_template: str, redis_url: str
+) -> None:
+    async with inside_published(new_database(published_template), redis_url, **OFF) as service:
+        for path in PAGES:
+            answer = await service.as_anonymous("GET", path)
+            assert (answer.status, answer.json["type"]) == (404, "/docs/errors#not-found"), path
+        for path in ("/docs/openapi.json", "/openapi.json", "/health/live", "/health/ready"):
+            assert (await service.as_anonymous("GET", path)).status == 200, path
+        console = (await service.as_anonymous("GET", "/console")).body.decode()
+        assert "data-version=" in console
+        assert "data-api=" not in console
+        assert "data-guide=" not in console
+
+
+@pytest.mark.anyio
+async def test_the_console_and_the_banner_lead_to_the_pages_where_they_are_served(
+    new_database: NewDatabase, published_template: str, redis_url: str
+) -> None:
+    async with inside_published(new_database(published_template), redis_url) as service:
+        console = (await service.as_anonymous("GET", "/console")).body.decode()
+        assert 'data-api="/docs"' in console
+        assert ("data-guide=" in console) is ("guide" in facts())
+    assert provided("banner", ["pages"]) == provided("console-facts", ["all"]) == {}
+    (rows,) = provided("banner").values()
+    assert rows == {"API docs": "/docs"}
