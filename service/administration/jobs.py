@@ -22,7 +22,6 @@ from service.files.orphan_cleanup import LONGEST, OrphanCleanup
 from service.jobs.housekeeping import (
     forget_answers,
     forget_bans,
-    forget_dead_letters,
     forget_keys,
     forget_links,
     forget_notices,
@@ -238,12 +237,6 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
         ),
         Job("old-uses", "Delete the use of permissions after 25 months", forget_uses, _DAY),
         Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),
-        Job(
-            "expired-dead-letters",
-            "Delete dead letters of the export that are as old as `export.dead_letter_days`",
-            partial(forget_dead_letters, days=settings.export.dead_letter_days),
-            _DAY,
-        ),
         Job(
             "factor-keys",
             "Encrypt secrets of second factors and links of mails anew after `auth.factor_key` was replaced",

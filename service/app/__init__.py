@@ -17,7 +17,6 @@ from service.settings import Features, Settings
 from service.settings.values import Names
 from service.web.messages.address import address_behind
 from service.web.messages.context import RequestContext
-from service.web.observability.decision_events import DecisionEvents
 from service.web.observability.shared_metrics import Slot
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
@@ -65,8 +64,6 @@ def _finished(container: Container) -> Sequence[Callable[[RequestContext], None]
     """Return what is called with each finished request, in this order."""
     forwarding = container.node.environment_checks.forwarding
     notes = [container.node.traffic.count, forwarding.note, container.use_notes.note]
-    if container.trail.decisions is not None:
-        notes.append(DecisionEvents(container.trail.decisions).note)
     return [*notes, *(part.note for part in container.parts.values() if part.note is not None)]
 
 

@@ -1,11 +1,9 @@
-"""The audit trail of a worker: the logs, their export, and the decision log."""
+"""The audit trail of a worker: the logs, and what writes them."""
 
 from dataclasses import dataclass
 
-from service.app.stores import Stores, pool
+from service.app.stores import Stores
 from service.audit.collector import Collector
-from service.audit.decision_log import DecisionLog, decision_log
-from service.audit.export.exporter import EXPORT_CONNECTIONS, EXPORT_WITHIN, Exporter
 from service.audit.journal import Journal
 from service.authn.login_log import LoginLog
 from service.settings import Settings
@@ -13,13 +11,11 @@ from service.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trail:
-    """What is written down: ``decisions`` is None where the decision log goes nowhere."""
+    """What is written down."""
 
     journal: Journal
     collector: Collector
     logins: LoginLog
-    exporter: Exporter
-    decisions: DecisionLog | None
 
 
 def make(settings: Settings, stores: Stores, worker: str) -> Trail:
@@ -31,11 +27,8 @@ def make(settings: Settings, stores: Stores, worker: str) -> Trail:
         worker,
         hold_days=settings.export.hold_days,
     )
-    exporter = Exporter(settings.export, pool(settings.database, EXPORT_CONNECTIONS, EXPORT_WITHIN), worker)
     return Trail(
         journal=journal,
         collector=journal.collector,
         logins=LoginLog(journal.collector.login),
-        exporter=exporter,
-        decisions=decision_log(settings.policy, exporter.outbox),
     )

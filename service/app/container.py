@@ -14,7 +14,7 @@ from typing import Any
 
 from service.administration.account_links import notices_of
 from service.app import administration, audit_trail, files, node, policy, sign_in, stores
-from service.app.parts import parts_of
+from service.app.parts import decisions_of, parts_of
 from service.app.readiness import SLOWLY
 from service.audit.permission_uses import PermissionUses
 from service.authn.factors.sealing import FactorKeys
@@ -94,6 +94,8 @@ class Container:
         )
         self.features = on_by(settings.features.off)
         self.parts = parts_of(self, self.features)
+        self.decisions = decisions_of(self.parts.values())
+        """The decision log; None where it goes nowhere."""
 
     def begin_as(self, slot: Slot) -> None:
         """Take the place ``slot`` of a node in this process; the container was made in another one.
@@ -102,7 +104,6 @@ class Container:
         """
         worker = _worker_name(slot)
         self.trail.journal.name_worker(worker)
-        self.trail.exporter.name_worker(worker)
         self.policy.watch.name_worker(worker, slot.former)
         self.node.runner.worker = worker
         for part in self.parts.values():
@@ -116,7 +117,7 @@ class Container:
     async def close(self) -> None:
         """Release threads and connections, first those that use others; each of them, even if one fails."""
         self.sign_in.passwords.close()
-        decisions, tracing = self.trail.decisions, self.node.tracing
+        tracing = self.node.tracing
         in_order = (
             self.node.readiness.finish,
             *(part.finish for part in self.parts.values()),
@@ -127,8 +128,6 @@ class Container:
             self.uses.finish,
             self.administration.provider_sign_in.close,
             self.trail.journal.finish,
-            None if decisions is None else decisions.finish,
-            self.trail.exporter.finish,
             self.stores.sessions.close,
             self.stores.log_snapshots.close,
             self.stores.database.close,
@@ -187,8 +186,6 @@ class Lifespan:
         await self._container.trail.journal.start()
         await self._container.node.readiness.look()
         container = self._container
-        if container.trail.decisions is not None:
-            container.trail.decisions.start()
         if container.node.tracing is not None:
             container.node.tracing.start()
         for part in container.parts.values():
@@ -197,7 +194,6 @@ class Lifespan:
             container.policy.watch,
             container.stores.clock_watch,
             container.node.scheduler,
-            container.trail.exporter,
             container.uses,
             container.node.metrics,
         )

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any
 
+from service.audit.decision_log import DecisionLog
 from service.kernel.feature import Feature
 from service.kernel.metrics import Sample
 from service.web.messages.context import RequestContext
@@ -15,6 +16,9 @@ class Part:
     """Runs beside the requests until it is cancelled."""
     note: Callable[[RequestContext], None] | None = None
     """Takes each finished request; it must not block or raise."""
+
+    decisions: DecisionLog | None = None
+    """The decision log, in the one part that keeps it."""
 
     def name_worker(self, worker: str) -> None:
         """Take the name of the worker: the part may have been made before the process was forked."""
@@ -33,3 +37,8 @@ class Part:
 def parts_of(container: Any, features: Iterable[Feature]) -> dict[str, Part]:
     """Return the part of each of ``features`` that has one, by the name of the feature."""
     return {feature.name: feature.part(feature.parts)(container) for feature in features if feature.parts}
+
+
+def decisions_of(parts: Iterable[Part]) -> DecisionLog | None:
+    """Return the decision log that one of ``parts`` keeps, if any does."""
+    return next((part.decisions for part in parts if part.decisions is not None), None)

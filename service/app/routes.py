@@ -409,7 +409,7 @@ def _add_files(routes: Routes, container: Container) -> None:
 
 def _noting(container: Container) -> access_evaluation.Note:
     """Return what takes answered questions: for the use of permissions, and for the decision log."""
-    used, log = container.use_notes.note_evaluations, container.trail.decisions
+    used, log = container.use_notes.note_evaluations, container.decisions
     if log is None:
         return used
     logged = DecisionEvents(log).note_evaluations

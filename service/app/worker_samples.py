@@ -6,7 +6,6 @@ import msgspec
 
 from service.app.container import Container
 from service.app.stores import Stores
-from service.audit.export.exporter import Exporter
 from service.kernel.metrics import Sample, counted
 
 
@@ -31,22 +30,10 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     yield from container.uses.samples()
     yield from container.node.readiness.samples()
     yield from container.node.environment_checks.samples()
-    if container.trail.decisions is not None:
-        yield from container.trail.decisions.samples()
     if container.node.tracing is not None:
         yield from container.node.tracing.samples()
-    yield from _export(container.trail.exporter)
     for part in container.parts.values():
         yield from part.samples()
-
-
-def _export(exporter: Exporter) -> Iterator[Sample]:
-    for measurement in exporter.measured():
-        labels = {"destination": measurement.destination}
-        for outcome, count in measurement.counts.items():
-            yield Sample("portcullis_export_entries_total", count, {**labels, "outcome": outcome})
-        yield Sample("portcullis_export_lag_seconds", measurement.lag, labels)
-        yield Sample("portcullis_export_dead_letters", measurement.dead_letters, labels)
 
 
 def _sign_ins(container: Container) -> Iterator[Sample]:

@@ -12,14 +12,12 @@ from typing import Final, Protocol
 
 import structlog
 
+from service.audit.appended_file import AppendedFile
 from service.audit.decision_event import Event, encoded
 from service.audit.event_lines import Line
-from service.audit.export.appended_file import AppendedFile
-from service.audit.export.exporter import DecisionOutbox
 from service.kernel.backlog import Backlog
 from service.kernel.clock import AtMostEvery
 from service.kernel.metrics import Sample
-from service.settings import Policy
 
 MOST_WAITING: Final = 16_384
 """The most events that wait; further ones are dropped. A follower makes as many in a tenth of a second."""
@@ -222,25 +220,3 @@ class DecisionLog:
         """Count an event that could not be made as dropped."""
         if self.writer is not None:
             self.writer.miss()
-
-
-class _Exported:
-    def __init__(self, outbox: DecisionOutbox) -> None:
-        self._outbox = outbox
-
-    def put(self, event: Event) -> None:
-        self._outbox.put(encoded(event))
-
-    def put_lines(self, lines: Sequence[Line]) -> None:
-        for line in lines:
-            self._outbox.put(b"".join(line))
-
-
-def decision_log(settings: Policy, outbox: DecisionOutbox | None = None) -> DecisionLog | None:
-    """Return the log that the settings name, also to be exported by ``outbox``; None if it goes nowhere."""
-    is_off = settings.decision_log == "off"
-    if is_off and outbox is None:
-        return None
-    writer = None if is_off else DecisionWriter(output_named(settings.decision_log))
-    others = () if outbox is None else (_Exported(outbox),)
-    return DecisionLog(writer, settings.decision_log_allows, *others)

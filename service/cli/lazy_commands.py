@@ -198,20 +198,6 @@ FAMILIES: Final = (
         (Command("rotate", "make a new signing key, and keep the present one as the previous one"),),
     ),
     Family(
-        "export",
-        "the logs sent to other systems",
-        (
-            Command("status", "all destinations: how far they have got, and what fails", "exports"),
-            Command("retry", "ask a destination again at once, and send it its dead letters", "exports"),
-            Command("dead-letters", "the entries that destinations have refused", "exports"),
-            Command(
-                "forget",
-                "delete the state of a destination, or of a log of it, that is no longer in the settings",
-                "exports",
-            ),
-        ),
-    ),
-    Family(
         "request",
         "requests for roles",
         (

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Final, NamedTuple, TypeAlias
 
 from service.diagnosis import (
-    export_checks,
     file_checks,
     machine_checks,
     node_checks,
     policy_checks,
+    sending_checks,
     settings_checks,
     store_checks,
     upkeep_checks,
@@ -60,7 +60,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("store-replicas", store_checks.store_replicas),
     Check("clocks", store_checks.clocks),
     Check("object-store", file_checks.objects, local=True),
-    Check("tracing", export_checks.collector, local=True),
+    Check("tracing", sending_checks.collector, local=True),
     Check("log-entries", upkeep_checks.log_entries),
     Check("log-months", upkeep_checks.log_months_ahead),
     Check("log-verification", upkeep_checks.log_verification),
@@ -100,8 +100,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("unused-rights", user_checks.unused_rights),
     Check("api-keys", upkeep_checks.expiring_keys),
     Check("jobs", upkeep_checks.jobs_in_time),
-    Check("mail", export_checks.mails),
-    Check("export", export_checks.export, local=True),
+    Check("mail", sending_checks.mails),
 )
 """The checks of the trunk."""
 

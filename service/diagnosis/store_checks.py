@@ -3,7 +3,6 @@
 from typing import Final
 
 from service import __version__
-from service.audit.export.exporter import EXPORT_CONNECTIONS
 from service.audit.journal import LOG_CONNECTIONS
 from service.diagnosis.findings import Finding, Installation, Unanswered, fault, ok, unknown, warning
 from service.errors import Unavailable
@@ -47,8 +46,13 @@ def _refused(reason: str, url: str) -> Finding:
 
 def connections_of(settings: Settings) -> int:
     """Return how many connections to the database a worker opens at most, beside those of jobs."""
-    exporting = EXPORT_CONNECTIONS if settings.export.destinations else 0
-    return settings.database.pool_size + SINGLE_READS + LOG_CONNECTIONS + exporting + _LISTENING
+    return (
+        settings.database.pool_size
+        + SINGLE_READS
+        + LOG_CONNECTIONS
+        + settings.export.connections
+        + _LISTENING
+    )
 
 
 def connections(installation: Installation) -> Finding:

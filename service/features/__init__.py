@@ -3,4 +3,8 @@
 The order is that of lists: pages, jobs, checks, commands.
 """
 
-NAMES = ("scim", "pages")
+NAMES = (
+    "export",
+    "scim",
+    "pages",
+)

@@ -13,7 +13,6 @@ from service.records import (
     address_undos,
     api_keys,
     bans,
-    export_entries,
     idempotent_answers,
     notices,
     permission_uses,
@@ -33,30 +32,30 @@ _log = structlog.get_logger()
 
 async def forget_answers(database: Database) -> str:
     """Delete expired answers to requests with an idempotency key. Raises Unavailable."""
-    return f"{await _forget(database, idempotent_answers.forget_expired)} answers deleted"
+    return f"{await forget_in_portions(database, idempotent_answers.forget_expired)} answers deleted"
 
 
 async def forget_links(database: Database) -> str:
     """Delete links of accounts that have expired, and acts on accounts of long ago. Raises Unavailable."""
-    links = await _forget(database, account_tokens.forget_expired)
-    links += await _forget(database, address_undos.forget_expired)
-    return f"{links} links and {await _forget(database, account_control.forget_old)} acts deleted"
+    links = await forget_in_portions(database, account_tokens.forget_expired)
+    links += await forget_in_portions(database, address_undos.forget_expired)
+    return f"{links} links and {await forget_in_portions(database, account_control.forget_old)} acts deleted"
 
 
 async def forget_notices(database: Database) -> str:
     """Delete notices, and devices of users, that were told or seen long ago. Raises Unavailable."""
-    count = await _forget(database, notices.forget_old)
-    return f"{count} notices and {await _forget(database, notices.forget_devices)} devices deleted"
+    count = await forget_in_portions(database, notices.forget_old)
+    return f"{count} notices and {await forget_in_portions(database, notices.forget_devices)} devices deleted"
 
 
 async def forget_bans(database: Database) -> str:
     """Delete bans that have ended. Raises Unavailable."""
-    return f"{await _forget(database, bans.forget_ended)} bans deleted"
+    return f"{await forget_in_portions(database, bans.forget_ended)} bans deleted"
 
 
 async def forget_uses(database: Database) -> str:
     """Delete what users needed in months that are no longer kept. Raises Unavailable."""
-    return f"{await _forget(database, permission_uses.forget_old)} months of users deleted"
+    return f"{await forget_in_portions(database, permission_uses.forget_old)} months of users deleted"
 
 
 async def forget_keys(database: Database) -> str:
@@ -65,21 +64,7 @@ async def forget_keys(database: Database) -> str:
     async def forget(connection: Connection, most: int) -> int:
         return await api_keys.forget_expired(connection, KEYS_KEPT, most)
 
-    return f"{await _forget(database, forget)} API keys deleted"
-
-
-async def forget_dead_letters(database: Database, days: int) -> str:
-    """Delete dead letters of the export that are older than ``days``, and decisions that nobody waits for.
-
-    Raises Unavailable.
-    """
-
-    async def forget(connection: Connection, most: int) -> int:
-        return await export_entries.forget_dead_letters(connection, timedelta(days=days), most)
-
-    async with database.transaction() as connection:
-        await export_entries.forget_sent_decisions(connection)
-    return f"{await _forget(database, forget)} dead letters deleted"
+    return f"{await forget_in_portions(database, forget)} API keys deleted"
 
 
 async def remind_of_keys(database: Database) -> str:
@@ -97,7 +82,8 @@ async def remind_of_keys(database: Database) -> str:
     return f"{len(keys)} API keys expire within {REMIND.days} days"
 
 
-async def _forget(database: Database, forget: Forget) -> int:
+async def forget_in_portions(database: Database, forget: Forget) -> int:
+    """Delete by ``forget`` until nothing is left, few rows at once; return how many. Raises Unavailable."""
     count = 0
     while True:
         async with database.transaction() as connection:

@@ -55,8 +55,9 @@ class Feature:
 
     ``off`` tells whether it may be named by ``features.off``: nothing may fail open without it. ``needs`` are
     the features that it imports. ``paths`` are the beginnings of the paths that it alone serves: lines of the
-    policy about them are left out where it is off. ``tags`` describe the nouns of its operations, ``pages``
-    go into the catalogue of permissions.
+    policy about them are left out where it is off. ``settings`` are those that it alone obeys, such as
+    ``export.destinations``: one that is set is refused where it is off. ``tags`` describe the nouns of its
+    operations, ``pages`` go into the catalogue of permissions.
 
     The others are texts ``module:name``, empty without such a part. ``tables`` is a module that declares
     tables. ``dialect`` is a ``Dialect``. ``routes`` is called with the routes and the container, ``parts``
@@ -71,6 +72,7 @@ class Feature:
     off: bool = False
     needs: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     pages: tuple[FeaturePage, ...] = ()
     commands: tuple[FeatureCommands, ...] = ()

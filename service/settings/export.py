@@ -1,10 +1,14 @@
 """The settings of the audit export."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from service.settings.checks import between
 from service.settings.destinations import Destinations
 from service.settings.table import setting
+
+EXPORT_CONNECTIONS: Final = 1
+"""Connections of each worker to the database, for the export; opened only where there are destinations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,3 +40,8 @@ class Export:
     dead_letter_days: int = setting(
         30, unit="days", check=between(1, 3650), help="How long dead letters are kept to be sent again."
     )
+
+    @property
+    def connections(self) -> int:
+        """The connections to the database that a worker opens at most for the export."""
+        return EXPORT_CONNECTIONS if self.destinations else 0

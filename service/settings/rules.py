@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from service.kernel.feature import switch_faults
+from service.kernel.feature import off_by, switch_faults
 from service.settings.destinations import Destination, is_header_value, signing_keys
 from service.settings.secrecy import check_secret, mounted_text
 from service.settings.sections import Settings
@@ -233,8 +233,14 @@ def _race_window(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault
         )
 
 
-def _features(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+def _features(settings: Settings, faulty: Collection[str]) -> Iterator[Fault]:
     yield from (Fault("features.off", fault) for fault in switch_faults(settings.features.off))
+    unset = Settings()
+    for feature in off_by(settings.features.off):
+        for name in feature.settings:
+            read = attrgetter(name)
+            if name not in faulty and read(settings) != read(unset):
+                yield Fault(name, f"needs the feature {feature.name}, which features.off names")
 
 
 _RULES: dict[tuple[str, ...], Rule] = {

@@ -12,6 +12,7 @@ import pytest
 
 from service.features import NAMES
 from service.kernel.feature import Feature, about_any, declared, off_by, on_by, switch_faults
+from service.settings import table
 from tests.support.running import ROOT
 
 SERVICE: Final = ROOT / "service"
@@ -79,6 +80,12 @@ def test_what_a_feature_declares_imports_nothing_but_the_kernel(feature: Feature
     assert [
         name for name in names if not name.startswith(("service.kernel.", "typing.", "collections."))
     ] == []
+
+
+@pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)
+def test_what_a_feature_alone_obeys_are_settings_and_it_can_be_off(feature: Feature) -> None:
+    assert {*feature.settings} <= {row.title for row in table()}
+    assert feature.off or not feature.settings
 
 
 def test_all_names_every_feature_with_a_switch() -> None:

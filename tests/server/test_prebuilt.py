@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from service.authz.publishing.shipped import Shipped, configured, policy_folder
+from service.features.export.parts import Sending
 from service.server import prebuilt
 from service.server.handover import VARIABLE, Handover
 from service.server.prebuilt import Prebuilt, Template, built
@@ -100,7 +101,9 @@ def test_a_worker_takes_the_application_in_its_own_place(handover: Handover, set
     name = place.name_of(os.getpid())
     assert container.policy.watch.worker != name
     assert template.application_of(pickle.loads(pickle.dumps(settings)), place) is made.app
-    (delivery,) = container.trail.exporter.deliveries
+    sending = container.parts["export"]
+    assert isinstance(sending, Sending)
+    (delivery,) = sending.exporter.deliveries
     assert {container.policy.watch.worker, container.node.runner.worker, delivery.worker} == {name}
     journal = container.trail.journal
     assert {journal._worker, journal._sender.worker, journal._writer.worker} == {name}

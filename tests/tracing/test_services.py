@@ -11,8 +11,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from service.diagnosis.export_checks import collector
 from service.diagnosis.findings import Installation
+from service.diagnosis.sending_checks import collector
 from service.server.prepare import check
 from service.settings import Settings, SettingsError, Tracing, load
 from service.web.observability.tracing import HOW

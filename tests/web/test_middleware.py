@@ -142,7 +142,7 @@ async def test_a_part_that_can_not_end_keeps_no_other_one_open(monkeypatch: pyte
             ended.append("database")
 
         monkeypatch.setattr(container.trail.journal, "finish", broken)
-        monkeypatch.setattr(container.trail.exporter, "finish", broken)
+        monkeypatch.setattr(container.parts["export"], "finish", broken)
         monkeypatch.setattr(container.stores.sessions, "close", store)
         monkeypatch.setattr(container.stores.database, "close", database)
         with pytest.raises(Broken):

@@ -1,17 +1,19 @@
 """Maintenance of the log tables: create coming months, drop old ones, report chain heads."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 import structlog
 
 from service.audit.chain.form import Chain
 from service.audit.chain.walk import HEAD_EVENT
 from service.errors import Unavailable
+from service.kernel.feature import provided
 from service.kernel.restore_epoch import FIRST
-from service.records import export_destinations, restore_epochs
-from service.records.database.transactions import Database
+from service.records import restore_epochs
+from service.records.database.transactions import Connection, Database
 from service.records.logs import chain as log_chain
 from service.records.logs import months as log_months
 from service.records.logs.chain import Head
@@ -24,6 +26,9 @@ AHEAD: Final = 2
 """Months after the current one for which partitions are created in advance."""
 WITHIN: Final = 60.0
 """Seconds that a step may take; requests do not wait for it."""
+
+Lagging: TypeAlias = Callable[[Connection, Log, date], Awaitable[list[str]]]
+"""Returns the names of what lacks entries of a log of a month, the first day of which is given."""
 
 _log = structlog.get_logger(__name__)
 
@@ -127,7 +132,7 @@ class Upkeep:
                 return False
             too_old = await log_months.ended(connection, log, before - self._held)
             for month in await log_months.ended(connection, log, before):
-                lagging = await export_destinations.lagging(connection, log, month)
+                lagging = await _lagging(connection, log, month)
                 if lagging and month not in too_old:
                     _log.warning("a month of a log is held for its export", **_told(log, month, lagging))
                     continue
@@ -139,6 +144,12 @@ class Upkeep:
                     await log_chain.save(connection, marked)
                 _log.info("a month of a log was dropped", log=log, month=f"{month:%Y-%m}")
         return True
+
+
+async def _lagging(connection: Connection, log: Log, month: date) -> list[str]:
+    """Return the names of what lacks entries of ``month``; what a feature that is off has stored counts."""
+    lists: Iterable[Lagging] = provided("log-holders").values()
+    return [name for lagging in lists for name in await lagging(connection, log, month)]
 
 
 def retention(settings: Oplog) -> dict[Log, int]:

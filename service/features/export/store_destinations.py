@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Column, Double, cast, delete, func, null, or_, select, update
+from sqlalchemy import Column, Double, cast, delete, func, literal, null, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from service.features.export.schema import export_dead_letter, export_decision, export_destination
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.logs.inserts import TABLES, Log
-from service.records.schema.logs import export_dead_letter, export_destination
 from service.settings import ExportLog
 
 _POSITIONS: Final[Mapping[ExportLog, Column[Any]]] = {
@@ -189,6 +189,20 @@ _OF_TABLES: Final = {
     "operation_log": export_destination.c.operation_id,
     "login_log": export_destination.c.login_id,
 }
+
+
+async def kept(connection: Connection) -> tuple[int, str]:
+    """Return how many rows only the export sends or deletes, with a sentence about them.
+
+    Destinations hold back months of the logs; dead letters and events would stay for ever.
+    """
+    tables = (export_destination, export_dead_letter, export_decision)
+    counts = [select(func.count()).select_from(table).scalar_subquery() for table in tables]
+    count: int = (await connection.execute(select(sum(counts, literal(0))))).scalar_one()
+    return count, (
+        "destinations of the logs still have state, dead letters or events that wait: switch it on, see "
+        "portcullis export status, and end each by portcullis export forget"
+    )
 
 
 async def lagging(connection: Connection, log: Log, month: date) -> list[str]:

@@ -15,11 +15,11 @@ from sqlalchemy import text
 from service.audit.chain.form import Chain
 from service.audit.chain.writer import Writing
 from service.audit.entries import encode
-from service.audit.export.delivery import Delivery
 from service.embedded import EmbeddedStores
-from service.records import export_destinations
+from service.features.export import store_destinations
+from service.features.export.delivery import Delivery
+from service.features.export.store_destinations import StoredDestination
 from service.records.database.transactions import Database
-from service.records.export_destinations import StoredDestination
 from service.records.logs.events import LoginEvent
 from service.settings import Destination
 from tests.audit.conftest import operation
@@ -67,7 +67,7 @@ class Place:
         """Return what is stored of a destination."""
         name = of.name if isinstance(of, Destination) else of.destination.name
         async with self.database.transaction() as connection:
-            stored_destination = await export_destinations.stored(connection, name)
+            stored_destination = await store_destinations.stored(connection, name)
         assert stored_destination is not None
         return stored_destination
 

@@ -10,14 +10,14 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from service.audit.export import delivery as module
-from service.audit.export.delivery import LONGEST_ASKED, Delivery, backoff
-from service.records import export_entries
+from service.features.export import delivery as module
+from service.features.export import store_entries
+from service.features.export.delivery import LONGEST_ASKED, Delivery, backoff
 from tests.audit.conftest import until
-from tests.export import sender
-from tests.export.conftest import Place
-from tests.export.receiver import HttpReceiver, answering, poisoned
-from tests.export.test_receivers import SyslogServer, messages_of, tcp
+from tests.features.export import sender
+from tests.features.export.conftest import Place
+from tests.features.export.receiver import HttpReceiver, answering, poisoned
+from tests.features.export.test_receivers import SyslogServer, messages_of, tcp
 
 pytestmark = pytest.mark.anyio
 
@@ -410,7 +410,7 @@ async def test_entries_are_found_by_their_id_in_each_month_and_never_by_reading_
     )
     await place.execute("ANALYZE sys.operation_log")
     async with place.database.transaction() as connection:
-        statement = export_entries._statement("operations", 100, 101).compile(
+        statement = store_entries._statement("operations", 100, 101).compile(
             place.database._engine.sync_engine, compile_kwargs={"literal_binds": True}
         )
         plan = "\n".join((await connection.execute(text(f"EXPLAIN {statement}"))).scalars())

@@ -10,14 +10,14 @@ from uuid import UUID
 
 import structlog
 
-from service.audit.export.entry import Failed, Refused, Waiting, encoded, entry_of
-from service.audit.export.receivers import Receiver, receiver_of
 from service.errors import Unavailable
+from service.features.export import store_destinations, store_entries
+from service.features.export.entry import Failed, Refused, Waiting, encoded, entry_of
+from service.features.export.receivers import Receiver, receiver_of
+from service.features.export.store_destinations import StoredDestination
+from service.features.export.store_entries import NewDeadLetter, StoredEntry
 from service.kernel.cooperative_yield import CooperativeYield
-from service.records import export_destinations, export_entries
 from service.records.database.transactions import Connection, Database
-from service.records.export_destinations import StoredDestination
-from service.records.export_entries import NewDeadLetter, StoredEntry
 from service.settings import Destination, ExportLog
 
 LOOK_EVERY: Final = 5.0
@@ -101,7 +101,7 @@ class Delivery:
         """Let another worker send at once, and close the connection to the receiver."""
         with suppress(Unavailable):
             async with self._database.transaction() as connection:
-                await export_destinations.release(connection, self.destination.name, self.worker)
+                await store_destinations.release(connection, self.destination.name, self.worker)
         if self._receiver is not None:
             await self._receiver.close()
 
@@ -109,10 +109,10 @@ class Delivery:
         """Return the state if this worker is the one that sends, else None."""
         name = self.destination.name
         async with self._database.transaction() as connection:
-            state = await export_destinations.stored(connection, name)
+            state = await store_destinations.stored(connection, name)
             if state is None:
-                await export_destinations.add(connection, name)
-                state = await export_destinations.stored(connection, name)
+                await store_destinations.add(connection, name)
+                state = await store_destinations.stored(connection, name)
             self.state = state
             if state is None:
                 return None
@@ -127,12 +127,12 @@ class Delivery:
                 self._leased_until = monotonic() + left
             if any(state.position(log) is None for log in self.destination.logs):
                 await self._begin(connection, state)
-                self.state = state = await export_destinations.stored(connection, name)
+                self.state = state = await store_destinations.stored(connection, name)
         return state
 
     async def _renew(self, connection: Connection) -> bool:
         begun = monotonic()
-        if not await export_destinations.lease(connection, self.destination.name, self.worker, self._lease):
+        if not await store_destinations.lease(connection, self.destination.name, self.worker, self._lease):
             return False
         self._leased_until = begun + self._lease
         return True
@@ -141,13 +141,13 @@ class Delivery:
         for log in self.destination.logs:
             if state.position(log) is None:
                 begins_now = self.destination.start == "now"
-                position = await export_entries.last(connection, log) if begins_now else 0
-                await export_destinations.begin(connection, self.destination.name, log, position)
+                position = await store_entries.last(connection, log) if begins_now else 0
+                await store_destinations.begin(connection, self.destination.name, log, position)
 
     async def _settle(self) -> None:
         """Record that no log fails any more: all were taken, or what was not is gone from its log."""
         async with self._database.transaction() as connection:
-            await export_destinations.settle(connection, self.destination.name, self.worker)
+            await store_destinations.settle(connection, self.destination.name, self.worker)
         if self._fails:
             self._fails = False
             _log.info("an export works again", destination=self.destination.name)
@@ -157,7 +157,7 @@ class Delivery:
     ) -> Literal["none", "all", "more"]:
         """Send the next batch of ``log``; tell what was found of it. Raises _Later and _TakenOver."""
         async with self._database.transaction() as connection:
-            stored_entries = await export_entries.after(connection, log, position, self.destination.batch + 1)
+            stored_entries = await store_entries.after(connection, log, position, self.destination.batch + 1)
         if not stored_entries:
             return "none"
         try:
@@ -176,7 +176,7 @@ class Delivery:
         async with self._database.transaction() as connection:
             for pending, reason in refused:
                 await self._bury(connection, log, pending, reason)
-            if not await export_destinations.advance(
+            if not await store_destinations.advance(
                 connection,
                 self.destination.name,
                 self.worker,
@@ -187,7 +187,7 @@ class Delivery:
             ):
                 raise _TakenOver
             if log == "decisions":
-                await export_entries.forget_sent_decisions(connection)
+                await store_entries.forget_sent_decisions(connection)
         self.counts["sent"] += len(batch) - len(refused)
         self.counts["dead"] += len(refused)
         return "all" if rest is None else "more"
@@ -196,7 +196,7 @@ class Delivery:
         text = encoded(pending.entry).decode()
         name = self.destination.name
         letter = NewDeadLetter(name, log, UUID(pending.entry.id), reason, text)
-        await export_entries.add_dead_letter(connection, letter)
+        await store_entries.add_dead_letter(connection, letter)
         _log.error("an entry is a dead letter", destination=name, log=log, id=pending.entry.id, reason=reason)
 
     async def _sent(
@@ -228,7 +228,7 @@ class Delivery:
             return False
         position = state.position(log) or 0
         async with self._database.transaction() as connection:
-            taken = await export_entries.last_taken(connection, log, position, self.destination.name)
+            taken = await store_entries.last_taken(connection, log, position, self.destination.name)
         if taken is None:
             return False
         try:
@@ -269,7 +269,7 @@ class Delivery:
         wait = min(max(wait, backoff(0)), LONGEST_ASKED)
         name, reason = self.destination.name, str(failure)
         async with self._database.transaction() as connection:
-            held = await export_destinations.fail(
+            held = await store_destinations.fail(
                 connection, name, self.worker, reason=reason, again_in=wait, waiting_time=first.create_time
             )
         if not self._fails or state.reason != reason:

@@ -16,6 +16,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Select, Table, Text, cast, delete, exists, func, select, text
 from sqlalchemy.dialects.postgresql import INET, JSONB, insert
 
+from service.features.export.schema import export_dead_letter, export_decision, export_destination
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.schema import logs
@@ -25,7 +26,7 @@ from service.settings import ExportLog
 _TABLES: Final[dict[ExportLog, Table]] = {
     "operations": logs.operation_log,
     "logins": logs.login_log,
-    "decisions": logs.export_decision,
+    "decisions": export_decision,
 }
 
 
@@ -51,7 +52,7 @@ async def last_taken(
 
     Events of the decision log are deleted once they were sent: there is none of them.
     """
-    table, letters = _TABLES[log], logs.export_dead_letter.c
+    table, letters = _TABLES[log], export_dead_letter.c
     is_dead = exists().where(letters.destination == destination, letters.event_id == table.c.event_id)
     chosen = select(*map(_readable, table.columns)).where(table.c.id <= position, ~is_dead)
     row = (await connection.execute(chosen.order_by(table.c.id.desc()).limit(1))).first()
@@ -105,7 +106,7 @@ async def add_decisions(connection: Connection, events: Sequence[tuple[UUID, str
     """
     bounded = func.set_config("idle_in_transaction_session_timeout", _SILENCE, True)
     await connection.execute(select(bounded, func.pg_advisory_xact_lock(_LOCK)))
-    ids = logs.export_decision.c.id
+    ids = export_decision.c.id
     waiting: int = (
         await connection.execute(select(func.coalesce(func.max(ids) - func.min(ids) + 1, 0)))
     ).scalar_one()
@@ -118,14 +119,14 @@ async def add_decisions(connection: Connection, events: Sequence[tuple[UUID, str
 
 async def forget_sent_decisions(connection: Connection) -> int:
     """Delete the events that every destination has that exports them; return how many. All, without one."""
-    sent = select(func.min(logs.export_destination.c.decision_id)).scalar_subquery()
-    done = delete(logs.export_decision).where(logs.export_decision.c.id <= func.coalesce(sent, 2**63 - 1))
+    sent = select(func.min(export_destination.c.decision_id)).scalar_subquery()
+    done = delete(export_decision).where(export_decision.c.id <= func.coalesce(sent, 2**63 - 1))
     return (await connection.execute(done)).rowcount
 
 
 @dataclass(frozen=True, slots=True)
 class NewDeadLetter:
-    """An entry that was refused: ``entry`` is its JSON, as ``service.audit.export.entry`` makes it."""
+    """An entry that was refused: ``entry`` is its JSON, as ``service.features.export.entry`` makes it."""
 
     destination: str
     log: ExportLog
@@ -142,12 +143,12 @@ class DeadLetter(NewDeadLetter):
     dead_time: datetime
 
 
-_ROW: Final = RowMapper(DeadLetter, logs.export_dead_letter)
+_ROW: Final = RowMapper(DeadLetter, export_dead_letter)
 
 
 async def add_dead_letter(connection: Connection, letter: NewDeadLetter) -> None:
     """Keep a refused entry, once for each destination."""
-    row = insert(logs.export_dead_letter).values(asdict(letter))
+    row = insert(export_dead_letter).values(asdict(letter))
     await connection.execute(row.on_conflict_do_nothing())
 
 
@@ -155,19 +156,19 @@ async def dead_letters_after(
     connection: Connection, destination: str | None, position: int, most: int
 ) -> list[DeadLetter]:
     """Return up to ``most`` dead letters whose id is above ``position``, by id; None: of all destinations."""
-    statement = select(*_ROW.columns).where(logs.export_dead_letter.c.id > position)
+    statement = select(*_ROW.columns).where(export_dead_letter.c.id > position)
     if destination is not None:
-        statement = statement.where(logs.export_dead_letter.c.destination == destination)
-    return await _ROW.all(connection, statement.order_by(logs.export_dead_letter.c.id).limit(most))
+        statement = statement.where(export_dead_letter.c.destination == destination)
+    return await _ROW.all(connection, statement.order_by(export_dead_letter.c.id).limit(most))
 
 
 async def delete_dead_letters(connection: Connection, ids: Collection[int]) -> None:
     """Delete these dead letters."""
-    await connection.execute(delete(logs.export_dead_letter).where(logs.export_dead_letter.c.id.in_(ids)))
+    await connection.execute(delete(export_dead_letter).where(export_dead_letter.c.id.in_(ids)))
 
 
 async def forget_dead_letters(connection: Connection, kept: timedelta, most: int) -> int:
     """Delete up to ``most`` dead letters older than ``kept``; return how many."""
-    table = logs.export_dead_letter
+    table = export_dead_letter
     old = select(table.c.id).where(table.c.dead_time < func.now() - kept).limit(most)
     return (await connection.execute(delete(table).where(table.c.id.in_(old)))).rowcount

@@ -16,13 +16,13 @@ from typing import Any, cast
 
 import pytest
 
-from service.audit.export.exporter import Exporter
+from service.features.export.exporter import Exporter
 from service.settings import Export, load
 from tests.audit.conftest import until
 from tests.docs.blocks import blocks
 from tests.docs.pages import ROOT
-from tests.export.conftest import Place
-from tests.export.test_delivery import drained
+from tests.features.export.conftest import Place
+from tests.features.export.test_delivery import drained
 from tests.support.inside import inside_published
 from tests.web.test_metrics import TOKEN, value
 

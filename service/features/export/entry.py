@@ -8,10 +8,10 @@ from typing import Any, Final, TypeAlias
 import msgspec
 import structlog
 
+from service.features.export.store_entries import StoredEntry
 from service.kernel.clock import rfc3339
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.fields import camel
-from service.records.export_entries import StoredEntry
 from service.settings import ExportLog
 
 _CHAIN: Final = ("chain_key", "chain_number", "chain_hash")

@@ -25,14 +25,14 @@ from typing import Any
 import pytest
 import structlog
 
-from service.audit.export.entry import Entry, Failed, Refused
-from service.audit.export.receivers import receiver_of
-from service.audit.export.syslog import host_name
-from service.audit.export.webhook import seconds_of
+from service.features.export.entry import Entry, Failed, Refused
+from service.features.export.receivers import receiver_of
+from service.features.export.syslog import host_name
+from service.features.export.webhook import seconds_of
 from service.settings import Destination
 from service.web.observability.log_format import configure_logging
-from tests.export.conftest import SECRET
-from tests.export.receiver import HttpReceiver, answering
+from tests.features.export.conftest import SECRET
+from tests.features.export.receiver import HttpReceiver, answering
 from tests.support.tls import Authority
 
 pytestmark = pytest.mark.anyio
@@ -269,7 +269,7 @@ async def test_a_write_that_hangs_holds_one_thread_however_often_it_is_tried(
         return write(file, text)
 
     receiver = receiver_of(destination(f"file://{tmp_path}/audit.jsonl", timeout=1.0))
-    monkeypatch.setattr("service.audit.export.appended_file.os.write", hanging)
+    monkeypatch.setattr("service.audit.appended_file.os.write", hanging)
     try:
         for reason in ("takes nothing within", "not yet taken"):
             with pytest.raises(Failed, match=reason):

@@ -6,19 +6,19 @@ from typing import Final
 
 import msgspec
 
-from service.audit.export.entry import Failed
-from service.audit.export.receivers import Resent, resend
 from service.cli.lazy_commands import Parts, add_data, add_usual
 from service.cli.output import aligned, say, show
+from service.features.export import store_destinations, store_entries
+from service.features.export.entry import Failed
+from service.features.export.receivers import Resent, resend
+from service.features.export.store_destinations import StoredDestination
 from service.kernel.clock import now, rfc3339
 from service.kernel.text import counted, printable
 from service.operator.database import with_connection, with_database
 from service.operator.errors import LaunchError
 from service.operator.stores import reachable
 from service.operator.who import log_to_errors
-from service.records import export_destinations, export_entries
 from service.records.database.transactions import Connection, Database
-from service.records.export_destinations import StoredDestination
 from service.settings import Destination, Settings, load
 from service.web.messages.schema import Schema
 
@@ -51,7 +51,7 @@ class DestinationStates(Schema):
 def _status(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print all destinations; raises SchemaError and Unavailable."""
     with reachable(load(environ)) as settings:
-        stored = with_connection(settings, export_destinations.all_stored)
+        stored = with_connection(settings, store_destinations.all_stored)
     states = DestinationStates(items=list(_states(settings.export.destinations, stored)))
     show(options, states, lambda: aligned(_rows(states)))
 
@@ -109,7 +109,7 @@ def _retry(options: Namespace, environ: Mapping[str, str]) -> None:
         async def work(database: Database) -> Resent:
             done = await resend(database, destination)
             async with database.transaction() as connection:
-                await export_destinations.retry_now(connection, destination.name)
+                await store_destinations.retry_now(connection, destination.name)
             return done
 
         try:
@@ -148,7 +148,7 @@ def _dead_letters(options: Namespace, environ: Mapping[str, str]) -> None:
     with reachable(load(environ)) as settings:
         stored = with_connection(
             settings,
-            lambda connection: export_entries.dead_letters_after(
+            lambda connection: store_entries.dead_letters_after(
                 connection, options.destination, 0, options.limit
             ),
         )
@@ -188,24 +188,24 @@ def _forget(options: Namespace, environ: Mapping[str, str]) -> None:
             gone = await (
                 _forgotten(connection, name) if configured is None else _left(connection, configured)
             )
-            await export_entries.forget_sent_decisions(connection)
+            await store_entries.forget_sent_decisions(connection)
             return gone
 
         say(f"{name}: {with_connection(settings, work)}")
 
 
 async def _forgotten(connection: Connection, name: str) -> str:
-    if not await export_destinations.forget(connection, name):
+    if not await store_destinations.forget(connection, name):
         raise LaunchError(f"there is no state of a destination '{name}'")
     return "its position and its dead letters are deleted"
 
 
 async def _left(connection: Connection, configured: Destination) -> str:
-    state = await export_destinations.stored(connection, configured.name)
+    state = await store_destinations.stored(connection, configured.name)
     logs = [] if state is None else state.left(configured.logs)
     if not logs:
         raise LaunchError(f"the settings name {configured.name}: remove it there first, on all nodes")
-    await export_destinations.leave(connection, configured.name, logs)
+    await store_destinations.leave(connection, configured.name, logs)
     return f"its position in {' and '.join(logs)}, which it does not export any more, is deleted"
 
 

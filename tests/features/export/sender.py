@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from service.audit.export.delivery import Delivery
+from service.features.export.delivery import Delivery
 from service.records.database.transactions import Database
 from service.settings import Destination
 

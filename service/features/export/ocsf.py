@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from service import __version__
-from service.audit.export.entry import Entry
+from service.features.export.entry import Entry
 
 VERSION: Final = "1.8.0"
 

@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from service.audit.decision_log import decision_log
-from service.audit.export import exporter
-from service.audit.export.exporter import DecisionOutbox
-from service.records import export_entries
+from service.features.export import exporter, store_entries
+from service.features.export.decisions import decision_log
+from service.features.export.exporter import DecisionOutbox
 from service.records.database.transactions import Database
 from service.settings import Policy
-from tests.export.conftest import Place
-from tests.export.receiver import HttpReceiver
-from tests.export.test_delivery import drained
+from tests.features.export.conftest import Place
+from tests.features.export.receiver import HttpReceiver
+from tests.features.export.test_delivery import drained
 
 pytestmark = pytest.mark.anyio
 
@@ -105,13 +104,13 @@ async def test_long_events_are_bounded_by_their_length_and_written_a_few_at_a_ti
     monkeypatch.setattr(exporter, "LONGEST_BATCH", 1)
     monkeypatch.setattr(exporter, "MOST_HELD", 3 * len(line(0)))
     batches: list[int] = []
-    add = export_entries.add_decisions
+    add = store_entries.add_decisions
 
     async def counted(connection: Any, events: Any, most: int) -> bool:
         batches.append(len(events))
         return await add(connection, events, most)
 
-    monkeypatch.setattr(export_entries, "add_decisions", counted)
+    monkeypatch.setattr(store_entries, "add_decisions", counted)
     outbox = DecisionOutbox(place.database, 1000)
     for written in (4, 8):
         for number in range(6):

@@ -10,10 +10,10 @@ from uuid import UUID
 
 import structlog
 
-from service.audit.export.delivery import Delivery
 from service.errors import Unavailable
+from service.features.export import store_entries
+from service.features.export.delivery import Delivery
 from service.kernel.clock import AtMostEvery, new_event_id, now
-from service.records import export_entries
 from service.records.database.transactions import Database
 from service.settings import Export
 
@@ -81,7 +81,7 @@ class DecisionOutbox:
         while self._waiting:
             batch = self._next()
             async with self._database.transaction() as connection:
-                added = await export_entries.add_decisions(connection, batch, self._limit)
+                added = await store_entries.add_decisions(connection, batch, self._limit)
             for _, text in batch:
                 self._waiting.popleft()
                 self._held -= len(text)
@@ -101,12 +101,6 @@ class DecisionOutbox:
         self.dropped += number
         if self._telling.due():
             _log.warning("events of the decision log are dropped for the export", dropped=self.dropped)
-
-
-EXPORT_CONNECTIONS: Final = 1
-"""Connections of each worker to the database, for the export; opened only where there are destinations."""
-EXPORT_WITHIN: Final = 10.0
-"""Seconds that a transaction may take; requests do not wait for it."""
 
 
 class Measured(NamedTuple):

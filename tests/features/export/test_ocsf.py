@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from ocsf_json_schema import OcsfJsonSchemaEmbedded, get_ocsf_schema
 
-from service.audit.export.entry import Entry
-from service.audit.export.ocsf import VERSION, ocsf_event
+from service.features.export.entry import Entry
+from service.features.export.ocsf import VERSION, ocsf_event
 from service.records.logs.events import OperationKind, SessionEvent
 
 CHAIN = {"day": "2026-11-22", "key": "", "number": 17, "hash": "00" * 32}

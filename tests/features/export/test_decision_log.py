@@ -14,18 +14,19 @@ import pytest
 from structlog.testing import capture_logs
 
 from service.audit import decision_log as module
+from service.audit.appended_file import AppendedFile
 from service.audit.chain.seals import RevisionSeals
 from service.audit.decision_event import DecisionEvent, decoded, encoded
-from service.audit.decision_log import MOST_WAITING, DecisionWriter, decision_log, output_named
+from service.audit.decision_log import MOST_WAITING, DecisionWriter, output_named
 from service.audit.event_lines import Line
-from service.audit.export.appended_file import AppendedFile
 from service.authz.publishing.shipped import read_shipped
 from service.authz.review.sources import PastPolicies, read_policy, source_named
+from service.features.export.decisions import decision_log
 from service.kernel.metrics import Sample
 from service.laboratory.replay import replay
 from service.records.database.transactions import Database
 from service.settings import Policy
-from tests.decision_log.appending import append
+from tests.features.export.appending import append
 from tests.support.inside import all_decisions, inside_published
 from tests.web.test_metrics import TOKEN, value
 

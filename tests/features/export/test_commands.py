@@ -13,10 +13,10 @@ from structlog.testing import capture_logs
 
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep
-from service.cli.exports import COMMANDS
-from service.diagnosis.export_checks import export
 from service.diagnosis.findings import Installation
-from service.jobs.housekeeping import forget_dead_letters
+from service.features.export.checks import export
+from service.features.export.commands import COMMANDS
+from service.features.export.jobs import forget_dead_letters
 from service.kernel.operator_error import OperatorError
 from service.records.database.server_facts import ServerFacts
 from service.records.logs import months
@@ -24,9 +24,9 @@ from service.records.schema_revision import SchemaStanding
 from service.settings import Destination, Export, Settings
 from service.settings.destinations import Destinations
 from tests.doctor.conftest import no_routes
-from tests.export.conftest import SECRET, Place
-from tests.export.receiver import HttpReceiver, answering, poisoned
-from tests.export.test_delivery import drained
+from tests.features.export.conftest import SECRET, Place
+from tests.features.export.receiver import HttpReceiver, answering, poisoned
+from tests.features.export.test_delivery import drained
 
 pytestmark = pytest.mark.anyio
 

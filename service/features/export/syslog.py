@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from service import __version__
-from service.audit.export.entry import Encoding, Entry, Failed, Refused, encoded_all
+from service.features.export.entry import Encoding, Entry, Failed, Refused, encoded_all
 from service.settings import Destination
 
 _AUDIT: Final = 13  # the facility "log audit" (RFC 5424 §6.2.1)

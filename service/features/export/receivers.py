@@ -7,11 +7,11 @@ from typing import Final, Protocol
 
 import msgspec
 
-from service.audit.export.entry import Encoding, Entry, Refused, decoded, encoded
-from service.audit.export.ocsf import ocsf_event
-from service.records import export_entries
+from service.features.export import store_entries
+from service.features.export.entry import Encoding, Entry, Refused, decoded, encoded
+from service.features.export.ocsf import ocsf_event
+from service.features.export.store_entries import DeadLetter
 from service.records.database.transactions import Database
-from service.records.export_entries import DeadLetter
 from service.settings import Destination
 
 
@@ -36,14 +36,14 @@ def receiver_of(destination: Destination) -> Receiver:
     """Return the receiver of ``destination``; what it needs is imported only now. Raises Failed."""
     encoding = _ENCODINGS[destination.format]
     if destination.transport in ("http", "https"):
-        from service.audit.export.webhook import Webhook
+        from service.features.export.webhook import Webhook
 
         return Webhook(destination, encoding)
     if destination.transport == "file":
-        from service.audit.export.appended_file import ExportFile
+        from service.features.export.export_file import ExportFile
 
         return ExportFile(Path(destination.path), encoding, destination.timeout)
-    from service.audit.export.syslog import Syslog
+    from service.features.export.syslog import Syslog
 
     return Syslog(destination, encoding)
 
@@ -71,7 +71,7 @@ async def resend(database: Database, destination: Destination) -> Resent:
     try:
         while True:
             async with database.transaction() as connection:
-                dead_letters = await export_entries.dead_letters_after(
+                dead_letters = await store_entries.dead_letters_after(
                     connection, destination.name, position, _AT_ONCE
                 )
             if not dead_letters:
@@ -91,7 +91,7 @@ async def _send(database: Database, receiver: Receiver, letters: Sequence[DeadLe
             done.reason = str(refusal)
             continue
         async with database.transaction() as connection:
-            await export_entries.delete_dead_letters(connection, [letter.id])
+            await store_entries.delete_dead_letters(connection, [letter.id])
         done.sent += 1
 
 

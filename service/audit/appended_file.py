@@ -1,14 +1,11 @@
-"""A file to which several processes append whole lines; entries that are exported to one."""
+"""A file to which several processes append whole lines."""
 
-import asyncio
 import errno
 import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
-
-from service.audit.export.entry import Encoding, Entry, Failed, encoded_all
 
 _MODE: Final = 0o600
 
@@ -73,40 +70,3 @@ class AppendedFile:
             return False
         size = os.fstat(file).st_size
         return size > 0 and os.pread(file, 1, size - 1) != b"\n"
-
-
-class ExportFile:
-    """Lines of a file of mode 0600, on the disk before the next batch. It may be renamed at any time."""
-
-    def __init__(self, path: Path, encoding: Encoding, timeout: float) -> None:
-        self._file = AppendedFile(path, durable=True)
-        self._encoding = encoding
-        self._timeout = timeout
-        self._writing: asyncio.Future[int] | None = None
-
-    async def send(self, entries: Sequence[Entry]) -> None:
-        """Append ``entries``; see ``Receiver``. A disk that becomes full may cut a line off.
-
-        While a write hangs, as on a file system whose server is away, no other thread begins a second one.
-        """
-        if self._hangs():
-            raise Failed("the file has not yet taken what was written before")
-        lines = [line + b"\n" for line in await encoded_all(entries, self._encoding)]
-        self._writing = asyncio.get_running_loop().run_in_executor(None, self._file.write, lines)
-        try:
-            async with asyncio.timeout(self._timeout):
-                written = await asyncio.shield(self._writing)
-        except TimeoutError:
-            raise Failed(f"the file takes nothing within {self._timeout:g} s") from None
-        except OSError as error:
-            raise Failed(f"the file can't be written: {error.strerror}") from None
-        if written < len(lines):
-            raise Failed("the file took a part only: the disk is full, or a limit is reached")
-
-    async def close(self) -> None:
-        """Close the file, unless a write hangs."""
-        if not self._hangs():
-            await asyncio.to_thread(self._file.close)
-
-    def _hangs(self) -> bool:
-        return self._writing is not None and not self._writing.done()

@@ -15,7 +15,7 @@ from typing import Final
 import httpx
 
 from service import __version__
-from service.audit.export.entry import Encoding, Entry, Failed, Refused, encoded_all
+from service.features.export.entry import Encoding, Entry, Failed, Refused, encoded_all
 from service.settings import Destination
 from service.settings.destinations import signing_keys
 from service.settings.secrecy import mounted_text

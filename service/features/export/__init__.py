@@ -1,0 +1,1 @@
+"""The export of the logs to other systems, and the decision log."""

@@ -1,0 +1,31 @@
+"""The decision log of a worker, as the settings name it, and on its way to destinations."""
+
+from collections.abc import Sequence
+
+from service.audit.decision_event import Event, encoded
+from service.audit.decision_log import DecisionLog, DecisionWriter, output_named
+from service.audit.event_lines import Line
+from service.features.export.exporter import DecisionOutbox
+from service.settings import Policy
+
+
+class _Exported:
+    def __init__(self, outbox: DecisionOutbox) -> None:
+        self._outbox = outbox
+
+    def put(self, event: Event) -> None:
+        self._outbox.put(encoded(event))
+
+    def put_lines(self, lines: Sequence[Line]) -> None:
+        for line in lines:
+            self._outbox.put(b"".join(line))
+
+
+def decision_log(settings: Policy, outbox: DecisionOutbox | None = None) -> DecisionLog | None:
+    """Return the log that the settings name, also to be exported by ``outbox``; None if it goes nowhere."""
+    is_off = settings.decision_log == "off"
+    if is_off and outbox is None:
+        return None
+    writer = None if is_off else DecisionWriter(output_named(settings.decision_log))
+    others = () if outbox is None else (_Exported(outbox),)
+    return DecisionLog(writer, settings.decision_log_allows, *others)

@@ -1,0 +1,39 @@
+"""The job of the export: it deletes refused entries that nobody has sent again in time."""
+
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+from service.features.export import store_entries
+from service.jobs.housekeeping import forget_in_portions
+from service.jobs.runner import Job
+from service.records.database.transactions import Connection, Database
+from service.settings import Settings
+
+_DAY: Final = 86_400.0
+
+
+async def forget_dead_letters(database: Database, days: int) -> str:
+    """Delete dead letters of the export that are older than ``days``, and decisions that nobody waits for.
+
+    Raises Unavailable.
+    """
+
+    async def forget(connection: Connection, most: int) -> int:
+        return await store_entries.forget_dead_letters(connection, timedelta(days=days), most)
+
+    async with database.transaction() as connection:
+        await store_entries.forget_sent_decisions(connection)
+    return f"{await forget_in_portions(database, forget)} dead letters deleted"
+
+
+def jobs(settings: Settings) -> tuple[Job, ...]:
+    """Return the jobs of the export."""
+    return (
+        Job(
+            "expired-dead-letters",
+            "Delete dead letters of the export that are as old as `export.dead_letter_days`",
+            partial(forget_dead_letters, days=settings.export.dead_letter_days),
+            _DAY,
+        ),
+    )

@@ -1,0 +1,57 @@
+"""What a worker keeps to send the logs elsewhere, and to write down its decisions."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from service.app.container import Container
+from service.app.parts import Part
+from service.app.stores import pool
+from service.features.export.decisions import decision_log
+from service.features.export.exporter import Exporter
+from service.kernel.metrics import Sample
+from service.settings.export import EXPORT_CONNECTIONS
+from service.web.observability.decision_events import DecisionEvents
+
+WITHIN: Final = 10.0
+"""Seconds that a transaction may take; requests do not wait for it."""
+
+
+class Sending(Part):
+    """The exporter, and the decision log, which is None where it goes nowhere."""
+
+    def __init__(self, container: Container) -> None:
+        settings = container.settings
+        database = pool(settings.database, EXPORT_CONNECTIONS, WITHIN)
+        self.exporter = Exporter(settings.export, database, container.node.runner.worker)
+        self.decisions = decision_log(settings.policy, self.exporter.outbox)
+        self.runs = self.exporter.run
+        if self.decisions is not None:
+            self.note = DecisionEvents(self.decisions).note
+
+    def name_worker(self, worker: str) -> None:
+        """Name the worker anew, which takes leases by its name."""
+        self.exporter.name_worker(worker)
+
+    def start(self) -> None:
+        """Start writing down decisions."""
+        if self.decisions is not None:
+            self.decisions.start()
+
+    async def finish(self) -> None:
+        """Write the last events, let other workers send, and disconnect."""
+        try:
+            if self.decisions is not None:
+                await self.decisions.finish()
+        finally:
+            await self.exporter.finish()
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield counts of decisions and of entries, by destination, and how far destinations are behind."""
+        if self.decisions is not None:
+            yield from self.decisions.samples()
+        for measurement in self.exporter.measured():
+            labels = {"destination": measurement.destination}
+            for outcome, count in measurement.counts.items():
+                yield Sample("portcullis_export_entries_total", count, {**labels, "outcome": outcome})
+            yield Sample("portcullis_export_lag_seconds", measurement.lag, labels)
+            yield Sample("portcullis_export_dead_letters", measurement.dead_letters, labels)

@@ -1,0 +1,50 @@
+"""What the export of the logs keeps: the state of each destination, events that wait, and refused entries."""
+
+import sqlalchemy as sa
+
+from service.records.schema.base import chosen, filled, identity, metadata, moment
+
+export_destination = sa.Table(
+    "export_destination",
+    metadata,
+    filled("name", primary_key=True),
+    # The worker that sends, until lease_time; others may then take its place.
+    sa.Column("worker", sa.Text),
+    sa.Column("lease_time", sa.DateTime(timezone=True)),
+    # The id of the last entry that was sent, of each log; null: it was never exported.
+    sa.Column("operation_id", sa.BigInteger),
+    sa.Column("login_id", sa.BigInteger),
+    sa.Column("decision_id", sa.BigInteger),
+    # The attempts that have failed since the last good one, why, and when the next one is due.
+    sa.Column("failures", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("reason", sa.Text),
+    sa.Column("retry_time", sa.DateTime(timezone=True)),
+    sa.Column("success_time", sa.DateTime(timezone=True)),
+    # The time of the oldest entry that is known not to be sent; null: there is none.
+    sa.Column("waiting_time", sa.DateTime(timezone=True)),
+    sa.Column("sent", sa.BigInteger, nullable=False, server_default=sa.text("0")),
+)
+
+# Events of the decision log, until all destinations have them.
+export_decision = sa.Table(
+    "export_decision",
+    metadata,
+    identity(),
+    sa.Column("event_id", sa.Uuid, nullable=False),
+    moment("create_time"),
+    sa.Column("event", sa.Text, nullable=False),
+)
+
+# Entries that a destination refused while it took others.
+export_dead_letter = sa.Table(
+    "export_dead_letter",
+    metadata,
+    identity(),
+    sa.Column("destination", sa.Text, nullable=False),
+    chosen("log", "operations", "logins", "decisions", nullable=False),
+    sa.Column("event_id", sa.Uuid, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("entry", sa.Text, nullable=False),
+    moment("dead_time"),
+    sa.Index(None, "destination", "event_id", unique=True),
+)
