@@ -100,8 +100,30 @@ def main(pace: Pace) -> Iterator[Result | Note]:
             yield from _idle(service, pace)
         with _started(place, data, workers=3) as (service, _):
             yield from _memory(service, 3, RESOURCES)
+    yield from _modules()
     yield Note(f"Idle processor time is that of a service with {RESOURCES:,} resources.")
     yield Note("Memory of three workers is the median of the three.")
+
+
+LOADED = """
+import secrets, sys
+from service.app import create_app
+from service.authz.publishing.shipped import configured
+from service.settings import Auth, Database, Features, Redis, Settings
+from service.settings.values import Names
+stores = {"database": Database(url="postgresql:///"), "redis": Redis(url="unix:///dev/null")}
+settings = Settings(auth=Auth(jwt_secret=secrets.token_hex(32)), features=Features(off=Names(sys.argv[1:])), **stores)
+create_app(settings, configured(settings))
+print(len(sys.modules))
+"""
+
+
+def _modules() -> Iterator[Result]:
+    """Yield how many modules a worker has imported, also with all features off."""
+    for off, what in (((), "all features on"), (("all",), "all features off")):
+        program = [sys.executable, "-c", LOADED, *off]
+        counted = subprocess.run(program, capture_output=True, text=True, check=True).stdout
+        yield result(f"modules of a worker, {what}", "modules", [float(counted)], chart="Modules")
 
 
 @contextmanager

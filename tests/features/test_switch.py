@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import psycopg
@@ -9,10 +11,11 @@ import pytest
 
 from service.__main__ import main
 from service.authz.publishing.shipped import configured
-from service.kernel.feature import about_any, off_by
+from service.kernel.feature import about_any, off_by, switches
 from service.operator.errors import UnpreparedError
 from service.server.prepare import check, publish_policy
 from service.settings import load
+from tests.benchmarks.start import LOADED
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside_published, settings_of
 
@@ -74,3 +77,16 @@ def test_policy_check_prints_each_line_of_the_node_that_is_in_force(
     assert sorted(printed) == sorted(map(str, configured(load({"PORTCULLIS_FEATURES__OFF": off})).rules))
     about = [line for line in printed if about_any(off_by(["all"]), line)]
     assert bool(about) is not bool(off)
+
+
+def test_what_is_off_is_not_imported_by_a_worker() -> None:
+    program = LOADED.replace("print(len(sys.modules))", "print(*sys.modules)")
+    loaded = subprocess.run(
+        [sys.executable, "-c", program, "all"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    parts = {
+        name.partition("service.features.")[2] for name in loaded if name.startswith("service.features.")
+    }
+    of_off = {name for name in parts if name.partition(".")[0] in switches() and "." in name}
+    # What each feature is, and its tables, are known whether it is off or on.
+    assert {name.partition(".")[2] for name in of_off} <= {"feature", "schema"}
