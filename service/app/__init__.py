@@ -50,7 +50,7 @@ def application(container: Container, shipped: Shipped) -> RequestMiddleware:
         cross_origin=container.cross_origin,
         takes_path=routes.takes_path,
         folders=routes.folders,
-        tracing=container.node.tracing,
+        tracing=next((part.tracing for part in container.parts.values() if part.tracing), None),
         refused_reads=container.trail.journal.refused_reads,
         methods=StepUpMethods(
             container.sign_in.second_factors.check,

@@ -44,7 +44,7 @@ class Container:
     """
 
     def __init__(self, settings: Settings, shipped: Shipped, slot: Slot | None = None) -> None:
-        worker = _worker_name(slot)
+        self.worker = worker = _worker_name(slot)
         self.settings = settings
         self.stores = stores.make(settings)
         self.trail = audit_trail.make(settings, self.stores, worker)
@@ -102,7 +102,7 @@ class Container:
 
         Before anything has started. There are no traces yet, which would name the other process.
         """
-        worker = _worker_name(slot)
+        self.worker = worker = _worker_name(slot)
         self.trail.journal.name_worker(worker)
         self.policy.watch.name_worker(worker, slot.former)
         self.node.runner.worker = worker
@@ -117,10 +117,9 @@ class Container:
     async def close(self) -> None:
         """Release threads and connections, first those that use others; each of them, even if one fails."""
         self.sign_in.passwords.close()
-        tracing = self.node.tracing
         in_order = (
             self.node.readiness.finish,
-            *(part.finish for part in self.parts.values()),
+            *(part.finish for part in self.parts.values() if not part.last),
             self.files.uploads.finish,
             self.sign_in.key_callers.finish,
             self.sign_in.current_rights.finish,
@@ -131,7 +130,7 @@ class Container:
             self.stores.sessions.close,
             self.stores.log_snapshots.close,
             self.stores.database.close,
-            None if tracing is None else tracing.finish,
+            *(part.finish for part in self.parts.values() if part.last),
         )
         async with AsyncExitStack() as last_first:
             for end in reversed(in_order):
@@ -186,8 +185,6 @@ class Lifespan:
         await self._container.trail.journal.start()
         await self._container.node.readiness.look()
         container = self._container
-        if container.node.tracing is not None:
-            container.node.tracing.start()
         for part in container.parts.values():
             part.start()
         work = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from service.administration.jobs import jobs_of, runner_of
 from service.app.audit_trail import Trail
@@ -19,17 +18,13 @@ from service.mail.sending import Sending
 from service.settings import Settings
 from service.web.observability.readiness import ReadinessChecks
 from service.web.observability.shared_metrics import Slot
-from service.web.observability.tracing import request_tracing
 from service.web.observability.worker_metrics import Process, Traffic, WorkerMetrics
 from service.web.requests.credentials import OperatorToken
-
-if TYPE_CHECKING:
-    from service.web.observability.tracing.requests import RequestTracing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """What operators look at: ``tracing`` is None where no traces are sent."""
+    """What operators look at."""
 
     process: Process
     traffic: Traffic
@@ -41,7 +36,6 @@ class Node:
     scheduler: Scheduler
     runner: JobRunner
     sending: Sending
-    tracing: RequestTracing | None
 
 
 def make(
@@ -87,5 +81,4 @@ def make(
         scheduler=scheduler,
         runner=runner,
         sending=sending,
-        tracing=request_tracing(settings.tracing, worker),
     )

@@ -7,6 +7,7 @@ from service.audit.decision_log import DecisionLog
 from service.kernel.feature import Feature
 from service.kernel.metrics import Sample
 from service.web.messages.context import RequestContext
+from service.web.requests.middleware import RequestTracing
 
 
 class Part:
@@ -16,7 +17,10 @@ class Part:
     """Runs beside the requests until it is cancelled."""
     note: Callable[[RequestContext], None] | None = None
     """Takes each finished request; it must not block or raise."""
-
+    tracing: RequestTracing | None = None
+    """Records the spans of requests; one part may have it."""
+    last: bool = False
+    """The part finishes after everything else in the worker, because the others still use it."""
     decisions: DecisionLog | None = None
     """The decision log, in the one part that keeps it."""
 
@@ -36,7 +40,8 @@ class Part:
 
 def parts_of(container: Any, features: Iterable[Feature]) -> dict[str, Part]:
     """Return the part of each of ``features`` that has one, by the name of the feature."""
-    return {feature.name: feature.part(feature.parts)(container) for feature in features if feature.parts}
+    made = {feature.name: feature.part(feature.parts)(container) for feature in features if feature.parts}
+    return {name: part for name, part in made.items() if part is not None}
 
 
 def decisions_of(parts: Iterable[Part]) -> DecisionLog | None:

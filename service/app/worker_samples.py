@@ -30,8 +30,6 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     yield from container.uses.samples()
     yield from container.node.readiness.samples()
     yield from container.node.environment_checks.samples()
-    if container.node.tracing is not None:
-        yield from container.node.tracing.samples()
     for part in container.parts.values():
         yield from part.samples()
 

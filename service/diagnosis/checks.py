@@ -6,9 +6,9 @@ from typing import Final, NamedTuple, TypeAlias
 from service.diagnosis import (
     file_checks,
     machine_checks,
+    mail_checks,
     node_checks,
     policy_checks,
-    sending_checks,
     settings_checks,
     store_checks,
     upkeep_checks,
@@ -24,12 +24,14 @@ Look: TypeAlias = Callable[[Installation], Finding | Awaitable[Finding]]
 class Check(NamedTuple):
     """One check. The words of a ``local`` one name paths, addresses or servers of the node, or judge a key.
 
-    The operator of the node reads them; the API shows the state alone.
+    The operator of the node reads them; the API shows the state alone. A check of a feature stands behind
+    the check with the name ``after``, or at the end.
     """
 
     name: str
     look: Look
     local: bool = False
+    after: str = ""
 
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -60,7 +62,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("store-replicas", store_checks.store_replicas),
     Check("clocks", store_checks.clocks),
     Check("object-store", file_checks.objects, local=True),
-    Check("tracing", sending_checks.collector, local=True),
     Check("log-entries", upkeep_checks.log_entries),
     Check("log-months", upkeep_checks.log_months_ahead),
     Check("log-verification", upkeep_checks.log_verification),
@@ -100,14 +101,16 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("unused-rights", user_checks.unused_rights),
     Check("api-keys", upkeep_checks.expiring_keys),
     Check("jobs", upkeep_checks.jobs_in_time),
-    Check("mail", sending_checks.mails),
+    Check("mail", mail_checks.mails),
 )
 """The checks of the trunk."""
 
 
 def checks_for(off: Collection[str] = ()) -> tuple[Check, ...]:
     """Return all checks in their order, without those of the features ``off``."""
-    return (
-        *CHECKS,
-        *(check for feature in on_by(off) if feature.checks for check in feature.part(feature.checks)),
-    )
+    ordered = [*CHECKS]
+    for feature in on_by(off):
+        for check in feature.part(feature.checks) if feature.checks else ():
+            places = [place for place, before in enumerate(ordered, 1) if before.name == check.after]
+            ordered.insert(places[0] if places else len(ordered), check)
+    return tuple(ordered)

@@ -7,4 +7,5 @@ NAMES = (
     "export",
     "scim",
     "pages",
+    "tracing",
 )

@@ -19,12 +19,12 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 
 from service.embedded import EmbeddedStores
+from service.features.tracing.export import AT_ONCE, SpanExport
+from service.features.tracing.packages import collector_of
+from service.features.tracing.recorder import Recorder
+from service.features.tracing.requests import RequestTracing
 from service.settings import Tracing
 from service.web.messages.context import RequestContext
-from service.web.observability.tracing import collector_of
-from service.web.observability.tracing.export import AT_ONCE, SpanExport
-from service.web.observability.tracing.recorder import Recorder
-from service.web.observability.tracing.requests import RequestTracing
 from tests.benchmarks.frame.results import Pace, Result, at_most, result
 from tests.benchmarks.idle_extension import READ
 from tests.benchmarks.installation import IDLE, environment, install, log_in

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from http import HTTPStatus
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import quote
 
 import structlog
@@ -52,9 +52,6 @@ from service.web.requests.guard import refused_in
 from service.web.requests.problems import MEDIA_TYPE, document, refused
 from service.web.requests.recording import note_refused_read
 
-if TYPE_CHECKING:  # it imports OpenTelemetry
-    from service.web.observability.tracing.requests import RequestTracing
-
 REFUSAL: Final = "portcullis.refusal"
 """The key in the ASGI scope of a refusal by the HTTP server; most requests have none."""
 
@@ -71,6 +68,16 @@ _Kind = tuple[int, bytes | None, bytes, bytes]
 """What the fixed part of an answer's head depends on: status, media type, caching and content policy."""
 _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
 """The HTTP versions that Falcon supports. The HTTP server also passes on 0.9 and 2.0."""
+
+
+class RequestTracing(Protocol):
+    """Records the spans of requests."""
+
+    def begin(self, context: RequestContext) -> None:
+        """Set the ``trace_id`` of a request that has arrived, and its ``span`` if it is recorded."""
+
+    def end(self, context: RequestContext) -> None:
+        """End the span of a finished request, if it has one."""
 
 
 class RequestMiddleware:

@@ -1,6 +1,5 @@
-"""Checks of what is sent elsewhere: traces to the collector, and mail."""
+"""The check of the mail server, and of the mails that wait."""
 
-import asyncio
 from dataclasses import replace
 from typing import Final
 
@@ -10,24 +9,6 @@ from service.mail.mail_server import MailFault, MailServer
 from service.records import mail
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-
-
-async def collector(installation: Installation) -> Finding:
-    """Without a collector that takes them, spans are dropped, and requests are slower for nothing."""
-    tracing = installation.settings.tracing
-    if not tracing.endpoint:
-        return ok("off")
-    from service.web.observability.tracing import HOW, collector_of, is_installed
-
-    if not is_installed():
-        return fault("tracing.endpoint is set, and OpenTelemetry is not installed", HOW)
-    opened = collector_of(tracing)
-    if await asyncio.to_thread(opened.send, []):
-        return ok(f"the collector takes spans, of {tracing.ratio:.2%} of the requests")
-    return warning(
-        f"the collector takes no spans: {opened.reason}",
-        "check tracing.endpoint, its headers and its ca_file",
-    )
 
 
 MAIL_LATE: Final = 3600.0

@@ -11,11 +11,11 @@ from ipaddress import ip_address
 from random import getrandbits
 from typing import Final
 
+from service.features.tracing.export import SpanExport
+from service.features.tracing.recorder import Recorder, RequestSpan, TraceParent, trace_parent
 from service.kernel.metrics import Sample
 from service.settings import Tracing as TracingSettings
 from service.web.messages.context import RequestContext, Scope, peer_address
-from service.web.observability.tracing.export import SpanExport
-from service.web.observability.tracing.recorder import Recorder, RequestSpan, TraceParent, trace_parent
 
 _SERVER_FAULTS: Final = 500
 _PROBES: Final = ("/health/", "/metrics")

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from service.embedded import EmbeddedStores
-from service.web.observability.tracing import export
+from service.features.tracing import export
 from tests.support.collector import Collector, Span, collecting
 from tests.support.databases import database
 from tests.support.inside import Inside, inside_published

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 
+from service.features.tracing import export
+from service.features.tracing.export import Collector, SpanExport
+from service.features.tracing.packages import collector_of
+from service.features.tracing.recorder import LEFT_OUT, MOST_SPANS, Recorder
 from service.settings import Tracing
-from service.web.observability.tracing import collector_of, export
-from service.web.observability.tracing.export import Collector, SpanExport
-from service.web.observability.tracing.recorder import LEFT_OUT, MOST_SPANS, Recorder
 from tests.support import collector as collectors
 from tests.support.waiting import eventually
 

@@ -1,6 +1,6 @@
-"""Traces by OpenTelemetry, which is imported only when the settings turn them on: the extra ``tracing``.
+"""The packages of OpenTelemetry, imported only when the settings turn traces on: the extra ``tracing``.
 
-The rest of the service knows ``service.kernel.tracing`` only.
+The trunk knows ``service.kernel.tracing`` only.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from service.settings import Fault, SettingsError
 from service.settings import Tracing as TracingSettings
 
 if TYPE_CHECKING:  # they import OpenTelemetry
-    from service.web.observability.tracing.export import Collector
-    from service.web.observability.tracing.requests import RequestTracing
+    from service.features.tracing.export import Collector
+    from service.features.tracing.requests import RequestTracing
 
 HOW: Final = f"install those of {DISTRIBUTION}[tracing] as docs/guides/tracing.md says"
 """What to do where the packages are missing."""
@@ -31,7 +31,7 @@ def is_installed() -> bool:
 
 def collector_of(settings: TracingSettings) -> Collector:
     """Return the collector of the settings; the packages must be installed."""
-    from service.web.observability.tracing.export import Collector  # noqa: PLC0415 - see above
+    from service.features.tracing.export import Collector
 
     return Collector(settings)
 
@@ -45,7 +45,7 @@ def request_tracing(settings: TracingSettings, worker: str) -> RequestTracing | 
         return None
     if not is_installed():
         raise SettingsError([Fault("tracing.endpoint", f"needs more packages: {HOW}")])
-    from service.web.observability.tracing.export import SpanExport  # noqa: PLC0415 - the same
-    from service.web.observability.tracing.requests import RequestTracing  # noqa: PLC0415 - the same
+    from service.features.tracing.export import SpanExport
+    from service.features.tracing.requests import RequestTracing
 
     return RequestTracing(settings, worker, SpanExport(collector_of(settings), settings.queue))

@@ -11,18 +11,19 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from service.diagnosis.checks import checks_for
 from service.diagnosis.findings import Installation
-from service.diagnosis.sending_checks import collector
+from service.features.tracing.checks import collector
+from service.features.tracing.packages import HOW
 from service.server.prepare import check
 from service.settings import Settings, SettingsError, Tracing, load
-from service.web.observability.tracing import HOW
 from tests.doctor.conftest import no_routes
+from tests.features.tracing.conftest import asked
 from tests.service.conftest import variables_for
 from tests.support.collector import Collector, collecting, named
 from tests.support.databases import NewDatabase
 from tests.support.inside import all_decisions, inside_published
 from tests.support.running import running
-from tests.tracing.conftest import asked
 from tests.web.test_metrics import TOKEN, value
 
 pytestmark = pytest.mark.anyio
@@ -134,6 +135,21 @@ def test_a_start_without_the_packages_is_refused_and_names_the_extra() -> None:
 async def test_the_doctor_names_the_extra_too() -> None:
     finding = await collector(Installation({}, traced("http://127.0.0.1:4318"), no_routes))
     assert (finding.state, finding.remedy) == ("fault", HOW)
+
+
+def test_an_endpoint_is_refused_where_the_feature_is_off() -> None:
+    environ = {"PORTCULLIS_TRACING__ENDPOINT": "http://127.0.0.1:4318", "PORTCULLIS_FEATURES__OFF": "tracing"}
+    with pytest.raises(
+        SettingsError, match=r"tracing\.endpoint: needs the feature tracing, which features\.off names"
+    ):
+        load(environ)
+    assert load(environ | {"PORTCULLIS_TRACING__ENDPOINT": ""}).features.off == ("tracing",)
+
+
+def test_the_doctor_has_the_check_in_its_place_and_none_where_the_feature_is_off() -> None:
+    names = [check.name for check in checks_for()]
+    assert names[names.index("object-store") + 1] == "tracing"
+    assert [check.name for check in checks_for(["tracing"])] == [name for name in names if name != "tracing"]
 
 
 async def test_the_doctor_tries_the_collector() -> None:

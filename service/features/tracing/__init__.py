@@ -1,0 +1,1 @@
+"""Traces of requests by OpenTelemetry, sent to a collector by OTLP."""

@@ -1,0 +1,28 @@
+"""The check of ``doctor`` that tries the collector."""
+
+import asyncio
+from typing import Final
+
+from service.diagnosis.checks import Check
+from service.diagnosis.findings import Finding, Installation, fault, ok, warning
+from service.features.tracing.packages import HOW, collector_of, is_installed
+
+
+async def collector(installation: Installation) -> Finding:
+    """Without a collector that takes them, spans are dropped, and requests are slower for nothing."""
+    tracing = installation.settings.tracing
+    if not tracing.endpoint:
+        return ok("off")
+    if not is_installed():
+        return fault("tracing.endpoint is set, and OpenTelemetry is not installed", HOW)
+    opened = collector_of(tracing)
+    if await asyncio.to_thread(opened.send, []):
+        return ok(f"the collector takes spans, of {tracing.ratio:.2%} of the requests")
+    return warning(
+        f"the collector takes no spans: {opened.reason}",
+        "check tracing.endpoint, its headers and its ca_file",
+    )
+
+
+CHECKS: Final = (Check("tracing", collector, local=True, after="object-store"),)
+"""The checks of the feature."""

@@ -1,0 +1,1 @@
+"""Tests of traces: what is recorded, what is sent, and what is left out."""
