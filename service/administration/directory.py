@@ -511,10 +511,10 @@ async def cut_off(
     """Disable a directory; return it, and the sign-ins whose sessions are to be ended after the commit.
 
     ``roles``: what it has given ends too. ``known`` tells that the settings have a provider of that name,
-    which need not be stored yet. Raises ``NotFound``.
+    which need not be stored yet; nor need one to which accounts are linked still. Raises ``NotFound``.
     """
     before = await directories.named(unit.connection, name)
-    if before is None and not known:
+    if before is None and not known and not await directories.knows_somebody(unit.connection, name):
         raise NotFound("There is no such directory")
     kept = before or DirectoryValues(kind="oidc", client_id=None, mapping={}, ceiling=())
     values = DirectoryValues(

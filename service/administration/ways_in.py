@@ -1,6 +1,6 @@
 """The ways in which somebody signs in: nobody gives up the own last one."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from service.errors import Conflict
@@ -14,10 +14,13 @@ from service.settings.providers import Provider
 class WaysIn:
     """Providers, passkeys and passwords.
 
-    ``providers`` are those of the settings, by name; ``passkeys``: people log in with them.
+    ``providers`` are those of the settings, by name: they close passwords and have titles, whether people
+    sign in with them or not. By an origin that one of ``openers`` accepts somebody signs in. ``passkeys``:
+    people log in with them.
     """
 
     providers: Mapping[str, Provider]
+    openers: Sequence[Callable[[Origin], bool]]
     passkeys: bool
 
     async def origins_of(self, connection: Connection, user_id: int) -> list[tuple[Origin, bool]]:
@@ -48,5 +51,4 @@ class WaysIn:
             raise Conflict(why, rule="last_way_in")
 
     def _opens(self, origin: Origin) -> bool:
-        provider = self.providers.get(origin.source)
-        return provider is not None and provider.issuer == origin.issuer
+        return any(opens(origin) for opens in self.openers)

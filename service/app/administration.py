@@ -1,6 +1,5 @@
 """Administration in a worker: the changes of users, roles, menus, resources and services."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from service.administration.access_requests.requests import AccessRequests
@@ -12,7 +11,7 @@ from service.administration.assignment_edits import AssignmentEdits
 from service.administration.bans import Bans, Kicks
 from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
-from service.administration.delegation import Delegation, SignInDelegation
+from service.administration.delegation import Delegation
 from service.administration.directory import Directories
 from service.administration.factor_reset import FactorReset
 from service.administration.forgotten_passwords import ForgottenPasswords
@@ -22,22 +21,19 @@ from service.administration.own_factors import OwnFactors
 from service.administration.owners import Owners
 from service.administration.people import People
 from service.administration.policy_restore import PolicyRestore
-from service.administration.provider_accounts import Handover, ProviderAccounts
-from service.administration.provider_logout import ProviderLogout
-from service.administration.provider_sign_in import ProviderSignIn
 from service.administration.review_closing import Closing
 from service.administration.reviews import Reviews
 from service.administration.role_import import RoleImport
 from service.administration.sign_in_origins import SignInOrigins
 from service.administration.sign_offs import SignOffs
-from service.administration.unit_of_work import RightsUnits, UnitsOfWork
+from service.administration.unit_of_work import UnitsOfWork
 from service.administration.user_import import UserImport
 from service.administration.ways_in import WaysIn
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.sign_in import SignIn
 from service.app.stores import Stores
-from service.authn.oidc.provider import Provider
+from service.kernel.feature import provided
 from service.mail.notices import Notices
 from service.mail.outbox import Outbox
 from service.settings import Settings
@@ -64,9 +60,6 @@ class Administration:
     factor_reset: FactorReset
     own_credentials: OwnCredentials
     password_reset: PasswordReset
-    handover: Handover
-    provider_logout: ProviderLogout
-    provider_sign_in: ProviderSignIn
     reviews: Reviews
     session_ending: SessionEnding
     sign_in_origins: SignInOrigins
@@ -81,19 +74,6 @@ class Administration:
     idempotent_writes: IdempotentWrites
     units: UnitsOfWork
     notices: Notices
-
-
-def providers_of(settings: Settings, now: Callable[[], float]) -> dict[str, Provider]:
-    """Return the providers of the settings, by name; nothing is asked of them yet."""
-    return {
-        each.name: Provider(
-            each,
-            f"{settings.server.public_url}/api/auth/oidc/{each.name}/callback",
-            settings.oidc.timeout,
-            now,
-        )
-        for each in settings.oidc.providers
-    }
 
 
 def make(
@@ -129,9 +109,10 @@ def make(
     )
     now = stores.sessions.synchronized.now
     people = People(settings.policy.takeover_days)
-    providers = providers_of(settings, now)
     ways_in = WaysIn(
-        providers={each.name: each for each in settings.oidc.providers}, passkeys=second.party is not None
+        providers={each.name: each for each in settings.oidc.providers},
+        openers=[opener(settings) for opener in provided("way-in", settings.features.off).values()],
+        passkeys=second.party is not None,
     )
     directories = Directories(units, accounts, revocations, notices, now, providers=settings.oidc.names)
     requests = AccessRequests(
@@ -191,34 +172,6 @@ def make(
         factor_reset=FactorReset(database, delegation, revocations, notices, trail.logins),
         own_credentials=OwnCredentials(delegation, sign_in.password_change, stores.sessions.synchronized.now),
         password_reset=PasswordReset(delegation, sign_in.password_change),
-        handover=Handover(
-            units,
-            notices,
-            {name: each.settings.issuer for name, each in providers.items()},
-            people=people,
-            now=stores.sessions.synchronized.instant,
-        ),
-        provider_logout=ProviderLogout(providers, database, stores.sessions, trail.logins),
-        provider_sign_in=ProviderSignIn(
-            settings.oidc,
-            providers,
-            database=database,
-            store=stores.sessions,
-            logins=sign_in.logins,
-            delegation=delegation,
-            accounts=ProviderAccounts(
-                settings.oidc.roles_timeout,
-                database=database,
-                store=stores.sessions,
-                units=RightsUnits(
-                    database, SignInDelegation(policy.live, stores.sessions.synchronized.instant), revocations
-                ),
-                directories=directories,
-                notices=notices,
-                people=people,
-            ),
-            console=settings.console.enabled,
-        ),
         reviews=Reviews(units, policy.live, notices, closing, stores.sessions.synchronized.now),
         session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),
         sign_in_origins=SignInOrigins(

@@ -125,7 +125,6 @@ class Container:
             self.sign_in.current_rights.finish,
             self.sign_in.revocations.finish,
             self.uses.finish,
-            self.administration.provider_sign_in.close,
             self.trail.journal.finish,
             self.stores.sessions.close,
             self.stores.log_snapshots.close,

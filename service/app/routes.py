@@ -44,9 +44,6 @@ from service.endpoints import (
     policy_what_if,
     policy_who_may,
     profile,
-    provider_links,
-    provider_logout,
-    provider_sign_in,
     request_rules,
     resources,
     reviews,
@@ -173,23 +170,6 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
     routes.add("/api/auth/sessions", sessions.OwnSessions(parts.sessions))
     routes.add("/api/auth/sessions/{device}", sessions.SessionOnDevice(parts.sessions, cookies))
     routes.add("/api/auth/sessions/end", notices.SessionsByLink(container.administration.session_ending))
-    providers = container.administration.provider_sign_in
-    routes.add("/api/auth/oidc", provider_sign_in.ProviderList(providers))
-    routes.add("/api/auth/oidc/{provider}/start", provider_sign_in.SignInStart(providers, cookies))
-    routes.add("/api/auth/oidc/{provider}/callback", provider_sign_in.SignInCallback(providers, cookies))
-    routes.add("/api/auth/oidc/token", provider_sign_in.SignInToken(providers, cookies))
-    routes.add("/api/auth/oidc/{provider}/link", provider_links.AccountLink(providers, cookies))
-    routes.add("/api/auth/oidc/{provider}/step-up", provider_links.StepUpAtProvider(providers, cookies))
-    routes.add(
-        "/api/auth/oidc/{provider}/accounts",
-        provider_links.AccountHandover(container.administration.handover),
-    )
-    logout, public_url = container.administration.provider_logout, container.settings.server.public_url
-    routes.add("/api/auth/oidc/{provider}/backchannel-logout", provider_logout.BackChannelLogout(logout))
-    routes.add(
-        "/api/auth/oidc/logout",
-        provider_logout.LogoutAtProvider(logout, parts.sessions, cookies, public_url),
-    )
     exchange = ClientCredentials(parts.key_callers, parts.tokens, auth.client_timeout)
     routes.add("/oauth/token", oauth.Token(exchange))
     routes.add("/oauth/introspect", oauth.Introspect(Introspection(auth, parts.authenticator)))
@@ -464,12 +444,10 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
         server=container.settings.server.public_url or "/",
     )
     about = {"version": __version__, "session": "browser" if cookies.on else "tab"}
-    for served in provided("console-facts", container.settings.features.off).values():
-        about |= served()
+    for facts_of in provided("console-facts", container.settings.features.off).values():
+        about |= facts_of(container.settings)
     if party := RelyingParty.of(container.settings.server.public_url):
         about["passkeys"] = party.origin
-    if container.settings.oidc.providers:
-        about["providers"] = "some"
     if container.outbox.enabled:
         about["mail"] = "sent"
     add_console(routes, enabled=container.settings.console.enabled, token=token, about=about)

@@ -117,12 +117,6 @@ async def named(connection: AsyncConnection, name: str) -> Directory | None:
     return await _DIRECTORY.one_or_none(connection, _DIRECTORIES.where(directory.c.name == name))
 
 
-async def of_provider(connection: AsyncConnection, name: str) -> Directory | None:
-    """Return the mapping of a provider, or None: a directory that provisions is none, whatever its name."""
-    stored = await named(connection, name)
-    return None if stored is None or stored.kind != "oidc" else stored
-
-
 async def of_client(connection: AsyncConnection, user_id: int) -> Directory | None:
     """Return the directory for which that service account provisions, or None."""
     return await _DIRECTORY.one_or_none(connection, _DIRECTORIES.where(directory.c.client_id == user_id))
@@ -154,13 +148,6 @@ async def delete(connection: AsyncConnection, name: str) -> None:
     await connection.execute(sa.delete(directory_account).where(managed))
 
 
-async def origin(connection: AsyncConnection, source: str, issuer: str, subject: str) -> Origin | None:
-    """Return which user a directory knows as ``subject``, or None."""
-    table = directory_account.c
-    same = (table.source == source) & (table.issuer == issuer) & (table.subject == subject)
-    return await _ORIGIN.one_or_none(connection, sa.select(*_ORIGIN.columns).where(same))
-
-
 async def origins_of(connection: AsyncConnection, user_id: int) -> list[Origin]:
     """Return the directories that know a user, by name."""
     statement = sa.select(*_ORIGIN.columns).where(directory_account.c.user_id == user_id)
@@ -176,6 +163,12 @@ async def known(connection: AsyncConnection, source: str, user_ids: Collection[i
         of_source, among(directory_account.c.user_id, user_ids)
     )
     return set((await connection.execute(rows)).scalars())
+
+
+async def knows_somebody(connection: AsyncConnection, source: str) -> bool:
+    """Tell whether accounts are linked to that source, which need not be a stored directory."""
+    linked = sa.select(directory_account.c.user_id).where(directory_account.c.source == source)
+    return (await connection.execute(linked.limit(1))).one_or_none() is not None
 
 
 async def add_origin(
@@ -208,34 +201,6 @@ async def remove_origin(connection: AsyncConnection, source: str, user_id: int) 
     """Forget that a directory knows a user; returns whether it did."""
     known = (directory_account.c.source == source) & (directory_account.c.user_id == user_id)
     return (await connection.execute(sa.delete(directory_account).where(known))).rowcount > 0
-
-
-async def touch(connection: AsyncConnection, source: str, issuer: str, subject: str) -> bool:
-    """Store that a user has signed in with a provider now; False if the provider knows nobody as that.
-
-    Until the transaction ends, nobody unlinks the account.
-    """
-    return await _note(connection, (source, issuer, subject), last_time=sa.func.now())
-
-
-async def note_groups(
-    connection: AsyncConnection,
-    place: tuple[str, str, str],
-    groups: Collection[str],
-    since: datetime,
-    until: datetime,
-) -> None:
-    """Store the groups of a user as a provider tells them, and from when until when they give roles.
-
-    ``place`` are the source, the issuer and the subject.
-    """
-    await _note(connection, place, groups=list(groups), groups_time=since, roles_until=until)
-
-
-async def _note(connection: AsyncConnection, place: tuple[str, str, str], **values: Any) -> bool:
-    table = directory_account.c
-    same = sa.tuple_(table.source, table.issuer, table.subject) == sa.tuple_(*place)
-    return (await connection.execute(sa.update(directory_account).where(same).values(**values))).rowcount > 0
 
 
 async def some_wait(connection: AsyncConnection) -> bool:

@@ -33,20 +33,6 @@ _ENDED: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """The ``opened_time`` of a sign-in that has ended: no session opens by it any more."""
 
 
-async def add(connection: AsyncConnection, session: SignedIn, live: str, until: datetime) -> None:
-    """Store a sign-in that may open a session.
-
-    Earlier ones on the device are forgotten that can open none any more ``until`` then, but for the one by
-    which the ``live`` session was opened.
-    """
-    columns = {name: getattr(session, name) for name in SignedIn.__dataclass_fields__}
-    await connection.execute(sa.insert(directory_session).values(**columns))
-    table = directory_session.c
-    over = (table.sign_in != live) & (table.opened_time < until)
-    of_device = (table.user_id == session.user_id) & (table.device == session.device)
-    await connection.execute(sa.delete(directory_session).where(of_device, over))
-
-
 async def end(
     connection: AsyncConnection,
     source: str,

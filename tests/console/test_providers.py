@@ -15,8 +15,8 @@ from tests.console.house import House
 from tests.console.test_second_factors import code_of, with_app
 from tests.console.test_users import button, headed
 from tests.console.visits import Visit, new_context
-from tests.oidc.conftest import provider_settings
-from tests.oidc.hostile import HostileProvider, hostile_provider
+from tests.features.oidc.conftest import provider_settings
+from tests.features.oidc.hostile import HostileProvider, hostile_provider
 from tests.support.chromium import chromium
 from tests.support.ports import free_port
 from tests.support.seeded import ADMINISTRATOR_PASSWORD

@@ -11,8 +11,8 @@ import pytest
 
 from service.diagnosis.findings import Finding
 from tests.doctor.conftest import LookAt, execute
-from tests.oidc.conftest import provider_settings, variables
-from tests.oidc.hostile import HostileProvider
+from tests.features.oidc.conftest import provider_settings, variables
+from tests.features.oidc.hostile import HostileProvider
 
 LINKED = (
     "INSERT INTO sys.directory_account (source, issuer, subject, user_id, managed)"

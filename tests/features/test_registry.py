@@ -111,6 +111,7 @@ def test_a_name_that_has_no_switch_is_refused_with_those_that_have_one() -> None
         ("GET /scimitar", False),
         ("GET /api/directory/list", False),
         ("PUT /api/directory/{source}", False),
+        ("GET /api/auth/oidc", False),
         ("account set-password self", False),
     ],
 )

@@ -72,8 +72,8 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
             "administration/addresses",
             "administration/own_credentials",
             "administration/own_factors",
-            "administration/provider_sign_in",  # what is demanded of who links an account
             "administration/sign_in_origins",
+            "features/oidc/sign_in",  # what is demanded of who links an account
         },
         "owner": {
             "administration/account_links",

@@ -560,7 +560,8 @@ WALKED_EXTERNAL: Final = {
         "tests/access_requests/test_requests.py",
     ),
     **dict.fromkeys(
-        ("PUT /api/directory/{source}", "DELETE /api/directory/{source}"), "tests/oidc/test_directories.py"
+        ("PUT /api/directory/{source}", "DELETE /api/directory/{source}"),
+        "tests/features/oidc/test_directories.py",
     ),
     "POST /api/access-request/{id}/closing": "tests/access_requests/test_emergencies.py",
     **dict.fromkeys(

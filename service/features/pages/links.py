@@ -20,6 +20,6 @@ def is_built(site: Path = SITE) -> bool:
     return (site / FIRST).is_file()
 
 
-def facts(site: Path = SITE) -> dict[str, str]:
+def facts(_settings: object = None, site: Path = SITE) -> dict[str, str]:
     """Return what the page of the console tells its scripts: which pages they can link."""
     return {"api": API, **({"guide": GUIDE} if is_built(site) else {})}

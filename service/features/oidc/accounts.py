@@ -1,0 +1,278 @@
+"""Which account somebody has who has signed in with a provider: known by issuer and subject, made, or linked.
+
+Never by a name or an address that the provider tells. What groups give is in force before a session opens.
+"""
+
+import secrets
+from collections.abc import Mapping
+from datetime import timedelta
+from hashlib import sha256
+from typing import Final, Literal, TypeAlias
+
+import structlog
+from msgspec import Struct
+
+from service.administration import change_log, user_edits
+from service.administration.directory import Directories
+from service.administration.people import People
+from service.administration.unit_of_work import RightsUnits, UnitOfWork
+from service.administration.user_edits import NewUser
+from service.authz.engine.rules import ENDPOINT
+from service.authz.proof.batch_decider import BatchDecider
+from service.errors import Conflict, SignInFailed, ValidationFailed
+from service.features.oidc import store
+from service.features.oidc.provider import Identity, Provider
+from service.kernel.codes import HeldCodes
+from service.kernel.domains import ascii_domain
+from service.kernel.identity import OPERATOR_ID, Caller
+from service.kernel.origin import field_changes
+from service.kernel.text import shown_name
+from service.kernel.write import Write
+from service.keyspace import DeviceSession, SessionStore
+from service.mail.notices import Notices
+from service.records import accounts, approvers, directories, request_appointees, user_list
+from service.records.accounts import Credentials
+from service.records.database.transactions import Connection, Database
+from service.records.directories import Directory, Origin
+from service.records.sign_ins import SignedIn
+from service.records.user_list import UserValues
+
+_OPENS_WITHIN: Final = timedelta(seconds=360)
+"""How long a session may open after the sign-in: a second factor of this service may come between."""
+
+_HANDS_OVER: Final = "system:user:reset-password"
+_HANDOVER: Final = "POST /api/auth/oidc/{provider}/accounts"
+_ASKED: Final = 1000  # holders of that code, or of a wildcard, at whom is looked
+_MOST_TOLD: Final = 100
+
+_log = structlog.get_logger(__name__)
+
+Purpose: TypeAlias = Literal["sign-in", "link", "step-up"]
+
+
+class Begun(Struct, frozen=True):
+    """A sign-in under way. ``challenge`` is that of a front end, ``binding`` the digest of a cookie.
+
+    ``user_id`` is who links an account or steps up, 0 for nobody, and ``session`` the session in which they
+    do.
+    """
+
+    provider: str
+    nonce: str
+    verifier: str
+    next: str
+    device: str
+    challenge: str = ""
+    binding: str = ""
+    purpose: Purpose = "sign-in"
+    user_id: int = 0
+    max_age: int | None = None
+    session: str = ""
+
+
+class ProviderAccounts:
+    """Finds, makes and links the accounts of people who have signed in with a provider.
+
+    ``roles_timeout`` is how many seconds the roles last that their groups give.
+    """
+
+    def __init__(
+        self,
+        roles_timeout: int,
+        *,
+        database: Database,
+        store: SessionStore,
+        units: RightsUnits,
+        directories: Directories,
+        notices: Notices,
+        people: People,
+    ) -> None:
+        self._roles_timeout = timedelta(seconds=roles_timeout)
+        self._database = database
+        self._store = store
+        self._units = units
+        self._directories = directories
+        self._notices = notices
+        self._people = people
+
+    async def account(self, provider: Provider, known: Begun, identity: Identity) -> tuple[Credentials, str]:
+        """Return the account of who has signed in, and the name of the sign-in, which is stored.
+
+        The account is made or linked where that is allowed. What that rests on is read in the transaction
+        that stores the sign-in: cutting off and unlinking come before it, or end it. Raises ``SignInFailed``.
+        """
+        place = (provider.name, provider.settings.issuer, identity.subject)
+        async with self._database.snapshot() as connection:
+            origin, _ = await self._stored(connection, place, known)
+        if origin is None or identity.groups is not None:
+            async with self._units.of_rights(Write(_nobody(provider.name))) as unit:
+                await self._settle(unit, provider, known, identity)
+                return await self._note(unit.connection, place, known, identity)
+        async with self._database.transaction() as connection:
+            return await self._note(connection, place, known, identity)
+
+    async def _stored(
+        self, connection: Connection, place: tuple[str, str, str], known: Begun
+    ) -> tuple[Origin | None, Directory | None]:
+        """Return whom the provider knows as the subject, and its mapping; raises ``SignInFailed``."""
+        name, _, _ = place
+        origin = await store.origin(connection, *place)
+        stored = await store.of_provider(connection, name)
+        if stored is not None and not stored.enabled:
+            raise refused(name, "a provider that is cut off")
+        if known.purpose != "sign-in" and origin is not None and origin.user_id != known.user_id:
+            raise refused(name, "the account of somebody else")
+        if origin is None and known.purpose == "step-up":
+            raise refused(name, "an account that is not linked")
+        return origin, stored
+
+    async def _note(
+        self, connection: Connection, place: tuple[str, str, str], known: Begun, identity: Identity
+    ) -> tuple[Credentials, str]:
+        """Store the sign-in of who has an account by now; return that, and the name of the sign-in."""
+        name, issuer, subject = place
+        linked = await store.touch(connection, *place)  # from here on nobody unlinks it
+        origin, _ = await self._stored(connection, place, known)
+        if not linked or origin is None:
+            raise refused(name, "an account that was just unlinked")
+        account = await accounts.credentials_of(connection, origin.user_id)
+        if account is None:
+            raise refused(name, "no account of a person")
+        live = await self._live(known, origin.user_id)
+        now, sign_in = self._directories.now(), secrets.token_urlsafe(18)
+        await self._people.signed_in(connection, origin.user_id, origin.linked_by, now)
+        signed_in = SignedIn(
+            user_id=origin.user_id,
+            device=known.device,
+            source=name,
+            issuer=issuer,
+            subject=subject,
+            sid=identity.sid,
+            opened_time=now + _OPENS_WITHIN,
+            sign_in=sign_in,
+        )
+        await store.add(connection, signed_in, live, now)
+        return account, sign_in
+
+    async def _live(self, known: Begun, user_id: int) -> str:
+        """Return by which sign-in the session on the device was opened, "" for none.
+
+        Who links an account or steps up must still have the session in which that was begun.
+        """
+        session = (await self._store.sessions(str(user_id))).get(known.device)
+        if known.purpose != "sign-in" and (session is None or name_of(session) != known.session):
+            raise refused(known.provider, "a session that has ended")
+        return "" if session is None else session.sign_in
+
+    async def _settle(self, unit: UnitOfWork, provider: Provider, known: Begun, identity: Identity) -> None:
+        """Make or link the account, and set its roles."""
+        place = (provider.name, provider.settings.issuer, identity.subject)
+        origin, stored = await self._stored(unit.connection, place, known)
+        user_id = origin.user_id if origin is not None else known.user_id
+        if origin is None:
+            if known.purpose == "sign-in":
+                user_id = await self._made(unit, provider, identity)
+            else:
+                await self._require_owner(unit.connection, known)
+            linked_by = await self._people.standing_behind(unit.connection, user_id, self._directories.now())
+            if not await directories.add_origin(
+                unit.connection, *place, user_id, managed=False, linked_by=linked_by
+            ):
+                raise refused(provider.name, "an account that was just made")
+            if known.purpose == "link":
+                await self._tell_linked(unit, provider.name, user_id)
+        if identity.groups is not None:
+            now = self._directories.now()
+            until = now + self._roles_timeout
+            await store.note_groups(unit.connection, place, identity.groups, now, until)
+            if stored is not None:
+                # Who holds more than the ceiling keeps that, and gets nothing by the groups.
+                groups = identity.groups
+                await self._directories.follow(unit, provider.name, {user_id: groups}, until=until, since=now)
+
+    async def _require_owner(self, connection: Connection, known: Begun) -> None:
+        """Return if who links an account may still log in, and is: ten minutes may have passed."""
+        account = await accounts.credentials_of(connection, known.user_id)
+        if account is None or account.status != "enabled" or account.banned:
+            raise refused(known.provider, "an account that may not log in")
+        await self._live(known, known.user_id)
+
+    async def _tell_linked(self, unit: UnitOfWork, name: str, user_id: int) -> None:
+        user = await user_list.read(unit.connection, user_id)
+        target = change_log.user_target(user.user_name)
+        unit.changes += field_changes(target, {}, {"provider": name})
+        await self._notices.tell(unit.connection, user_id, "identity_linked", "self", {"name": name})
+
+    async def _made(self, unit: UnitOfWork, provider: Provider, identity: Identity) -> int:
+        """Make the account of who signs in for the first time; ``SignInFailed`` where there is to be none."""
+        settings = provider.settings
+        domain = ascii_domain((identity.email or "").rpartition("@")[2])
+        if settings.create == "never" or (
+            settings.create == "known-domain" and domain not in settings.domains
+        ):
+            raise refused(provider.name, "somebody without an account")
+        mark = sha256(f"{settings.issuer} {identity.subject}".encode()).hexdigest()[:8]
+        address = _address(identity)
+        names = [identity.user_name, identity.user_name and f"{identity.user_name}-{mark}"]
+        taken = False
+        for user_name in (*names, f"{provider.name}-{mark}"):
+            values = {
+                "user_name": user_name,
+                "nick_name": shown_name(identity.nick_name, user_name),
+                **address,
+            }
+            try:
+                change_log.check_values(UserValues, values)
+                if user_name is None:
+                    continue
+                made = await user_edits.add(unit, NewUser(values, None), None)
+            except Conflict:
+                taken = taken or user_name == identity.user_name
+            except ValidationFailed:
+                pass
+            else:
+                target = change_log.user_target(made.user_name)
+                unit.changes += field_changes(target, {}, change_log.user_fields(made))
+                if taken:
+                    facts = {"name": provider.name, "account": identity.user_name, "made": made.user_name}
+                    await self._tell_taken(unit, facts)
+                return made.id
+        raise refused(provider.name, "a name that is no user name")
+
+    async def _tell_taken(self, unit: UnitOfWork, facts: Mapping[str, str | None]) -> None:
+        """Tell those who may hand accounts over that a name of a provider is somebody else's here."""
+        stored = await request_appointees.codes_like(unit.connection, [_HANDS_OVER])
+        holders = await approvers.holders(unit.connection, stored, self._directories.now(), _ASKED)
+        decider = BatchDecider(unit.check.policy)
+        people = [
+            user_id for user_id, codes in holders if decider.opens(ENDPOINT, _HANDOVER, HeldCodes(codes))
+        ]
+        await self._notices.tell_each(
+            unit.connection, people[:_MOST_TOLD], "name_taken", "administrator", facts
+        )
+
+
+def _address(identity: Identity) -> dict[str, str]:
+    """Return the confirmed address of who gets an account, if accounts have such addresses."""
+    values = {} if identity.email is None else {"email": identity.email}
+    try:
+        change_log.check_values(UserValues, values)
+    except ValidationFailed:
+        return {}
+    return values
+
+
+def name_of(session: DeviceSession) -> str:
+    """Return what tells a session from all others of its device; one of version 0.2.0 has no name."""
+    return session.sid or str(session.login_time)
+
+
+def refused(name: str, reason: str) -> SignInFailed:
+    """Return the refusal of a sign-in at the provider ``name``, whose reason only the log is told."""
+    _log.warning("a sign-in was refused", event_type="security", provider=name, reason=reason)
+    return SignInFailed()
+
+
+def _nobody(name: str) -> Caller:
+    """Return who signs in, before that is somebody: it may grant nothing."""
+    return Caller(OPERATOR_ID, str(OPERATOR_ID), f"@{name}", f"@{name}", "", (), HeldCodes(()), 0.0)

@@ -1,0 +1,116 @@
+"""Linking accounts with a provider, by their owners or for them, and proving more there."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from service.endpoints.record_endpoints import Endpoint
+from service.endpoints.users import UserName
+from service.errors import Conflict, NotFound, RateLimited
+from service.features.oidc.accounts import Purpose
+from service.features.oidc.api_sign_in import Challenge, InBrowser, NextPlace, ProviderName
+from service.features.oidc.handover import Handover
+from service.kernel.assurance import Acr
+from service.web.messages import operation_metadata as operation
+from service.web.messages.context import RequestContext
+from service.web.messages.schema import Schema
+
+
+class ProviderLinkOrder(Schema):
+    """Where to go once the account is linked, and what binds it to a front end."""
+
+    next: NextPlace
+    challenge: Challenge | None = None
+
+
+class ProviderStepUp(ProviderLinkOrder):
+    """How strongly to authenticate at the provider, and how many seconds ago at most."""
+
+    acr: Annotated[Acr, Meta(description="What the session is to rest on then.")] = "pwd"
+    max_age: Annotated[int, Meta(ge=0, le=86_400, examples=[300])] = 300
+
+
+class SignInPlace(Schema):
+    """Where the browser goes to sign in."""
+
+    url: Annotated[str, Meta(examples=["https://login.example.com/authorize?client_id=portcullis"])]
+
+
+class HandoverOrder(Schema):
+    """Whose account is handed over, and the `sub` of the person at the provider."""
+
+    user_name: UserName
+    subject: Annotated[str, Meta(min_length=1, max_length=255, examples=["00u1a2b3c4"])]
+
+
+class _ForCaller(InBrowser):
+    async def lead(
+        self,
+        context: RequestContext,
+        body: ProviderLinkOrder,
+        provider: str,
+        purpose: Purpose,
+        **options: Any,
+    ) -> SignInPlace:
+        """Begin a sign-in of the caller on the own device; return where it goes on."""
+        caller = context.user
+        options |= {"caller": caller, "purpose": purpose, "challenge": body.challenge}
+        return SignInPlace((await self.begin(context, provider, body.next, caller.device, **options)).url)
+
+
+class AccountLink(_ForCaller):
+    """``/api/auth/oidc/{provider}/link``."""
+
+    @operation.login
+    @operation.logged("auth", "link an account of a provider", "UPDATE", params=False, response=False)
+    @operation.refuses(NotFound, Conflict, RateLimited)
+    @operation.example_body({"next": "/console", "challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"})
+    @operation.named("startProviderLink")
+    async def on_post(
+        self, context: RequestContext, body: ProviderLinkOrder, provider: ProviderName
+    ) -> SignInPlace:
+        """Begin to link the caller's account with one of a provider; the answer says where to sign in there.
+
+        It is demanded what is demanded of a new second factor, and the login at the provider must be recent
+        too. The sign-in that follows opens a new session.
+        """
+        return await self.lead(context, body, provider, "link")
+
+
+class StepUpAtProvider(_ForCaller):
+    """``/api/auth/oidc/{provider}/step-up``."""
+
+    @operation.login
+    @operation.asks
+    @operation.refuses(NotFound, Conflict, RateLimited)
+    @operation.named("stepUpAtProvider")
+    @operation.example_body(
+        {"next": "/console", "challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "acr": "mfa"}
+    )
+    async def on_post(
+        self, context: RequestContext, body: ProviderStepUp, provider: ProviderName
+    ) -> SignInPlace:
+        """Begin to prove again, or more strongly, who the caller is; the answer says where, at the provider.
+
+        The sign-in that follows opens a session in the place of the caller's.
+        """
+        acr = None if body.acr == "pwd" else body.acr
+        return await self.lead(context, body, provider, "step-up", acr=acr, max_age=body.max_age)
+
+
+class AccountHandover(Endpoint[Handover]):
+    """``/api/auth/oidc/{provider}/accounts``."""
+
+    @operation.needs("system:user:reset-password")
+    @operation.logged("user", "hand over to a provider", "UPDATE")
+    @operation.refuses(NotFound, Conflict)
+    @operation.answers(204)
+    @operation.named("assignAccountToProvider")
+    @operation.example_body({"userName": "nobody", "subject": "00u1a2b3c4"})
+    async def on_post(self, context: RequestContext, body: HandoverOrder, provider: ProviderName) -> None:
+        """Link the account of somebody with a subject of a provider: who signs in there as that gets in.
+
+        The person is told. Callers can't do it for users who hold more permissions than they do, nor for
+        themselves. With `allow_password = false` the password of the account opens no session any more.
+        """
+        await self.part.hand_over(context.write, provider, body.user_name, body.subject)

@@ -1,0 +1,96 @@
+"""Logging out together with a provider: ``/api/auth/oidc/logout``, and what the provider orders."""
+
+from typing import Annotated, Final, Literal
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from service.authn.sessions import Sessions
+from service.endpoints.oauth import OAuthError
+from service.endpoints.record_endpoints import Endpoint
+from service.errors import Conflict, NotFound, SignInFailed
+from service.features.oidc.api_sign_in import ProviderName
+from service.features.oidc.logout import ProviderLogout
+from service.web.messages import operation_metadata as operation
+from service.web.messages.context import RequestContext
+from service.web.messages.cookies import Cookies
+from service.web.messages.schema import Document, ProtocolSchema, Schema
+
+_MAX_FORM: Final = 128 * 1024
+_MOST_PARAMETERS: Final = 20
+
+
+class LogoutPlace(Schema):
+    """Where the browser goes to log out at the provider too; null where there is nothing to do."""
+
+    url: Annotated[str | None, Meta(examples=["https://login.example.com/logout"])]
+
+
+class LogoutForm(ProtocolSchema):
+    """A logout token (OpenID Connect Back-Channel Logout 1.0 §2.5)."""
+
+    logout_token: Annotated[str, Meta(min_length=1)]
+
+
+class LoggedOut(ProtocolSchema):
+    """Nothing more to say (§2.8)."""
+
+    ended: int | UnsetType = UNSET
+
+
+class BackChannelLogout(Endpoint[ProviderLogout]):
+    """``/api/auth/oidc/{provider}/backchannel-logout``."""
+
+    @operation.public
+    @operation.logged("auth", "log out by the provider", "LOGOUT", params=False, response=False)
+    @operation.refuses(NotFound)
+    @operation.named("logOutByProvider")
+    @operation.takes_form(LogoutForm, answers=LoggedOut, refuses=OAuthError, statuses=(400,))
+    @operation.example_body({"logout_token": "eyJhbGciOiJSUzI1NiJ9.e30.AA"})
+    async def on_post(self, context: RequestContext, provider: ProviderName) -> Document:
+        """End the sessions of a sign-in, as the provider says (OpenID Connect Back-Channel Logout 1.0).
+
+        The answer has no envelope.
+        """
+        body = await context.request.body_within(_MAX_FORM)
+        try:
+            pairs = parse_qsl(body.decode("ascii"), errors="strict", max_num_fields=_MOST_PARAMETERS)
+            tokens = [value for name, value in pairs if name == "logout_token"]
+        except ValueError:
+            tokens = []
+        if len(tokens) != 1:
+            return _told(OAuthError("invalid_request", "Send one logout_token"), 400)
+        try:
+            await self.part.log_out_at(provider, tokens[0])
+        except SignInFailed:
+            return _told(OAuthError("invalid_request", "The logout token was not accepted"), 400)
+        return _told(LoggedOut(), 200)
+
+
+class LogoutAtProvider:
+    """``/api/auth/oidc/logout``."""
+
+    def __init__(self, logout: ProviderLogout, sessions: Sessions, cookies: Cookies, public_url: str) -> None:
+        self._logout = logout
+        self._sessions = sessions
+        self._cookies = cookies
+        self._public_url = public_url
+
+    @operation.login
+    @operation.logged("auth", "log out here and at the provider", "LOGOUT", response=False)
+    @operation.refuses(Conflict)
+    @operation.named("logOutAtProvider")
+    async def on_post(self, context: RequestContext) -> LogoutPlace:
+        """End the session of the request; the answer says where the browser logs out at the provider."""
+        url = await self._logout.end_session_url(context.user, f"{self._public_url}/")
+        await self._sessions.log_out(context.user)
+        self._cookies.clear(context)
+        return LogoutPlace(url)
+
+
+_Status = Literal[200, 400]
+
+
+def _told(answer: ProtocolSchema, status: _Status) -> Document:
+    return Document(msgspec.json.encode(answer), "application/json", status)

@@ -1,0 +1,69 @@
+"""Handing accounts over to a provider, by those who may set their passwords."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from service.administration import change_log
+from service.administration.managed_accounts import person_of
+from service.administration.people import People
+from service.administration.unit_of_work import RightsUnits
+from service.errors import Conflict, NotFound, ValidationFailed
+from service.kernel.origin import field_changes
+from service.kernel.text import unseen_fault
+from service.kernel.write import Write
+from service.mail.notices import Notices
+from service.records import directories, user_list
+
+
+class Handover:
+    """Hands accounts over to a provider: from then on who signs in there as a subject has the account."""
+
+    def __init__(
+        self,
+        units: RightsUnits,
+        notices: Notices,
+        issuers: dict[str, str],
+        *,
+        people: People,
+        now: Callable[[], datetime],
+    ) -> None:
+        """``issuers`` are those of the providers, by name."""
+        self._people = people
+        self._now = now
+        self._units = units
+        self._notices = notices
+        self._issuers = issuers
+
+    async def hand_over(self, write: Write, name: str, user_name: str, subject: str) -> None:
+        """Link the account of a person to a subject of the provider ``name``; the person is told.
+
+        The caller must be able to do with the account what setting its password needs: who rules the provider
+        can act as the person. Raises ``NotFound``, ``PermissionDenied``, ``ValidationFailed`` for a subject
+        that can't be seen, and ``Conflict`` for one that has an account, and for a service account.
+        """
+        if (issuer := self._issuers.get(name)) is None:
+            raise NotFound("There is no such provider")
+        if fault := unseen_fault(subject):
+            raise ValidationFailed(("subject", fault))
+        async with self._units.of_rights(write) as unit:
+            user_id = await person_of(unit.connection, user_name)
+            target = await unit.check.target(unit.connection, user_id, "set-password", only_reads=True)
+            await unit.check.take_over(unit.connection, [user_id], "hand_over")
+            known = await user_list.read(unit.connection, target.user_id)
+            logged = change_log.user_target(known.user_name)
+            change_log.concerns(logged)
+            if not await directories.add_origin(
+                unit.connection,
+                name,
+                issuer,
+                subject,
+                target.user_id,
+                managed=False,
+                linked_by=await self._people.standing_behind(unit.connection, user_id, self._now()),
+            ):
+                raise Conflict("Somebody signs in as this subject already", rule="unique", field="subject")
+            unit.changes += field_changes(logged, {}, {"provider": name, "subject": subject})
+            facts = {"name": name}
+            await self._notices.tell(
+                unit.connection, target.user_id, "identity_linked", "administrator", facts
+            )

@@ -1,0 +1,73 @@
+"""Logging out together with a provider: what it orders here, and where a browser logs out there."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Final
+
+from service.authn.login_log import LoginLog
+from service.authn.sessions import end_sessions_of
+from service.errors import NotFound, Unavailable
+from service.features.oidc.accounts import refused
+from service.features.oidc.provider import Provider
+from service.features.oidc.signatures import Untrusted
+from service.kernel.identity import Caller
+from service.keyspace import SessionStore
+from service.records import sign_ins
+from service.records.database.transactions import Database
+
+_JTI_LIFE: Final = 1800
+
+
+class ProviderLogout:
+    """Ends sessions as the ``providers`` order, and says where their users log out there."""
+
+    def __init__(
+        self, providers: Mapping[str, Provider], database: Database, store: SessionStore, log: LoginLog
+    ) -> None:
+        self._providers = providers
+        self._database = database
+        self._store = store
+        self._entries = log
+
+    async def log_out_at(self, name: str, token: str) -> int:
+        """End the sessions that a logout token of the provider is about; return how many.
+
+        Raises ``NotFound``, ``SignInFailed`` for a token that is not to be believed or was sent before, and
+        ``Unavailable``.
+        """
+        if (provider := self._providers.get(name)) is None:
+            raise NotFound("There is no such provider")
+        try:
+            order = await provider.logout_order(token)
+        except Untrusted as error:
+            raise refused(name, str(error)) from None
+        spent = (1, _JTI_LIFE, "logout-token", sha256(f"{name} {order.jti}".encode()).hexdigest())
+        if await self._store.counters.wait(*spent) is not None:
+            raise refused(name, "a logout token that was sent before")
+        async with self._database.transaction() as connection:
+            meant = await sign_ins.end(
+                connection, name, issuer=provider.settings.issuer, subject=order.subject, sid=order.sid
+            )
+        ended = await end_sessions_of(self._store, self._entries, meant)
+        # Only now: what was answered 503 is sent again, and to end a session twice does no harm.
+        await self._store.counters.hit(*spent)
+        return ended
+
+    async def end_session_url(self, caller: Caller, back: str) -> str | None:
+        """Return where the caller logs out at the provider by which the session was opened; None for none.
+
+        So it is while the provider does not answer: nobody stays logged in here for that.
+        """
+        session = (await self._store.sessions(caller.login_id)).get(caller.device)
+        if session is None or not session.sign_in:
+            return None
+        async with self._database.snapshot() as connection:
+            signed_in = await sign_ins.named(connection, caller.user_id, session.sign_in)
+        provider = None if signed_in is None else self._providers.get(signed_in.source)
+        if provider is None:
+            return None
+        hint = await self._store.id_token_of(caller.login_id, caller.device)
+        try:
+            return await provider.end_session_url(back, hint)
+        except Unavailable:
+            return None

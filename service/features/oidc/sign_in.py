@@ -1,0 +1,331 @@
+"""Signing in with a provider of OpenID Connect: from the first redirect to the proof that opens a session.
+
+What is begun is kept in the session store under a secret that only the browser has, and works once: the
+``state``, then the code for a front end.
+"""
+
+import hmac
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+from urllib.parse import urlencode, urlsplit
+
+from msgspec import Struct, json
+
+from service.administration.delegation import Delegation
+from service.authn.login_service import LoginService
+from service.authn.proving import ProviderOrigin, still_opens
+from service.authn.token_issuer import TokenPair
+from service.errors import (
+    Conflict,
+    NotFound,
+    RefreshRequired,
+    SecondFactorRequired,
+    SignInFailed,
+    ValidationFailed,
+)
+from service.features.oidc.accounts import Begun, ProviderAccounts, Purpose, name_of, refused
+from service.features.oidc.provider import Identity, Provider, s256
+from service.features.oidc.signatures import Untrusted
+from service.kernel.account_acts import Act
+from service.kernel.assurance import Acr
+from service.kernel.identity import Caller, oneself
+from service.keyspace import SessionStore
+from service.records import factors
+from service.records.accounts import Credentials
+from service.records.database.transactions import Database
+from service.settings import Oidc
+
+BEGUN_LIFE: Final = 600
+"""Seconds in which somebody signs in at the provider."""
+CODE_LIFE: Final = 60
+"""Seconds in which a front end redeems its code."""
+_LINK_AGE: Final = 300
+"""Seconds that the login at the provider may be old whose account is linked."""
+_LONGEST_HINT: Final = 4096
+"""Characters of an ID token that is sent back for a logout: it goes into an address."""
+_VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
+_CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+_OWN_PATH: Final = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
+_FOREIGN: Final = re.compile(r"(https?://[A-Za-z0-9.:\[\]_-]+)((?:[/?#][\x21-\x5b\x5d-\x7e]*)?)")
+_LONGEST_NEXT: Final = 1500
+_CONSOLE: Final = "/console"
+
+
+class _Confirmed(Struct, frozen=True):
+    begun: Begun
+    identity: Identity
+
+
+_begun = json.Decoder(Begun)
+_confirmed = json.Decoder(_Confirmed)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Where a browser goes to sign in, and the secret of its cookie; "" without one."""
+
+    url: str
+    binding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """Where a browser goes after the provider; ``pair`` are the tokens of a session in cookies."""
+
+    next: str
+    pair: TokenPair | None = None
+
+
+class ProviderProof:
+    """That the person of an account has signed in with a provider which knows the account."""
+
+    def __init__(self, database: Database, stored: Credentials, identity: Identity, sign_in: str) -> None:
+        """``sign_in`` is the name of the sign-in, which the session gets."""
+        self._database = database
+        self._user_id = stored.user_id
+        self.user_name = stored.user_name
+        self.acr: Acr = identity.acr
+        self.amr: tuple[str, ...] = identity.amr
+        # Long ago where the provider does not say: that satisfies no age.
+        self.auth_time: float | None = identity.auth_time or 1.0
+        hint = identity.id_token if len(identity.id_token) <= _LONGEST_HINT else ""
+        self.origin = ProviderOrigin(sign_in, identity.amr, hint)
+
+    async def compare(self, stored: Credentials | None) -> None:
+        """See ``Proof``: it is the same user still, and the sign-in has not ended."""
+        if stored is None or stored.user_id != self._user_id:
+            raise SignInFailed
+        if not await still_opens(self._database, stored.user_id, self.origin):
+            raise SignInFailed
+
+    async def renew(self, stored: Credentials) -> None:
+        """See ``Proof``: there is nothing to renew."""
+
+
+class ProviderSignIn:
+    """Signs people in with the ``providers`` of the settings; an unknown one is ``NotFound``."""
+
+    def __init__(
+        self,
+        settings: Oidc,
+        providers: Mapping[str, Provider],
+        *,
+        database: Database,
+        store: SessionStore,
+        logins: LoginService,
+        delegation: Delegation,
+        accounts: ProviderAccounts,
+        console: bool,
+    ) -> None:
+        """``console`` tells whether there is one."""
+        self._settings = settings
+        self._providers = providers
+        self._database = database
+        self._store = store
+        self._kept = store.challenges
+        self._logins = logins
+        self._delegation = delegation
+        self._accounts = accounts
+        self._console = console
+
+    def names(self) -> list[tuple[str, str]]:
+        """Return the names and titles of the providers, in their order."""
+        return [(name, each.settings.title or name) for name, each in self._providers.items()]
+
+    async def begin(
+        self,
+        name: str,
+        next_: str,
+        device: str,
+        address: str,
+        *,
+        challenge: str | None,
+        in_cookies: bool,
+        caller: Caller | None = None,
+        purpose: Purpose = "sign-in",
+        acr: Acr | None = None,
+        max_age: int | None = None,
+    ) -> Beginning:
+        """Return where to sign in with the provider ``name``.
+
+        ``next_`` is where the browser goes then. A front end gives the S256 ``challenge`` of a verifier that
+        it keeps; ``in_cookies`` a cookie binds the browser instead. ``caller`` links an account or steps up.
+        Raises ``NotFound``, ``ValidationFailed``, ``RateLimited`` and ``Unavailable``; for a caller also
+        ``Conflict`` with an API key, ``RefreshRequired`` without a session, and what a new second factor
+        raises for who links an account.
+        """
+        provider = self._provider(name)
+        session = "" if caller is None else await self._require(caller, purpose)
+        faults = []
+        if not self._may_lead_to(next_):
+            faults.append(("next", "must be a path of this service, or a URL of one of oidc.next_origins"))
+        if in_cookies != (challenge is None):
+            why = "is not for a service with cookies" if in_cookies else "must be that of a verifier (S256)"
+            faults.append(("challenge", why))
+        elif challenge is not None and not _CHALLENGE.fullmatch(challenge):
+            faults.append(("challenge", "must be that of a verifier (S256)"))
+        if faults:
+            raise ValidationFailed(*faults)
+        await self._logins.may_sign_in(address)
+        state, binding = secrets.token_urlsafe(32), secrets.token_urlsafe(32) if in_cookies else ""
+        begun = Begun(
+            name,
+            secrets.token_urlsafe(32),
+            secrets.token_urlsafe(48),
+            next_,
+            device,
+            challenge or "",
+            _digest(binding) if binding else "",
+            purpose,
+            0 if caller is None else caller.user_id,
+            _LINK_AGE if purpose == "link" else max_age,
+            session,
+        )
+        url = await provider.authorization_url(
+            state=state, nonce=begun.nonce, verifier=begun.verifier, acr=acr, max_age=begun.max_age
+        )
+        await self._kept.keep(_name(name, "state", state), json.encode(begun), BEGUN_LIFE)
+        return Beginning(url, binding)
+
+    async def returned(
+        self,
+        name: str,
+        *,
+        state: str,
+        code: str | None,
+        iss: str | None,
+        binding: str | None,
+        address: str,
+        user_agent: str,
+    ) -> Returned:
+        """Return where the browser goes that comes back from the provider with these parameters.
+
+        A front end whose sign-in failed after its ``state`` was known gets ``error``, the code of a refusal.
+        Raises ``NotFound``, and ``SignInFailed`` for a state of nobody, of another browser or provider, for
+        one that was used, and for what failed with cookies. Who needs a second factor of this service is led
+        to the page that asks for it.
+        """
+        provider = self._provider(name)
+        begun = await self._spend(_name(name, "state", state))
+        if begun is None:
+            raise refused(name, "an unknown state")
+        known = _begun.decode(begun)
+        if known.binding and not hmac.compare_digest(known.binding, _digest(binding or "")):
+            raise refused(name, "another browser")
+        try:
+            identity = await self._identity(provider, known, code, iss)
+        except SignInFailed as refusal:
+            if known.binding:
+                raise
+            return Returned(_with(known.next, error=refusal.code))
+        if known.binding:
+            try:
+                pair = await self._open(_Confirmed(known, identity), address, user_agent)
+            except SecondFactorRequired as demand:
+                return Returned(self._second_step(known.next, str(demand.extra["challenge"])))
+            return Returned(known.next, pair)
+        issued = secrets.token_urlsafe(32)
+        await self._kept.keep(_name("", "code", issued), json.encode(_Confirmed(known, identity)), CODE_LIFE)
+        return Returned(_with(known.next, code=issued))
+
+    async def redeem(self, code: str, verifier: str, address: str, user_agent: str) -> TokenPair:
+        """Return the tokens for the code that a front end got, by the verifier that it has kept.
+
+        Raises ``SignInFailed``, and what ``LoginService.by_provider`` raises.
+        """
+        await self._logins.may_sign_in(address)
+        facts = await self._spend(_name("", "code", code))
+        if facts is None:
+            raise refused("", "an unknown code")
+        confirmed = _confirmed.decode(facts)
+        challenge = confirmed.begun.challenge
+        if not _VERIFIER.fullmatch(verifier) or not hmac.compare_digest(s256(verifier), challenge):
+            raise refused(confirmed.begun.provider, "another verifier")
+        return await self._open(confirmed, address, user_agent)
+
+    async def _require(self, caller: Caller, purpose: Purpose) -> str:
+        """Return the session of a caller, who may have another way to sign in, if that is linked."""
+        if caller.key_id is not None:
+            raise Conflict("An API key has no session", rule="kind_of_account")
+        if purpose == "link":
+            async with self._database.transaction() as connection:
+                check = await self._delegation.check(connection, caller)
+                has_one = await factors.has_any(connection, caller.user_id)
+                act: Act = "change-factors" if has_one else "enrol-first-factor"
+                await check.require_act(connection, oneself(caller), act)
+        session = (await self._store.sessions(caller.login_id)).get(caller.device)
+        if session is None or round(1000 * session.login_time) > round(1000 * caller.issued_at):
+            raise RefreshRequired
+        return name_of(session)
+
+    async def close(self) -> None:
+        """Close the connections to the providers."""
+        for provider in self._providers.values():
+            await provider.close()
+
+    async def _identity(
+        self, provider: Provider, known: Begun, code: str | None, iss: str | None
+    ) -> Identity:
+        try:
+            await provider.require_issuer(iss)
+            answer = await provider.exchange(code or "", known.verifier)
+            return await provider.identity(answer, known.nonce, known.max_age)
+        except Untrusted as error:
+            raise refused(provider.name, str(error)) from None
+
+    async def _open(self, confirmed: _Confirmed, address: str, user_agent: str) -> TokenPair:
+        known = confirmed.begun
+
+        async def prove() -> ProviderProof:
+            provider = self._provider(known.provider)
+            stored, sign_in = await self._accounts.account(provider, known, confirmed.identity)
+            return ProviderProof(self._database, stored, confirmed.identity, sign_in)
+
+        return await self._logins.by_provider(prove, known.device, address, user_agent)
+
+    async def _spend(self, name: str) -> bytes | None:
+        """Return what was kept under a name, and end it; None for what is unknown or was spent."""
+        facts = await self._kept.answered(name)
+        return facts if facts is not None and await self._kept.spend(name) else None
+
+    def _second_step(self, next_: str, challenge: str) -> str:
+        """Return where the second step is taken that a sign-in with cookies needs: on a page of the console.
+
+        Without the console the page that the sign-in leads to gets the challenge.
+        """
+        if not self._console:
+            return _with(next_, error=SecondFactorRequired.code, challenge=challenge)
+        further = {} if next_ == _CONSOLE else {"next": next_}
+        return f"{_CONSOLE}#/sign-in?{urlencode({'challenge': challenge, **further})}"
+
+    def _provider(self, name: str) -> Provider:
+        if (provider := self._providers.get(name)) is None:
+            raise NotFound("There is no such provider")
+        return provider
+
+    def _may_lead_to(self, next_: str) -> bool:
+        if len(next_) > _LONGEST_NEXT:
+            return False
+        if _OWN_PATH.fullmatch(next_):
+            return True
+        foreign = _FOREIGN.fullmatch(next_)
+        return foreign is not None and foreign[1].lower() in self._settings.next_origins
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _name(provider: str, what: str, secret: str) -> str:
+    """Return the name of what is kept: of a state, one that only its own provider leads to."""
+    return _digest(f"oidc {what} {provider} {secret}")
+
+
+def _with(next_: str, **query: str) -> str:
+    parts = urlsplit(next_)
+    joined = "&".join(filter(None, (parts.query, urlencode(query))))
+    return parts._replace(query=joined).geturl()

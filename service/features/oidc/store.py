@@ -1,0 +1,89 @@
+"""SQL of signing in with providers: links and sign-ins as they are stored, and who would need the feature."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records import directories
+from service.records.database.row_mapper import RowMapper
+from service.records.directories import Directory, Origin
+from service.records.schema.directories import directory, directory_account, directory_session
+from service.records.sign_ins import SignedIn
+
+_ORIGIN: Final = RowMapper(Origin, directory_account)
+
+
+async def of_provider(connection: AsyncConnection, name: str) -> Directory | None:
+    """Return the mapping of a provider, or None: a directory that provisions is none, whatever its name."""
+    stored = await directories.named(connection, name)
+    return None if stored is None or stored.kind != "oidc" else stored
+
+
+async def origin(connection: AsyncConnection, source: str, issuer: str, subject: str) -> Origin | None:
+    """Return which user a directory knows as ``subject``, or None."""
+    table = directory_account.c
+    same = (table.source == source) & (table.issuer == issuer) & (table.subject == subject)
+    return await _ORIGIN.one_or_none(connection, sa.select(*_ORIGIN.columns).where(same))
+
+
+async def touch(connection: AsyncConnection, source: str, issuer: str, subject: str) -> bool:
+    """Store that a user has signed in with a provider now; False if the provider knows nobody as that.
+
+    Until the transaction ends, nobody unlinks the account.
+    """
+    return await _note(connection, (source, issuer, subject), last_time=sa.func.now())
+
+
+async def note_groups(
+    connection: AsyncConnection,
+    place: tuple[str, str, str],
+    groups: Collection[str],
+    since: datetime,
+    until: datetime,
+) -> None:
+    """Store the groups of a user as a provider tells them, and from when until when they give roles.
+
+    ``place`` are the source, the issuer and the subject.
+    """
+    await _note(connection, place, groups=list(groups), groups_time=since, roles_until=until)
+
+
+async def _note(connection: AsyncConnection, place: tuple[str, str, str], **values: Any) -> bool:
+    table = directory_account.c
+    same = sa.tuple_(table.source, table.issuer, table.subject) == sa.tuple_(*place)
+    return (await connection.execute(sa.update(directory_account).where(same).values(**values))).rowcount > 0
+
+
+async def add(connection: AsyncConnection, session: SignedIn, live: str, until: datetime) -> None:
+    """Store a sign-in that may open a session.
+
+    Earlier ones on the device are forgotten that can open none any more ``until`` then, but for the one by
+    which the ``live`` session was opened.
+    """
+    columns = {name: getattr(session, name) for name in SignedIn.__dataclass_fields__}
+    await connection.execute(sa.insert(directory_session).values(**columns))
+    table = directory_session.c
+    over = (table.sign_in != live) & (table.opened_time < until)
+    of_device = (table.user_id == session.user_id) & (table.device == session.device)
+    await connection.execute(sa.delete(directory_session).where(of_device, over))
+
+
+async def in_need(connection: AsyncConnection) -> tuple[int, str]:
+    """Return how many links lead from a provider that is not cut off to an account, and why that matters.
+
+    Whether the settings still name the provider is not asked: sessions that it has opened are there all the
+    same.
+    """
+    link, kept = directory_account.c, directory.c
+    cut_off = sa.exists().where(kept.name == link.source, kept.kind == "oidc", ~kept.enabled)
+    # The id of a client that provisions has no issuer.
+    statement = sa.select(sa.func.count()).select_from(directory_account).where(link.issuer != "", ~cut_off)
+    count: int = (await connection.execute(statement)).scalar_one()
+    return count, (
+        "accounts are linked to providers, whose logouts would end no sessions any more, and who has no "
+        "password and no passkey could not log in: invite those, and cut each provider off by portcullis "
+        "directory cut-off NAME, which ends its sessions"
+    )

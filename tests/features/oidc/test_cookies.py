@@ -1,0 +1,104 @@
+"""Signing in with cookies: one browser begins and ends it, and the page that ends it is of this service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from urllib.parse import urlencode
+
+import pytest
+
+from service.embedded import EmbeddedStores
+from tests.features.oidc.conftest import Browser, provider_settings, variables
+from tests.features.oidc.hostile import HostileProvider
+from tests.support.databases import database, session_store
+from tests.support.inside import Inside, inside_published
+from tests.web.driver import Answer
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+async def pages(
+    stores: EmbeddedStores, published_template: str, running_provider: HostileProvider
+) -> AsyncIterator[Inside]:
+    """A service whose sessions are in cookies."""
+    chosen = variables(provider_settings(running_provider, "good", allow_password=False))
+    chosen |= {"PORTCULLIS_AUTH__IS_READ_COOKIE": "true"}
+    with database(stores, published_template) as url, session_store(stores) as redis_url:
+        async with inside_published(url, redis_url, **chosen) as running:
+            yield running
+
+
+@pytest.fixture
+def browser(pages: Inside, provider: HostileProvider) -> Browser:
+    return Browser(pages, provider, next="/console?a=1&b=2")
+
+
+def set_cookies(answer: Answer) -> dict[str, str]:
+    cookies = [value for name, value in answer.headers if name == "set-cookie"]
+    return {cookie.partition("=")[0]: cookie for cookie in cookies}
+
+
+async def test_a_browser_is_signed_in_by_a_page_of_this_service(browser: Browser) -> None:
+    start = await browser.start(challenge=None)
+    (bound,) = set_cookies(start).values()
+    assert bound.startswith("__Host-portcullis_sign_in=")
+    assert {"Secure", "HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=600"} <= set(bound.split("; "))
+
+    answer = await browser.back(browser.provider.authorized(start.header("location") or ""))
+    assert answer.status == 200
+    assert b'content="0; url=/console?a=1&amp;b=2"' in answer.body
+    assert (answer.header("content-security-policy") or "").startswith("default-src 'none'")
+    cookies = set_cookies(answer)
+    assert "Max-Age=0" in cookies["__Host-portcullis_sign_in"]
+    access = cookies["__Host-portcullis_access"].partition(";")[0]
+    assert "SameSite=Strict" in cookies["__Host-portcullis_access"]
+    user = await browser.service.as_anonymous("GET", "/api/user/info", ("Cookie", access))
+    assert user.json["data"]["userName"] == f"u-{browser.provider.subject}"
+
+
+async def test_another_browser_does_not_end_what_was_begun(browser: Browser, pages: Inside) -> None:
+    parameters = browser.provider.authorized(await browser.url(challenge=None))
+    json = ("Accept", "application/json")
+    without = await pages.as_anonymous("GET", f"/api/auth/oidc/good/callback?{urlencode(parameters)}", json)
+    assert without.code == "sign_in_failed"
+
+    victim = Browser(pages, browser.provider)
+    await victim.url(challenge=None)
+    parameters = browser.provider.authorized(await browser.url(challenge=None))
+    swapped = await victim.back(parameters)  # with the cookie of a sign-in of its own
+    assert swapped.code == "sign_in_failed"
+    assert not set_cookies(swapped)
+
+
+async def test_a_sign_in_that_failed_opens_no_session(browser: Browser) -> None:
+    parameters = browser.provider.authorized(await browser.url(challenge=None), iss="https://evil.example")
+    answer = await browser.back(parameters)
+    assert answer.code == "sign_in_failed"
+    assert "__Host-portcullis_access" not in set_cookies(answer)
+
+
+async def test_a_front_end_has_no_code_where_there_are_cookies(browser: Browser) -> None:
+    assert (await browser.start()).fields == ["challenge"]
+
+
+async def test_who_signs_in_with_a_provider_has_no_password_but_the_administrator_keeps_it(
+    pages: Inside, browser: Browser
+) -> None:
+    import psycopg  # noqa: PLC0415
+
+    from tests.support.members import member  # noqa: PLC0415
+    from tests.support.seeded import ADMINISTRATOR_PASSWORD  # noqa: PLC0415
+
+    heron = await member(pages, f"h{browser.provider.subject}")
+    async with await psycopg.AsyncConnection.connect(pages.database_url) as connection:
+        for user_id in (1, heron.user_id):
+            await connection.execute(
+                "INSERT INTO sys.directory_account (source, issuer, subject, user_id, managed)"
+                " VALUES ('good', 'i', %s, %s, false)",
+                [f"{heron.name}-{user_id}", user_id],
+            )
+    body = {"userName": heron.name, "password": ADMINISTRATOR_PASSWORD}
+    refused = await pages.as_anonymous("POST", "/api/auth/login", body=body)
+    assert refused.code == "login_failed"
+    assert await pages.log_in()
