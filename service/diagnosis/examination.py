@@ -49,10 +49,15 @@ async def examine(
         facts = None if isinstance(store, Unavailable) else store
         installation = replace(installation, store=facts, store_fault=fault)
     try:
-        return [(check.name, await _made(check, installation)) for check in checks]
+        return [(check.name, marked(check, await _made(check, installation))) for check in checks]
     finally:
         if database is not None:
             await database.close()
+
+
+def marked(check: Check, finding: findings.Finding) -> findings.Finding:
+    """Return what ``check`` has found, as one of its node alone if the check is local."""
+    return replace(finding, local=True) if check.local else finding
 
 
 async def _made(check: Check, installation: findings.Installation) -> findings.Finding:

@@ -6,7 +6,6 @@ from typing import Annotated, Final
 from msgspec import Meta, field
 
 from service.audit.stream_consumer import hour_of
-from service.diagnosis.checks import checks_for
 from service.diagnosis.findings import Finding, State, worst_of
 from service.diagnosis.latest import LatestFindings
 from service.diagnosis.upkeep_checks import NEW
@@ -82,8 +81,6 @@ def _begin(hour: int) -> Moment:
     return moment(from_seconds(hour * _SECONDS))
 
 
-LOCAL: Final = frozenset(check.name for check in checks_for() if check.local)
-"""The checks whose words name paths, addresses or servers of a node."""
 ON_THE_NODE: Final = "Run portcullis doctor on the node for the details"
 
 
@@ -137,7 +134,7 @@ class SystemFindingList(Endpoint[LatestFindings]):
 
 
 def _shown(name: str, finding: Finding) -> CheckFinding:
-    if finding.local or name in LOCAL:
+    if finding.local:
         message = "As it should be" if finding.state == "ok" else ON_THE_NODE
         return CheckFinding(check=name, state=finding.state, message=message, remedy=None, users=[])
     return CheckFinding(

@@ -112,7 +112,8 @@ from service.authz.publishing.shipped import configured
 from service.settings import Auth, Database, Features, Redis, Settings
 from service.settings.values import Names
 stores = {"database": Database(url="postgresql:///"), "redis": Redis(url="unix:///dev/null")}
-settings = Settings(auth=Auth(jwt_secret=secrets.token_hex(32)), features=Features(off=Names(sys.argv[1:])), **stores)
+stores |= {"auth": Auth(jwt_secret=secrets.token_hex(32)), "features": Features(off=Names(sys.argv[1:]))}
+settings = Settings(**stores)
 create_app(settings, configured(settings))
 print(len(sys.modules))
 """
