@@ -1,7 +1,7 @@
 """Run, test, measure and check Portcullis from a checkout, with nothing but Python and pip.
 
     python3 dev.py run [--host H] [--port N] [--workers N] [--data DIR]
-    python3 dev.py test [--fast | --extended] [--caches off | one] [pytest arguments]
+    python3 dev.py test [--fast | --extended] [--caches off | one] [--off FEATURES] [pytest arguments]
     python3 dev.py bench [name …] [--quick] [--json FILE]
     python3 dev.py bench compare OLD.json NEW.json
     python3 dev.py check
@@ -12,7 +12,8 @@
 
 test runs all tests but the extended ones. --fast also leaves out the tests that need a store. --extended runs
 only the extended tests: those that take minutes, and property tests with twenty times the examples. --caches
-runs them with the caches of a guarded request off, or of one entry: every answer must be the same.
+runs them with the caches of a guarded request off, or of one entry: every answer must be the same. --off
+leaves features out, by names or `all`, with the tests about them.
 
 bench measures; without a name everything, and then it writes docs/reference/performance.md.
 
@@ -77,6 +78,7 @@ SELECTIONS = {
 # What of benchmarks needs no other frameworks.
 NOT_MEASURED = {"compare", "page", "faults", "soak", "console", "-h", "--help"}
 CACHES = {"off": 0, "one": 1}  # entries
+WITHOUT_VARIABLE = "TESTED_WITHOUT_FEATURES"
 CACHES_VARIABLE = "PORTCULLIS_TEST_CACHES"
 MANIFESTS = {
     "base": "account autoscaler backup configuration deployment disruption migration network service",
@@ -143,7 +145,7 @@ def main(arguments: list[str]) -> int:
     if command == "test":
         os.chdir(ROOT)
         extent = EXTENDED if "--extended" in rest else extent
-        rest = pytest_arguments(with_caches(rest))
+        rest = pytest_arguments(without_features(with_caches(rest)))
         # pytest keeps rewritten modules beside the bytecode: making them again takes seconds each time.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if command == "bench" and not NOT_MEASURED & {*rest}:
@@ -166,6 +168,17 @@ def with_caches(arguments: list[str]) -> list[str]:
     if size is None:
         sys.exit(f"dev.py: --caches is followed by one of {', '.join(CACHES)}")
     os.environ[CACHES_VARIABLE] = f"tokens={size},decisions={size},resources={size}"
+    return [*arguments[:place], *arguments[place + 2 :]]
+
+
+def without_features(arguments: list[str]) -> list[str]:
+    """Set the features that ``--off`` leaves out; returns the arguments without it."""
+    if "--off" not in arguments:
+        return arguments
+    place = arguments.index("--off")
+    if place + 1 == len(arguments):
+        sys.exit("dev.py: --off is followed by names of features, or by all")
+    os.environ[WITHOUT_VARIABLE] = arguments[place + 1]
     return [*arguments[:place], *arguments[place + 2 :]]
 
 

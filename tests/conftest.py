@@ -22,6 +22,7 @@ from tests.support.log_output import log_to_standard_error
 from tests.support.marks import mark_stores
 from tests.support.own_environment import forget_settings, keep_in_memory
 from tests.support.schedule import Bundles, processes
+from tests.support.without import leave_out
 
 pytest_plugins = [
     "tests.support.left_out",
@@ -66,8 +67,9 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark_stores(items)
+    leave_out(config, items)
 
 
 @pytest.hookimpl(wrapper=True)

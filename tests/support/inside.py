@@ -27,6 +27,7 @@ from service.web.requests.middleware import RequestMiddleware
 from tests.support.cheap_hashes import COSTS, cheap_hasher
 from tests.support.running import PATIENT
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, administrator_hash
+from tests.support.without import OFF
 from tests.web.driver import JSON, Answer, ask
 
 USUAL: Final = {"PORTCULLIS_PASSWORD__INITIAL": "false"}
@@ -173,28 +174,27 @@ async def inside_published(database_url: str, redis_url: str, **variables: str) 
 
 async def publish(database_url: str) -> None:
     """Publish the first policy of a seeded database, and give its administrator a cheap hash."""
-    await _publish(database_url, _usual(), RevisionSeals())
+    await _publish(database_url, _usual(settings.Features()), RevisionSeals())
 
 
 def settings_of(database_url: str, redis_url: str, variables: Mapping[str, str]) -> settings.Settings:
     """Return the settings of a service on these stores, with ``variables`` beside the usual ones."""
     environ = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "JWT_SECRET": secrets.token_urlsafe(48)}
-    chosen = settings.load({"PORTCULLIS_CONFIG": "", **environ, **PATIENT, **USUAL, **variables})
+    chosen = settings.load({"PORTCULLIS_CONFIG": "", **environ, **PATIENT, **USUAL, **OFF, **variables})
     return replace(chosen, password=replace(chosen.password, **COSTS))
 
 
 def _shipped(chosen: settings.Settings) -> Shipped:
     """Return what the settings name; a test may have changed files of its own since the last start."""
     usual, policy = settings.Policy(), chosen.policy
-    if chosen.features != settings.Features():
-        return configured(chosen)
+    usual_files = _usual(chosen.features)
     unlogged = replace(policy, decision_log=usual.decision_log, decision_log_allows=usual.decision_log_allows)
-    return _usual() if unlogged == usual else configured(chosen)
+    return usual_files if unlogged == usual else configured(chosen)
 
 
 @cache
-def _usual() -> Shipped:
-    return configured(settings.Settings())
+def _usual(features: settings.Features) -> Shipped:
+    return configured(settings.Settings(features=features))
 
 
 async def _publish(database_url: str, shipped: Shipped, seals: RevisionSeals) -> None:

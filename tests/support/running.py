@@ -25,6 +25,7 @@ import httpx
 
 from tests.support import command_process
 from tests.support.waiting import eventually
+from tests.support.without import OFF
 
 PATIENT: Final = {"PORTCULLIS_DATABASE__TIMEOUT": "10", "PORTCULLIS_REDIS__TIMEOUT": "5"}
 """Seconds in which stores that serve answer, however busy the machine is."""
@@ -41,7 +42,7 @@ def environment(folder: Path, **variables: str) -> dict[str, str]:
     kept = {"PATH": os.environ["PATH"], "TMPDIR": tempfile.gettempdir()}
     kept |= {"PORTCULLIS_SERVER__STOP_GRACE": "0"}  # nobody else's requests are there to wait for
     kept |= {"PORTCULLIS_PASSWORD__INITIAL": "false"}  # most log in with the password of the first start
-    return kept | {"HOME": str(folder), "PYTHONPATH": str(ROOT)} | variables
+    return kept | OFF | {"HOME": str(folder), "PYTHONPATH": str(ROOT)} | variables
 
 
 def command(*arguments: str) -> list[str]:
