@@ -98,12 +98,12 @@ CATALOGUE: Final = _catalogue()
 """All pages, in the order of the menu."""
 
 
-def permissions(pages: Iterable[Page] = CATALOGUE) -> dict[str, Permission]:
-    """Return all permissions by code, in the order of the catalogue."""
+def permissions(pages: Iterable[Page]) -> dict[str, Permission]:
+    """Return all permissions of ``pages`` by code, in their order."""
     return {permission.code: permission for page in pages for permission in page.permissions}
 
 
-def codes_by_endpoint(pages: Iterable[Page] = CATALOGUE) -> dict[str, frozenset[str]]:
+def codes_by_endpoint(pages: Iterable[Page]) -> dict[str, frozenset[str]]:
     """Return, by endpoint, the codes that open it; any one of them is enough."""
     by_endpoint: dict[str, set[str]] = {}
     for permission in permissions(pages).values():

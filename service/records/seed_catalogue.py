@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Table, insert, null, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service.kernel.extension import Extension, SeedResource, pages_with
-from service.kernel.permission_catalogue import Page, codes_by_endpoint, permissions
+from service.kernel.permission_catalogue import CATALOGUE, Page, codes_by_endpoint, permissions
 from service.kernel.services import BoundResource
 from service.records.schema.installation import seeded
 from service.records.schema.rights import action_resource, menu, resource, role, role_menu
@@ -34,7 +34,7 @@ WILDCARDS: Final = (("*", "Everything"), ("system:*", "Everything below system")
 
 READING: Final = tuple(
     code
-    for code in permissions()
+    for code in permissions(CATALOGUE)
     if code.endswith((":list", ":detail", "-log:export", "policy:read", "doctor:read", "review:evidence"))
 )
 
@@ -96,7 +96,7 @@ class Additions:
         return bool(self.codes or self.resources)
 
 
-def pending(connection: Connection, covered: Covered, extensions: Extensions = ()) -> Additions:
+def pending(connection: Connection, covered: Covered, extensions: Extensions) -> Additions:
     """Return what this version adds: never seeded in this database, and not there. Changes nothing."""
     known = _known(connection)
     present = _buttons(connection)
@@ -115,7 +115,7 @@ def pending(connection: Connection, covered: Covered, extensions: Extensions = (
     return Additions(tuple(codes), tuple(brought), _gained_by(connection, codes, covered))
 
 
-def bring(connection: Connection, covered: Covered, extensions: Extensions = ()) -> Additions:
+def bring(connection: Connection, covered: Covered, extensions: Extensions) -> Additions:
     """Write what is ``pending``, and remember it; the caller holds the locks of the policy and of rights.
 
     A Button is placed below the Menu of its page; if that was deleted, below the root, or at the top if it is
@@ -136,7 +136,7 @@ def bring(connection: Connection, covered: Covered, extensions: Extensions = ())
 
 def seeded_resources() -> tuple[BoundResource, ...]:
     """Return the resources of a new installation without extensions, each with the Buttons bound to it."""
-    opened_by = codes_by_endpoint()
+    opened_by = codes_by_endpoint(CATALOGUE)
     return tuple(
         BoundResource(seed_resource.method, seed_resource.path, [(code, True) for code in sorted(codes)])
         for seed_resource in RESOURCES
@@ -144,14 +144,14 @@ def seeded_resources() -> tuple[BoundResource, ...]:
     )
 
 
-def lacking(connection: Connection, extensions: Extensions = ()) -> list[str]:
+def lacking(connection: Connection, extensions: Extensions) -> list[str]:
     """Return the codes of the catalogue that no enabled Button carries."""
     enabled = select(menu.c.auth_mark).where(menu.c.menu_type == "Button", menu.c.enabled)
     carried = set(connection.execute(enabled).scalars())
     return [code for code in permissions(pages_with(extensions)) if code not in carried]
 
 
-def is_complete(connection: Connection, extensions: Extensions = ()) -> bool:
+def is_complete(connection: Connection, extensions: Extensions) -> bool:
     """True if everything in this version's catalogue and in ``extensions`` has been seeded."""
     return set(_all(extensions)) <= _known(connection)
 

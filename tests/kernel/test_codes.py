@@ -20,7 +20,7 @@ from service.kernel.permission_catalogue import CATALOGUE, Page, Permission, cod
 
 def test_every_code_is_one_opens_something_and_stands_in_the_catalogue_once() -> None:
     listed = [permission for page in CATALOGUE for permission in page.permissions]
-    assert len(listed) == len(permissions()) > 30
+    assert len(listed) == len(permissions(CATALOGUE)) > 30
     asked = {line.code for line in read_shipped().rules if line.layer in (ACCOUNT, REVIEW)}
     assert all(
         is_code(permission.code)
@@ -37,7 +37,7 @@ def test_the_lines_that_ship_are_those_of_the_catalogue() -> None:
     for rule in read_shipped().endpoints:
         if rule.layer == ENDPOINT and not rule.code.startswith("@"):
             lines.setdefault(rule.object, set()).add(rule.code)
-    assert lines == codes_by_endpoint()
+    assert lines == codes_by_endpoint(CATALOGUE)
 
 
 def test_an_endpoint_is_opened_by_each_code_that_names_it() -> None:

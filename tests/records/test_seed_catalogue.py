@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 from structlog.testing import capture_logs
 
 from service.cli.database import COMMANDS
-from service.kernel.permission_catalogue import permissions
+from service.kernel.permission_catalogue import CATALOGUE, permissions
 from service.records.database.transactions import engine
 from service.records.migrate import Prepared, additions, migrate, prepare
 from service.records.seed_catalogue import Additions, bring, lacking, pending
@@ -55,15 +55,15 @@ def never_had(connection: Connection) -> None:
 
 
 def test_a_new_database_lacks_nothing(connection: Connection) -> None:
-    assert pending(connection, COVERED) == Additions()
-    assert not pending(connection, COVERED)
-    assert lacking(connection) == []
+    assert pending(connection, COVERED, ()) == Additions()
+    assert not pending(connection, COVERED, ())
+    assert lacking(connection, ()) == []
 
 
 def test_a_new_code_gets_its_button_below_its_page_and_its_resource(connection: Connection) -> None:
     never_had(connection)
 
-    brought = bring(connection, COVERED)
+    brought = bring(connection, COVERED, ())
 
     assert brought == Additions((NEW,), ("GET /api/user/export",), {"admin": (NEW,), "super": (NEW,)})
     placed = execute(
@@ -80,29 +80,29 @@ def test_a_new_code_gets_its_button_below_its_page_and_its_resource(connection: 
         " JOIN sys.menu ON menu_id = menu.id WHERE resource_code = 'user.export'",
     )
     assert bound == [("GET", "/api/user/export", NEW)]
-    assert bring(connection, COVERED) == Additions()
+    assert bring(connection, COVERED, ()) == Additions()
 
 
 def test_what_an_operator_has_deleted_is_not_brought_again(connection: Connection) -> None:
     delete_button(connection)
     execute(connection, "DELETE FROM sys.resource WHERE resource_code = 'user.export'")
 
-    assert bring(connection, COVERED) == Additions()
-    assert lacking(connection) == [NEW]
+    assert bring(connection, COVERED, ()) == Additions()
+    assert lacking(connection, ()) == [NEW]
 
 
 def test_a_button_that_an_operator_has_made_stays_and_is_not_made_twice(connection: Connection) -> None:
     forget(connection, NEW)
     execute(connection, "UPDATE sys.menu SET title = 'Own' WHERE auth_mark = :code", code=NEW)
 
-    assert bring(connection, COVERED) == Additions()
+    assert bring(connection, COVERED, ()) == Additions()
     assert execute(connection, "SELECT title FROM sys.menu WHERE auth_mark = :code", code=NEW) == [("Own",)]
 
 
 def test_a_disabled_button_counts_as_one_that_no_user_can_be_given(connection: Connection) -> None:
     execute(connection, "UPDATE sys.menu SET enabled = false WHERE auth_mark = :code", code=NEW)
-    assert pending(connection, COVERED) == Additions()
-    assert lacking(connection) == [NEW]
+    assert pending(connection, COVERED, ()) == Additions()
+    assert lacking(connection, ()) == [NEW]
 
 
 def test_without_its_page_a_new_button_stands_below_the_root_and_without_that_at_the_top(
@@ -110,19 +110,19 @@ def test_without_its_page_a_new_button_stands_below_the_root_and_without_that_at
 ) -> None:
     never_had(connection)
     execute(connection, "UPDATE sys.menu SET name = 'mine' WHERE name = 'user'")
-    bring(connection, COVERED)
+    bring(connection, COVERED, ())
     above = "SELECT name FROM sys.menu above WHERE above.id = button.parent_id"
     parent = f"SELECT ({above}) FROM sys.menu button WHERE auth_mark = :code"
     assert execute(connection, parent, code=NEW) == [("system",)]
 
     never_had(connection)
     execute(connection, "UPDATE sys.menu SET name = 'top' WHERE name = 'system'")
-    bring(connection, COVERED)
+    bring(connection, COVERED, ())
     assert execute(connection, parent, code=NEW) == [(None,)]
 
 
 def test_a_new_page_is_shown_to_the_roles_that_gain_it_and_to_no_others(connection: Connection) -> None:
-    codes = [code for code in permissions() if code.startswith("system:file:")]
+    codes = [code for code in permissions(CATALOGUE) if code.startswith("system:file:")]
     for code in codes:
         delete_button(connection, code)
     execute(
@@ -131,7 +131,7 @@ def test_a_new_page_is_shown_to_the_roles_that_gain_it_and_to_no_others(connecti
     execute(connection, "DELETE FROM sys.menu WHERE name = 'file'")
     forget(connection, "file", *codes)
 
-    brought = bring(connection, COVERED)
+    brought = bring(connection, COVERED, ())
 
     assert brought.codes == tuple(codes)
     shown = execute(
@@ -147,7 +147,7 @@ def test_a_resource_whose_codes_no_button_carries_is_not_registered(connection: 
     never_had(connection)
     execute(connection, "INSERT INTO sys.seeded (kind, code) VALUES ('button', :code)", code=NEW)
 
-    bring(connection, COVERED)
+    bring(connection, COVERED, ())
 
     assert execute(connection, "SELECT id FROM sys.resource WHERE path = '/api/user/export'") == []
 
@@ -160,7 +160,7 @@ def test_a_resource_that_an_operator_has_registered_stays_as_it_is(connection: C
         " WHERE resource_code = 'user.detail'",
     )
 
-    assert bring(connection, COVERED) == Additions()
+    assert bring(connection, COVERED, ()) == Additions()
     assert execute(connection, "SELECT path FROM sys.resource WHERE resource_code = 'mine'") == [
         ("/api/user/{user}",)
     ]

@@ -23,7 +23,7 @@ from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
 from service.authz.review.impact import Standing
 from service.authz.review.sources import READ_WITHIN
 from service.authz.review.stored_findings import StoredResource, unmet_demands
-from service.kernel.permission_catalogue import permissions
+from service.kernel.permission_catalogue import CATALOGUE, permissions
 from service.kernel.services import PORTCULLIS
 from service.laboratory import file_findings
 from service.laboratory.tested import demand_files, near, table_places
@@ -187,7 +187,7 @@ def _accepted_as_shipped(findings: Iterable[Finding]) -> list[Finding]:
 
 def _of_a_new_installation() -> list[Finding]:
     """Return what there is to find in the seeds, with the policy that ships and without any extension."""
-    seeds, codes = seeded_resources(), [*dict(WILDCARDS), *permissions()]
+    seeds, codes = seeded_resources(), [*dict(WILDCARDS), *permissions(CATALOGUE)]
     policy = configured(Settings()).policy(derive(seeds, codes), {}, 0)
     standing = Standing(
         policy, {role.code: role.codes for role in ROLES}, Counter({(ADMINISTRATOR_ROLE,): 1})

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from service.authz.engine.rules import ANYONE, LOGIN
 from service.kernel.fields import camel
-from service.kernel.permission_catalogue import permissions
+from service.kernel.permission_catalogue import CATALOGUE, permissions
 from service.web.content.downloads import ANY_TYPE
 from service.web.messages.bodies import is_optional, media_types
 from service.web.messages.cookies import CSRF_HEADER
@@ -180,7 +180,7 @@ def _needs(operation: Operation, access: tuple[str, ...]) -> str:
         )
     if access == (LOGIN,):
         return "Needs a login, and no permission."
-    known = permissions()
+    known = permissions(CATALOGUE)
     named = [f"`{code}`" + (f" ({known[code].title})" if code in known else "") for code in access]
     return (
         f"Needs {'the permission' if len(named) == 1 else 'any one of the permissions'} {', '.join(named)}."
