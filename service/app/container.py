@@ -21,11 +21,7 @@ from service.authn.factors.sealing import FactorKeys
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.requestable import RequestableRoles
-from service.evaluation.answers import Answers
-from service.evaluation.evaluator import Evaluator
 from service.evaluation.following import Hub
-from service.evaluation.questions import Subjects
-from service.evaluation.search import Search
 from service.kernel.feature import on_by
 from service.mail.outbox import Outbox
 from service.settings import Auth, Settings
@@ -75,14 +71,10 @@ class Container:
         self.node = node.make(
             settings, self.stores, self.policy, self.trail, self.hub, worker=worker, slot=slot
         )
-        subjects = Subjects(self.sign_in.current_rights, self.sign_in.authenticator)
         now = self.stores.sessions.synchronized.now
-        self.answers = Answers(now)
-        self.evaluator = Evaluator(subjects, self.answers)
         self.requestable = RequestableRoles(self.stores.database)
         self.uses = PermissionUses(self.stores.database, now, self.policy.live.remapped)
         self.use_notes = UseNotes(self.uses)
-        self.search = Search(self.stores.database, subjects, self.policy.concurrency, now)
         self.cross_origin = CrossOrigin(settings.server.cors_origins, settings.auth.token_name)
         self.guard = AuthorizationGuard(
             _token_of_requests(settings.auth, self.sign_in.cookies),

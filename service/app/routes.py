@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from service import __version__
 from service.administration.dry_runs import DryRuns
@@ -15,12 +15,8 @@ from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.diagnosis.latest import LatestFindings
 from service.endpoints import (
-    access_configuration,
-    access_evaluation,
     access_follow,
-    access_forward,
     access_requests,
-    access_search,
     account_links,
     api_keys,
     assignments,
@@ -63,7 +59,6 @@ from service.kernel.about import NAME
 from service.kernel.extension import Extension
 from service.kernel.feature import on_by, provided
 from service.settings import Settings
-from service.web.observability.decision_events import DecisionEvents
 from service.web.requests.application import Application
 from service.web.requests.routes import Routes
 from service.web.sites.api_document import add_document
@@ -82,7 +77,6 @@ TAGS: Final = {
     "access-request": "Requests for roles, and what others decide about them.",
     "assignment": "Roles of all users, with a beginning, an end and a reason.",
     ".well-known": "Where clients find what they have to know first (RFC 8615).",
-    "access": "Decisions about requests to other services, and about their permissions.",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
     "directory": "Directories of people, and the roles that they may hand out.",
     "file": "Files: upload, list, download, delete, and public links.",
@@ -138,7 +132,6 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         _add_directories,
         _add_reviews,
         _add_files,
-        _add_access,
     ):
         add(routes, container)
     for feature in features:
@@ -212,6 +205,7 @@ def _add_policy(routes: Routes, container: Container) -> None:
     routes.add("/api/policy/unused", policy_unused.UnusedOfPolicy(*asked, container.settings.policy))
     routes.add("/api/policy/permission-map", policy.PermissionBits(parts.live))
     routes.add("/api/policy/followers", access_follow.Followers(container.hub))
+    routes.add("/access/v1/follow", access_follow.Follow(container.hub))
     routes.add("/api/policy/openings", policy_who_may.Openings(parts.live, parts.concurrency))
 
 
@@ -387,42 +381,9 @@ def _add_files(routes: Routes, container: Container) -> None:
     routes.add("/api/public/file/{token}", files.PublicFile(parts.links, parts.downloads))
 
 
-def _noting(container: Container) -> access_evaluation.Note:
-    """Return what takes answered questions: for the use of permissions, and for the decision log."""
-    used, log = container.use_notes.note_evaluations, container.decisions
-    if log is None:
-        return used
-    logged = DecisionEvents(log).note_evaluations
-
-    def note(*answered: Any) -> None:
-        used(*answered)
-        logged(*answered)
-
-    return note
-
-
-def _add_access(routes: Routes, container: Container) -> None:
-    """Register the endpoints that other services and their proxies ask."""
-    note = _noting(container)
-    forward_to = container.guard, container.answers, container.sign_in.assertions, note
-    routes.add("/access/v1/forward/caddy/{service}", access_forward.ForwardCaddy(*forward_to))
-    routes.add("/access/v1/forward/traefik/{service}", access_forward.ForwardTraefik(*forward_to))
-    routes.add("/access/v1/forward/nginx/{service}", access_forward.ForwardNginx(*forward_to))
-    routes.add("/access/v1/forward/envoy/{service}", access_forward.ForwardEnvoy(*forward_to))
-    asked = container.evaluator, note
-    routes.add("/access/v1/evaluation", access_evaluation.AccessEvaluation(*asked))
-    routes.add("/access/v1/evaluations", access_evaluation.AccessEvaluations(*asked))
-    routes.add("/access/v1/follow", access_follow.Follow(container.hub))
-    routes.add("/access/v1/search/subject", access_search.AccessSubjects(container.search))
-    routes.add("/access/v1/search/resource", access_search.AccessResources(container.search))
-    routes.add("/access/v1/search/action", access_search.AccessActions(container.search))
-
-
 def _add_outside(routes: Routes, container: Container) -> None:
     """Register what everybody may read without a login."""
     node, server = container.node, container.settings.server
-    configuration = access_configuration.AccessConfiguration(server.public_url)
-    routes.add_outside("/.well-known/authzen-configuration", configuration)
     routes.add_outside("/.well-known/passkey-endpoints", factors.PasskeyEndpoints(server.public_url))
     routes.add_outside("/.well-known/jwks.json", tokens.KeySet(container.sign_in.tokens))
     routes.add_outside("/health/live", Live())

@@ -7,7 +7,6 @@ from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.stores import Stores
 from service.authn.api_keys import ApiKeyCallers
-from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights
 from service.authn.factors.challenges import Challenges
@@ -75,7 +74,6 @@ class SignIn:
     authenticator: Authenticator
     current_rights: CurrentRights
     cookies: Cookies
-    assertions: Assertions
 
 
 def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, notices: Notices) -> SignIn:
@@ -140,5 +138,4 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
         authenticator=Authenticator(auth, tokens, store, key_callers),
         current_rights=CurrentRights(database, store),
         cookies=Cookies(auth, now),
-        assertions=Assertions(auth, tokens),
     )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -123,6 +124,26 @@ Event = DecisionEvent | EvaluationEvent
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder(DecisionEvent).decode
 _decode_any: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
+
+
+_NUMBER: Final = re.compile(r"[0-9]{1,19}")
+
+
+def shown_path(path: str, template: str, resource: str) -> str:
+    """Return ``path``; parameters that are no whole number as in the template, since they may be anything.
+
+    A text that the resource itself contains is registered, and is shown.
+    """
+    if "{" not in template:
+        return path
+    registered = resource.partition(" ")[2].split("/")
+    parts = zip(path.split("/"), template.split("/"), strict=True)
+    return "/".join(
+        name
+        if name.startswith("{") and not _NUMBER.fullmatch(part) and part not in registered[at : at + 1]
+        else part
+        for at, (part, name) in enumerate(parts)
+    )
 
 
 def encoded(event: Event) -> bytes:

@@ -9,4 +9,5 @@ NAMES = (
     "oidc",
     "pages",
     "tracing",
+    "decisions",
 )

@@ -9,9 +9,8 @@ from msgspec.structs import astuple
 from service.audit.decision_event import DecisionEvent, Event, Outcome, answered_question, decoded
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import PERMISSION
+from service.authz.review.answers import Answers, Question, RequestsTo, RequestTo, UseOf
 from service.authz.review.asked_again import as_of, asked_again
-from service.evaluation.answers import Answers
-from service.evaluation.questions import Question, RequestsTo, RequestTo, UseOf
 from service.kernel.assurance import Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.origin import Needed

@@ -14,19 +14,21 @@ from service.authn.claims import AccessClaims, ClientClaims
 from service.authn.token_callers import caller_of, codes_of
 from service.authn.token_verifying import Verified
 from service.authz.engine.policy import Policy
+from service.authz.review.answers import Answer, Answers, Question, is_short
 from service.errors import Refusal
-from service.evaluation.answers import NOT_ACTIVE, Answer, Answers, is_short, question_by, service_asked
 from service.evaluation.follow_protocol import Changes, is_visible
-from service.evaluation.questions import (
+from service.features.decisions.questions import (
     IDENTITY,
     LOGIN_ID,
+    NOT_ACTIVE,
     ROUTE,
     TOKEN,
     USER,
     Asked,
-    Question,
     Resource,
     Subject,
+    question_by,
+    service_asked,
 )
 from service.kernel.assurance import AGES
 from service.kernel.codes import HeldCodes, PermissionMap, intersection

@@ -6,12 +6,12 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from service import errors
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, PREFLIGHT, RESOURCE
-from service.evaluation.answers import as_answer
-from service.evaluation.questions import ROUTE, TOKEN, Asked, RequestTo, Resource, Subject
+from service.authz.review.answers import RequestTo, as_answer
+from service.features.decisions.forwarding import decision_allowing, identity_of, is_preflight
+from service.features.decisions.questions import ROUTE, TOKEN, Asked, Resource, Subject
 from service.kernel.account_acts import where
 from service.pdp.point import DecisionPoint, Evaluated
 from service.web.messages import original as originals
-from service.web.messages.forwarding import decision_allowing, identity_of, is_preflight
 
 FORWARD: Final = "/access/v1/forward/"
 _DIALECTS: Final = {

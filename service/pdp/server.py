@@ -25,9 +25,17 @@ from service import errors
 from service.audit.event_lines import Line, OfAnswer, line_of, of_codes, of_request
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, PERMISSION, RESOURCE
-from service.evaluation.answers import INCOMPLETE, is_short
-from service.evaluation.events import answer_parts, subject_part
-from service.evaluation.questions import Asked, Subject
+from service.authz.review.answers import is_short
+from service.features.decisions.events import answer_parts, subject_part
+from service.features.decisions.messages import (
+    ENDS_WITH,
+    Evaluation,
+    Evaluations,
+    Question,
+    decision_of,
+    question_in,
+)
+from service.features.decisions.questions import INCOMPLETE, Asked, Subject
 from service.kernel.account_acts import where
 from service.kernel.clock import TextClock
 from service.kernel.identity import Caller, codes_asked, words_asked
@@ -37,14 +45,6 @@ from service.pdp.headers import SentHeaders, at_least
 from service.pdp.listening import listening
 from service.pdp.point import STALE, DecisionPoint, Evaluated
 from service.pdp.proxied import FORWARD, Proxied, Reply, Scope
-from service.web.messages.authzen import (
-    ENDS_WITH,
-    Evaluation,
-    Evaluations,
-    Question,
-    decision_of,
-    question_in,
-)
 from service.web.messages.bodies import ProtocolBody
 from service.web.messages.request import REQUEST_OPTIONS, Request
 from service.web.messages.request_ids import RequestIds, request_ids

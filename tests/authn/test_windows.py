@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from service.authn.assertions import LIFE, Assertions
 from service.authn.current_rights import CurrentRights
 from service.authn.refresh import Refresh
 from service.authn.tokens import Tokens
 from service.errors import RefreshRequired, TokenExpired
+from service.features.decisions.assertions import LIFE, Assertions
 from service.kernel.assurance import Authentication
 from service.kernel.codes import PermissionMap
 from service.kernel.identity import Caller

@@ -19,7 +19,7 @@ from typing import Any
 import uvloop
 
 from service.audit.decision_log import DecisionLog, DecisionWriter, output_named
-from service.evaluation.questions import ROUTE, USER, Asked, Resource, Subject
+from service.features.decisions.questions import ROUTE, USER, Asked, Resource, Subject
 from service.pdp.following import seal_key_of
 from service.pdp.point import DecisionPoint
 from service.pdp.server import PdpApp

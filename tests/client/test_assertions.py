@@ -10,13 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
-from service.authn.assertions import Assertions as Issuer
 from service.authn.tokens import Tokens
 from service.client import User
 from service.client.assertion import Assertions
 from service.client.wsgi import AssertedWSGI
+from service.features.decisions.assertions import Assertions as Issuer
 from tests.authn.keys import settings_for
-from tests.forward.decision_point import ALICE
+from tests.features.decisions.decision_point import ALICE
 
 EXPECTED = User("7", "alice", ("clerk", "night watch"), "r1-x")
 START = 1_000_000.0

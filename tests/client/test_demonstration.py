@@ -9,7 +9,7 @@ import pytest
 from service.authn.api_key_form import ApiKey, new_secret
 from tests.authn.keys import settings_for
 from tests.client.demonstration import Way, guarded_orders
-from tests.forward.test_whole_service import key_of, set_up
+from tests.features.decisions.test_whole_service import key_of, set_up
 from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, ids_of, member
 from tests.web.served import strictly_served

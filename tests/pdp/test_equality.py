@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from service.evaluation.answers import Answer
-from service.evaluation.questions import Asked, Resource, Subject
+from service.authz.review.answers import Answer
+from service.features.decisions.questions import Asked, Resource, Subject
 from tests.pdp.conftest import House, log_in
 from tests.support.members import query
 

@@ -13,7 +13,7 @@ import httpx
 import psycopg
 import pytest
 
-from service.evaluation.questions import Asked, Resource, Subject
+from service.features.decisions.questions import Asked, Resource, Subject
 from service.pdp.point import DecisionPoint
 from tests.pdp.conftest import House, may
 from tests.support.members import query

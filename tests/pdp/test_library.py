@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.evaluation.questions import Asked
+from service.features.decisions.questions import Asked
 from service.pdp import decision_point, following, point_of
 from service.pdp.following import Follower
 from service.pdp.point import Evaluated

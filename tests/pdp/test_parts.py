@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from service.evaluation import follow_protocol
-from service.evaluation.questions import Asked, Resource, Subject
+from service.features.decisions.questions import Asked, Resource, Subject
 from service.keyspace.following import RevocationList
 from service.pdp.point import DecisionPoint
 from tests.pdp.conftest import House, log_in, may, shown_followers

@@ -14,7 +14,7 @@ import pytest
 
 from service.audit.decision_event import EvaluationEvent, answered_question, encoded
 from service.audit.event_lines import Line
-from service.evaluation.questions import Asked
+from service.features.decisions.questions import Asked
 from service.kernel.metrics import Sample
 from service.pdp import point_of, server
 from service.pdp.following import Follower

@@ -15,12 +15,12 @@ import msgspec
 import pytest
 
 from service.evaluation import following
+from service.features.decisions.messages import MOST_AT_ONCE
 from service.pdp import point_of
 from service.pdp.following import Follower, RefusedError, seal_key_of
 from service.pdp.point import DecisionPoint
 from service.pdp.server import PdpApp
 from service.pdp.state import DivergedError, Kept
-from service.web.messages.authzen import MOST_AT_ONCE
 from tests.pdp.conftest import House, log_in, may
 from tests.support.members import ids_of
 from tests.support.tls import Authority

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis as Client
 
-from service.evaluation.questions import Asked, Resource, Subject
+from service.features.decisions.questions import Asked, Resource, Subject
 from service.keyspace import SessionFacts, SessionStore
 from service.pdp import point_of
 from service.pdp.following import Follower

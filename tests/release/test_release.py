@@ -20,7 +20,7 @@ import pytest
 import dev
 from tests.docs.blocks import parsed
 from tests.docs.pages import between
-from tests.forward.test_whole_service import GUIDE, MADE
+from tests.features.decisions.test_whole_service import GUIDE, MADE
 from tests.release.__main__ import different
 from tests.release.building import ROOT, build, digests
 from tests.release.checking import CLIENT, SERVICE, faults, installed, wheel_of

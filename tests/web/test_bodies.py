@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from service.errors import BadRequest, ValidationFailed
-from service.evaluation.questions import Subject
-from service.web.messages.authzen import Evaluation
+from service.features.decisions.messages import Evaluation
+from service.features.decisions.questions import Subject
 from service.web.messages.bodies import MAX_BODY, JsonBody, ProtocolBody
 from service.web.messages.faults import faults_of
 from service.web.messages.request import REQUEST_OPTIONS, Request

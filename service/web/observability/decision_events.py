@@ -1,18 +1,14 @@
-"""The events of the decision log: what a finished request, or an answered question, says of its decision."""
+"""The events of the decision log: what a finished request says of its decision."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import structlog
 
-from service.audit.decision_event import DecisionEvent
+from service.audit.decision_event import DecisionEvent, shown_path
 from service.audit.decision_log import DecisionLog
-from service.audit.event_lines import line_of, of_codes, of_request
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE, assured
 from service.errors import Decided, InsufficientAuthentication, PermissionDenied, Refusal, RowsRefused
-from service.evaluation.evaluator import Answered
-from service.evaluation.events import answer_parts, shown_path, subject_part
-from service.evaluation.questions import Asked, asked_of
 from service.kernel.identity import codes_asked
 from service.kernel.origin import Delegated, ObjectQuestion
 from service.web.messages.context import RequestContext
@@ -23,7 +19,7 @@ _log = structlog.get_logger(__name__)
 
 
 class DecisionEvents:
-    """Hands the events of finished requests and answered questions to ``log``; never waits."""
+    """Hands the events of finished requests to ``log``; never waits."""
 
     def __init__(self, log: DecisionLog) -> None:
         self._log = log
@@ -41,31 +37,6 @@ class DecisionEvents:
         except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
             self._log.miss()
             _log.error("a decision can't be logged", decision=decision.id, exc_info=error)
-
-    def note_evaluations(self, context: RequestContext, answered: Sequence[Answered]) -> None:
-        """Hand on the lines of answered questions that are kept."""
-        assert context.policy is not None  # noqa: S101 - the guard has taken it
-        asking, keeps = context.user, self._log.keeps
-        request = of_request(clock.text(), context.request_id, context.trace_id, asking.user_id)
-        lines = []
-        for about in answered:
-            if about.subject is None:
-                continue
-            caller, held = about.caller, codes_asked(about.caller)
-            subject = subject_part(about.subject, caller)
-            codes = of_codes(None if held is None else held.codes)
-            for known in about.known:
-                if keeps(allowed=known.answer.allowed):
-                    answer = known.logged
-                    if answer is None:
-                        action, resource = asked_of(known.act)
-                        asked = Asked(about.subject, action, resource)
-                        answer = known.logged = answer_parts(
-                            context.policy, asked, known.answer, about.satisfied, asking.service
-                        )
-                    lines.append(line_of(request, answer, subject, codes))
-        if lines:
-            self._log.put_lines(lines)
 
 
 def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:

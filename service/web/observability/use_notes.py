@@ -1,6 +1,6 @@
-"""Which permission codes a finished request, or an answered question, has needed."""
+"""Which permission codes a finished request has needed."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import structlog
@@ -8,7 +8,6 @@ import structlog
 from service.audit.permission_uses import PermissionUses
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE
-from service.evaluation.evaluator import Answered
 from service.kernel.identity import Caller, codes_asked
 from service.web.messages.context import RequestContext
 
@@ -18,8 +17,8 @@ _log: Final = structlog.get_logger(__name__)
 class UseNotes:
     """Hands the codes of the lines that allowed to ``uses``, in every layer about codes; never waits.
 
-    Of a request: those of the two layers that admit it, and of what was asked beside. What was refused in the
-    end has needed nothing. Of a question of another service: those of its subject.
+    They are those of the two layers that admit a request, and of what was asked beside. What was refused in
+    the end has needed nothing.
     """
 
     def __init__(self, uses: PermissionUses) -> None:
@@ -39,18 +38,6 @@ class UseNotes:
                 self._uses.note(caller.user_id, _beside(context, caller))
         except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
             _log.error("the use of permissions can't be noted", decision=decision.id, exc_info=error)
-
-    def note_evaluations(self, _context: RequestContext, answered: Sequence[Answered]) -> None:
-        """Note what answered questions have needed."""
-        for about in answered:
-            if about.caller is None:
-                continue
-            if len(about.known) == 1:
-                codes: Collection[str] = about.known[0].answer.used
-            else:
-                codes = set().union(*{known.answer.used for known in about.known})
-            if codes:
-                self._uses.note(about.caller.user_id, codes)
 
 
 def _beside(context: RequestContext, caller: Caller) -> Iterator[str]:

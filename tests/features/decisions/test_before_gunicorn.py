@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.forward.decision_point import PROXY_KEY, RESOURCES, DecisionPoint
+from tests.features.decisions.decision_point import PROXY_KEY, RESOURCES, DecisionPoint
 from tests.support.app_servers import serving
 from tests.support.proxies import Front, Recorder, exchange, front
 from tests.web.served import strictly_served

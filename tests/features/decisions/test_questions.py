@@ -16,24 +16,23 @@ from msgspec import Raw
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
-from service.evaluation.answers import MOST_PATHS, Answer, Answers, Templates, question_by
-from service.evaluation.evaluator import Evaluator, Posed
-from service.evaluation.questions import (
-    Asked,
+from service.authz.review.answers import (
+    MOST_PATHS,
+    Answer,
+    Answers,
     Question,
     RequestsTo,
     RequestTo,
-    Resource,
-    Subject,
+    Templates,
     Unanswerable,
     UseOf,
-    asked_of,
-    question_of,
 )
+from service.features.decisions import messages
+from service.features.decisions.evaluator import Evaluator, Posed
+from service.features.decisions.questions import Asked, Resource, Subject, asked_of, question_by, question_of
 from service.kernel.assurance import BY_STRONGEST, LOGIN, Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
-from service.web.messages import authzen as messages
 from tests.policies.stock import MODEL
 from tests.support.demands import undemanding
 from tests.support.unstarted import SHIPPED

@@ -1,19 +1,14 @@
 """What the decision log says about an answered question: the parts of its line."""
 
-import re
-from typing import Final
-
-from service.audit.decision_event import AskedRoute, EvaluationEvent
+from service.audit.decision_event import AskedRoute, EvaluationEvent, shown_path
 from service.audit.event_lines import OfAnswer, of_answer, of_subject
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ASSURANCE, RESOURCE
-from service.evaluation.answers import Answer
-from service.evaluation.questions import ROUTE, SUBJECT_TYPES, Asked, Subject, service_of
+from service.authz.review.answers import Answer
+from service.features.decisions.questions import ROUTE, SUBJECT_TYPES, Asked, Subject, service_of
 from service.kernel.assurance import Satisfied
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS, split_object
-
-_ID: Final = re.compile(r"[0-9]{1,19}")
 
 
 def subject_part(subject: Subject, caller: Caller | None) -> bytes:
@@ -74,20 +69,3 @@ def _asked(
         return None
     words = None if satisfied is None else satisfied.codes
     return AskedRoute(service, asked.action, shown_path(path, template, registered), words)
-
-
-def shown_path(path: str, template: str, resource: str) -> str:
-    """Return ``path``; parameters that are no whole number as in the template, since they may be anything.
-
-    A text that the resource itself contains is registered, and is shown.
-    """
-    if "{" not in template:
-        return path
-    registered = resource.partition(" ")[2].split("/")
-    parts = zip(path.split("/"), template.split("/"), strict=True)
-    return "/".join(
-        name
-        if name.startswith("{") and not _ID.fullmatch(part) and part not in registered[at : at + 1]
-        else part
-        for at, (part, name) in enumerate(parts)
-    )

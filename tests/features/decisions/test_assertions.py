@@ -10,8 +10,8 @@ from joserfc import jwk, jwt
 
 from service.errors import TokenInvalid
 from tests.authn.keys import settings_for
-from tests.forward.decision_point import DecisionPoint
-from tests.forward.test_forward import BEARER, KINDS
+from tests.features.decisions.decision_point import DecisionPoint
+from tests.features.decisions.test_forward import BEARER, KINDS
 
 pytestmark = pytest.mark.anyio
 

@@ -5,23 +5,23 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from service.authn.assertions import Assertions
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import ACCOUNT, RESOURCE
 from service.authz.engine.rules import PREFLIGHT as PREFLIGHT_OBJECT
-from service.endpoints.access_evaluation import Note
+from service.authz.review.answers import Answer, Answers, RequestTo, as_answer
 from service.errors import ProxyRefused
-from service.evaluation.answers import Answer, Answers, as_answer
-from service.evaluation.evaluator import Answered, Known
-from service.evaluation.questions import ROUTE, TOKEN, RequestTo, Subject
+from service.features.decisions.assertions import Assertions
+from service.features.decisions.evaluator import Answered, Known
+from service.features.decisions.forwarding import decision_allowing, identity_of, is_preflight
+from service.features.decisions.notes import Note
+from service.features.decisions.questions import ROUTE, TOKEN, Subject
 from service.kernel.account_acts import BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller, words_asked
 from service.kernel.services import NAME
 from service.kernel.value_rules import whole
 from service.web.messages import original as originals
 from service.web.messages.context import RequestContext
-from service.web.messages.forwarding import decision_allowing, identity_of, is_preflight
 from service.web.messages.operation_metadata import named, needs, subrequest
 from service.web.requests.guard import AuthorizationGuard
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct
 
+from service.authz.engine import rules
 from service.authz.engine.paths import (
     canonical,
     canonical_external_path,
     registered_fault,
     shape,
 )
+from service.authz.engine.policy import Policy
+from service.authz.review.answers import Answer, Question, RequestsTo, RequestTo, Unanswerable, UseOf
 from service.errors import AccountBanned, BadRequest, RefreshRequired, TokenExpired, TokenInvalid
+from service.kernel.account_acts import where
 from service.kernel.codes import PermissionMap, is_code
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller
@@ -90,38 +94,6 @@ def named_service(properties: Mapping[str, Any]) -> str | None:
 
 _PART: Final = re.compile(r"[a-z0-9_-]+")
 
-Unanswerable: TypeAlias = Literal["unknown_service", "not_canonical", "no_code"]
-"""Why the enforcer is not asked; the answer is no.
-
-``unknown_service``: there can be none with that name. ``not_canonical``: a path that could be read in two
-ways. ``no_code``: the resource and the action make no permission code.
-"""
-
-
-class RequestTo(Struct, frozen=True):
-    """A request to a service; ``path`` is canonical."""
-
-    service: str
-    method: str
-    path: str
-
-
-class RequestsTo(Struct, frozen=True):
-    """All requests to a service that fit a template such as ``/orders/{id}``."""
-
-    service: str
-    method: str
-    template: str
-
-
-class UseOf(Struct, frozen=True):
-    """What a permission code stands for."""
-
-    code: str
-
-
-Question: TypeAlias = RequestTo | RequestsTo | UseOf
-
 
 def question_of(action: str, resource: Resource, bound_to: str | None) -> Question | Unanswerable:
     """Return what is asked by an account that is bound to the service ``bound_to``, or to none.
@@ -159,6 +131,27 @@ def _route(method: str, resource: Resource, bound_to: str | None) -> Question | 
     except BadRequest:
         return "not_canonical"
 
+
+def question_by(policy: Policy, asking: Caller, action: str, resource: Resource) -> Question | Answer:
+    """Return what the account ``asking`` asks; the answer no for what it can't or may not ask."""
+    question = question_of(action, resource, asking.service)
+    if isinstance(question, str):
+        return Answer(False, question)
+    about = where(asking.service, service_asked(question))
+    decision = policy.decide(rules.ACCOUNT, f"evaluate {about}", asking)
+    return question if decision.allowed else Answer(False, "other_service", decision)
+
+
+def service_asked(question: Question) -> str:
+    """Return the service that a question is about, "" for none: a code is of the one that it begins with."""
+    if isinstance(question, UseOf):
+        first, more, _ = question.code.partition(":")
+        return first if more else ""
+    return question.service
+
+
+NOT_ACTIVE = Answer(False, "subject_not_active")
+INCOMPLETE = Answer(False, "incomplete")
 
 SUBJECT_TYPES: Final = (USER, IDENTITY, TOKEN)
 """The types of subjects that are known."""

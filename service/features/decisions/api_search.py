@@ -11,10 +11,10 @@ from msgspec import UNSET, Meta, UnsetType, field
 from service.authz.engine.policy import Policy
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import BadRequest, Unavailable
-from service.evaluation.questions import Resource, named_service
-from service.evaluation.search import Part, Results, Search
+from service.features.decisions.messages import ActionEntity, Properties, ResourceEntity, SubjectEntity, Type
+from service.features.decisions.questions import Resource, named_service
+from service.features.decisions.search import Part, Results, Search
 from service.kernel.identity import Caller
-from service.web.messages.authzen import ActionEntity, Properties, ResourceEntity, SubjectEntity, Type
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import asks, example_body, named, needs
 from service.web.messages.schema import ProtocolSchema

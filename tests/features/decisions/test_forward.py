@@ -12,7 +12,15 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import METHODS
 from service.kernel.assurance import Authentication
 from service.web.messages.original import PROXY_KEY as HEADER
-from tests.forward.decision_point import ALICE, OPENINGS, PROXY_KEY, RESOURCES, ZOE, DecisionPoint, caller
+from tests.features.decisions.decision_point import (
+    ALICE,
+    OPENINGS,
+    PROXY_KEY,
+    RESOURCES,
+    ZOE,
+    DecisionPoint,
+    caller,
+)
 from tests.web.driver import Answer, ask
 
 pytestmark = pytest.mark.anyio

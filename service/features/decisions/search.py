@@ -12,11 +12,11 @@ from typing import Final, Generic, TypeVar
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, METHODS, PERMISSION, RESOURCE
+from service.authz.review.answers import Answer, Answers, Question
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Roles, Standing
-from service.evaluation import questions
-from service.evaluation.answers import Answer, Answers, question_by
-from service.evaluation.questions import Question, Resource, Subject, Subjects, service_of
+from service.features.decisions import questions
+from service.features.decisions.questions import Resource, Subject, Subjects, question_by, service_of
 from service.kernel.assurance import BY_STRONGEST, LOGIN, SERVICE, Satisfied
 from service.kernel.clock import from_seconds
 from service.kernel.codes import HeldCodes

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from service.endpoints.access_configuration import AccessConfiguration
 from service.errors import NotFound
-from tests.access.conftest import EVALUATION, EVALUATIONS, Access
+from service.features.decisions.api_configuration import AccessConfiguration
+from tests.features.decisions.conftest import EVALUATION, EVALUATIONS, Access
 
 pytestmark = pytest.mark.anyio
 

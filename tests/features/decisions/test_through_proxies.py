@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.forward.decision_point import PROXY_KEY, RESOURCES, ZOE, DecisionPoint
+from tests.features.decisions.decision_point import PROXY_KEY, RESOURCES, ZOE, DecisionPoint
 from tests.support.proxies import Front, Recorder, front
 from tests.web.served import strictly_served
 

@@ -8,9 +8,9 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from service.authz.engine.policy import Policy
-from service.evaluation.answers import TOO_WEAK, Answer
-from service.evaluation.evaluator import Posed
-from service.evaluation.questions import TOKEN, Act, Asked, Resource, Subject, named_service
+from service.authz.review.answers import TOO_WEAK, Answer
+from service.features.decisions.evaluator import Posed
+from service.features.decisions.questions import TOKEN, Act, Asked, Resource, Subject, named_service
 from service.kernel.assurance import Acr, step_up
 from service.web.messages.schema import ProtocolSchema
 

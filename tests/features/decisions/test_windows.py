@@ -17,10 +17,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.access.conftest import Access
 from tests.docs.pages import ROOT
 from tests.docs.shown_by import missing_files, missing_tests
-from tests.forward.test_whole_service import key_of, set_up
+from tests.features.decisions.conftest import Access
+from tests.features.decisions.test_whole_service import key_of, set_up
 from tests.support.members import member, query
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.windows import Record, Window, repeat

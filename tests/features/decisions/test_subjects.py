@@ -11,7 +11,7 @@ import pytest
 from redis.asyncio import Redis
 
 from service.keyspace import SessionStore
-from tests.access.conftest import EVALUATION, EVALUATIONS, Access, user
+from tests.features.decisions.conftest import EVALUATION, EVALUATIONS, Access, user
 from tests.support.members import ids_of, member
 from tests.web.driver import JSON, ask
 

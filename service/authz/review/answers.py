@@ -1,4 +1,4 @@
-"""Answers to questions: whether the account may ask, the enforcer's decision, and the reason."""
+"""Questions about requests and codes, and their answers: the enforcer's decision, and the reason."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,23 +14,44 @@ from service.authz.engine.policy import Decision, Policy, tell_span
 from service.authz.engine.request_classes import registered
 from service.authz.engine.resource_index import PARAMETER, OverlappingPatterns, comparable
 from service.authz.review.explain import Reason, reason_of
-from service.evaluation.questions import (
-    Act,
-    Asked,
-    Question,
-    RequestsTo,
-    RequestTo,
-    Resource,
-    Unanswerable,
-    UseOf,
-    question_of,
-)
-from service.kernel.account_acts import where
 from service.kernel.assurance import Satisfied, step_up
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, codes_asked, words_asked
 from service.kernel.services import PORTCULLIS, split_object
 from service.kernel.tracing import current_span, traced
+
+Unanswerable: TypeAlias = Literal["unknown_service", "not_canonical", "no_code"]
+"""Why the enforcer is not asked; the answer is no.
+
+``unknown_service``: there can be none with that name. ``not_canonical``: a path that could be read in two
+ways. ``no_code``: the resource and the action make no permission code.
+"""
+
+
+class RequestTo(Struct, frozen=True):
+    """A request to a service; ``path`` is canonical."""
+
+    service: str
+    method: str
+    path: str
+
+
+class RequestsTo(Struct, frozen=True):
+    """All requests to a service that fit a template such as ``/orders/{id}``."""
+
+    service: str
+    method: str
+    template: str
+
+
+class UseOf(Struct, frozen=True):
+    """What a permission code stands for."""
+
+    code: str
+
+
+Question: TypeAlias = RequestTo | RequestsTo | UseOf
+
 
 _ANY: Final = "\x01"  # a value that no registered path has, so that only parameters fit it
 MOST_PATHS: Final = 1000
@@ -193,7 +214,7 @@ MOST_REMEMBERED: Final = 20_000
 _LONGEST_REMEMBERED: Final = 1024
 
 
-def is_short(asked: Question | Asked | Act) -> bool:
+def is_short(asked: object) -> bool:
     """Whether a question is short enough to be remembered: those who ask choose its texts.
 
     The id of a subject does not count. Who remembers it has to bound it as well.
@@ -311,25 +332,3 @@ def as_answer(policy: Policy, decision: Decision, held: HeldCodes | None) -> Ans
         return Answer(False, TOO_WEAK, decision)
     codes = policy.rules.codes(decision.layer, decision.object)
     return Answer(False, reason_of(codes, decision.required, allowed=False, held=held), decision)
-
-
-def question_by(policy: Policy, asking: Caller, action: str, resource: Resource) -> Question | Answer:
-    """Return what the account ``asking`` asks; the answer no for what it can't or may not ask."""
-    question = question_of(action, resource, asking.service)
-    if isinstance(question, str):
-        return Answer(False, question)
-    about = where(asking.service, service_asked(question))
-    decision = policy.decide(rules.ACCOUNT, f"evaluate {about}", asking)
-    return question if decision.allowed else Answer(False, "other_service", decision)
-
-
-def service_asked(question: Question) -> str:
-    """Return the service that a question is about, "" for none: a code is of the one that it begins with."""
-    if isinstance(question, UseOf):
-        first, more, _ = question.code.partition(":")
-        return first if more else ""
-    return question.service
-
-
-NOT_ACTIVE = Answer(False, "subject_not_active")
-INCOMPLETE = Answer(False, "incomplete")

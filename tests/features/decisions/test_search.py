@@ -11,7 +11,7 @@ import pytest
 
 from service.audit.decision_event import decoded
 from service.authn.api_key_form import ApiKey, new_secret
-from tests.access.conftest import EVALUATION, EVALUATIONS, Access, user
+from tests.features.decisions.conftest import EVALUATION, EVALUATIONS, Access, user
 from tests.support.members import member, query
 
 pytestmark = pytest.mark.anyio

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from service.audit.chain.seals import RevisionSeals
 from service.audit.decision_event import EvaluationEvent, Event, event_in
 from service.audit.decision_log import DecisionLog
 from service.audit.event_lines import Line
-from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
 from service.authn.csrf import Csrf
 from service.authn.tokens import Tokens
@@ -20,16 +20,17 @@ from service.authz.engine.rules import ASSURANCE, Rule
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
-from service.endpoints.access_forward import ForwardCaddy, ForwardEnvoy, ForwardNginx, ForwardTraefik
+from service.authz.review.answers import Answers
 from service.errors import TokenInvalid, Unavailable
-from service.evaluation.answers import Answers
+from service.features.decisions.api_forward import ForwardCaddy, ForwardEnvoy, ForwardNginx, ForwardTraefik
+from service.features.decisions.assertions import Assertions
+from service.features.decisions.notes import note_events
 from service.kernel.assurance import NAMED
 from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller, Kind
 from service.settings import Auth
 from service.web.messages.cookies import Cookies
 from service.web.messages.original import PROXY_KEY as HEADER
-from service.web.observability.decision_events import DecisionEvents
 from service.web.requests.application import Application
 from service.web.requests.credentials import CookieToken
 from service.web.requests.guard import AuthorizationGuard
@@ -146,7 +147,7 @@ class DecisionPoint:
         routes = Routes(app, guard)
         self.tokens = Tokens(auth)
         assertions = Assertions(auth, self.tokens)
-        note = DecisionEvents(DecisionLog(None, 1.0, kept)).note_evaluations
+        note = partial(note_events, DecisionLog(None, 1.0, kept))
         for profile, endpoint in ENDPOINTS.items():
             routes.add(
                 f"/access/v1/forward/{profile}/{{service}}",

@@ -1,6 +1,6 @@
 """Decisions for other services (AuthZEN §5 to §7), and where they ask: ``/access/v1/evaluation``."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from functools import partial
 from typing import Final
 
@@ -9,11 +9,8 @@ from msgspec import UNSET
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, LAYERS, PERMISSION, RESOURCE
 from service.errors import BadRequest, Unavailable
-from service.evaluation.evaluator import Answered, Evaluator, Known, Posed
-from service.kernel.account_acts import BY_PERSON, where
-from service.kernel.identity import Caller
-from service.kernel.services import PORTCULLIS
-from service.web.messages.authzen import (
+from service.features.decisions.evaluator import Evaluator, Known, Posed
+from service.features.decisions.messages import (
     ENDS_WITH,
     Decisions,
     Evaluation,
@@ -22,6 +19,10 @@ from service.web.messages.authzen import (
     decision_of,
     posed_in,
 )
+from service.features.decisions.notes import Note
+from service.kernel.account_acts import BY_PERSON, where
+from service.kernel.identity import Caller
+from service.kernel.services import PORTCULLIS
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import asks, example_body, named, needs
 
@@ -33,9 +34,6 @@ _EXAMPLE: Final = {
     "action": {"name": "GET"},
     "resource": {"type": "route", "id": "/api/role/list"},
 }
-
-Note = Callable[[RequestContext, Sequence[Answered]], None]
-"""Takes the answers of a request: for the use of permissions, and for the decision log."""
 
 
 class _Asking:

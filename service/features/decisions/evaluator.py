@@ -12,15 +12,17 @@ from msgspec.structs import replace
 
 from service.authn.api_key_form import is_api_key
 from service.authz.engine.policy import Policy
-from service.evaluation.answers import (
+from service.authz.review.answers import Answer, Answers, Question, is_short
+from service.features.decisions.questions import (
     INCOMPLETE,
     NOT_ACTIVE,
-    Answer,
-    Answers,
-    is_short,
+    TOKEN,
+    Act,
+    Subject,
+    Subjects,
+    asked_of,
     question_by,
 )
-from service.evaluation.questions import TOKEN, Act, Question, Subject, Subjects, asked_of
 from service.kernel.assurance import Satisfied
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller, words_asked

@@ -1,0 +1,1 @@
+"""Decisions for other services: AuthZEN evaluations and searches, and forward authentication."""

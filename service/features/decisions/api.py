@@ -1,0 +1,36 @@
+"""The routes that other services and their proxies ask, and where the decision point says that it answers."""
+
+from typing import Any
+
+from service.authz.review.answers import Answers
+from service.features.decisions import api_evaluation, api_forward, api_search
+from service.features.decisions.api_configuration import AccessConfiguration
+from service.features.decisions.assertions import Assertions
+from service.features.decisions.evaluator import Evaluator
+from service.features.decisions.notes import noting
+from service.features.decisions.questions import Subjects
+from service.features.decisions.search import Search
+from service.web.requests.routes import Routes
+
+
+def add_routes(routes: Routes, container: Any) -> None:
+    """Register the endpoints, made of the parts of ``container``."""
+    stores, sign_in = container.stores, container.sign_in
+    now = stores.sessions.synchronized.now
+    subjects = Subjects(sign_in.current_rights, sign_in.authenticator)
+    answers, note = Answers(now), noting(container.uses, container.decisions)
+    assertions = Assertions(container.settings.auth, sign_in.tokens)
+    forward_to = container.guard, answers, assertions, note
+    routes.add("/access/v1/forward/caddy/{service}", api_forward.ForwardCaddy(*forward_to))
+    routes.add("/access/v1/forward/traefik/{service}", api_forward.ForwardTraefik(*forward_to))
+    routes.add("/access/v1/forward/nginx/{service}", api_forward.ForwardNginx(*forward_to))
+    routes.add("/access/v1/forward/envoy/{service}", api_forward.ForwardEnvoy(*forward_to))
+    asked = Evaluator(subjects, answers), note
+    routes.add("/access/v1/evaluation", api_evaluation.AccessEvaluation(*asked))
+    routes.add("/access/v1/evaluations", api_evaluation.AccessEvaluations(*asked))
+    search = Search(stores.database, subjects, container.policy.concurrency, now)
+    routes.add("/access/v1/search/subject", api_search.AccessSubjects(search))
+    routes.add("/access/v1/search/resource", api_search.AccessResources(search))
+    routes.add("/access/v1/search/action", api_search.AccessActions(search))
+    configuration = AccessConfiguration(container.settings.server.public_url)
+    routes.add_outside("/.well-known/authzen-configuration", configuration)

@@ -1,0 +1,18 @@
+"""Decisions for others: AuthZEN evaluations and searches, and forward authentication."""
+
+from service.kernel.feature import Feature
+
+FEATURE = Feature(
+    name="decisions",
+    title="Decisions for other services and their proxies (AuthZEN, forward authentication)",
+    off=True,
+    paths=(
+        "/access/v1/evaluation",
+        "/access/v1/evaluations",
+        "/access/v1/search",
+        "/access/v1/forward",
+        "/.well-known/authzen-configuration",
+    ),
+    tags={"access": "Decisions about requests to other services, and about their permissions."},
+    routes="api:add_routes",
+)

@@ -1,0 +1,77 @@
+"""What is kept of answered questions: the use of permissions, and the events of the decision log."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol
+
+from service.audit.event_lines import Line, line_of, of_codes, of_request
+from service.audit.permission_uses import PermissionUses
+from service.features.decisions.evaluator import Answered
+from service.features.decisions.events import answer_parts, subject_part
+from service.features.decisions.questions import Asked, asked_of
+from service.kernel.identity import codes_asked
+from service.web.messages.context import RequestContext
+from service.web.observability.log_format import clock
+
+Note = Callable[[RequestContext, Sequence[Answered]], None]
+"""Takes the answers of a request: for the use of permissions, and for the decision log."""
+
+
+class EventLog(Protocol):
+    """The decision log."""
+
+    def keeps(self, *, allowed: bool) -> bool:
+        """Tell whether an event with that outcome is written."""
+
+    def put_lines(self, lines: Sequence[Line]) -> None:
+        """Hand on lines; never waits."""
+
+
+def noting(uses: PermissionUses, log: EventLog | None) -> Note:
+    """Return what takes answered questions; without ``log``, for the use of permissions alone."""
+    if log is None:
+        return lambda _context, answered: note_uses(uses, answered)
+
+    def note(context: RequestContext, answered: Sequence[Answered]) -> None:
+        note_uses(uses, answered)
+        note_events(log, context, answered)
+
+    return note
+
+
+def note_uses(uses: PermissionUses, answered: Sequence[Answered]) -> None:
+    """Note which permission codes answered questions have needed: those of their subjects."""
+    for about in answered:
+        if about.caller is None:
+            continue
+        if len(about.known) == 1:
+            codes: Collection[str] = about.known[0].answer.used
+        else:
+            codes = set().union(*{known.answer.used for known in about.known})
+        if codes:
+            uses.note(about.caller.user_id, codes)
+
+
+def note_events(log: EventLog, context: RequestContext, answered: Sequence[Answered]) -> None:
+    """Hand on the lines of answered questions that are kept; never waits."""
+    assert context.policy is not None  # noqa: S101 - the guard has taken it
+    asking, keeps = context.user, log.keeps
+    request = of_request(clock.text(), context.request_id, context.trace_id, asking.user_id)
+    lines = []
+    for about in answered:
+        if about.subject is None:
+            continue
+        caller, held = about.caller, codes_asked(about.caller)
+        subject = subject_part(about.subject, caller)
+        codes = of_codes(None if held is None else held.codes)
+        for known in about.known:
+            if keeps(allowed=known.answer.allowed):
+                answer = known.logged
+                if answer is None:
+                    action, resource = asked_of(known.act)
+                    asked = Asked(about.subject, action, resource)
+                    answer = known.logged = answer_parts(
+                        context.policy, asked, known.answer, about.satisfied, asking.service
+                    )
+                lines.append(line_of(request, answer, subject, codes))
+    if lines:
+        log.put_lines(lines)
