@@ -88,7 +88,6 @@ def _parser() -> argparse.ArgumentParser:
     add_command(
         commands.add_parser, "doctor", "check the installation for operator errors", "service.cli.doctor"
     )
-    add_command(commands.add_parser, "pdp", "decide beside a service, by what it follows", "service.cli.pdp")
     add_single(commands.add_parser)
     return parser
 

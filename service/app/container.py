@@ -14,14 +14,13 @@ from typing import Any
 
 from service.administration.account_links import notices_of
 from service.app import administration, audit_trail, files, node, policy, sign_in, stores
-from service.app.parts import decisions_of, parts_of
+from service.app.parts import Part, decisions_of, parts_of
 from service.app.readiness import SLOWLY
 from service.audit.permission_uses import PermissionUses
 from service.authn.factors.sealing import FactorKeys
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.requestable import RequestableRoles
-from service.evaluation.following import Hub
 from service.kernel.feature import on_by
 from service.mail.outbox import Outbox
 from service.settings import Auth, Settings
@@ -59,17 +58,10 @@ class Container:
             settings, self.stores, self.policy, self.trail, self.sign_in, notices=notices, outbox=self.outbox
         )
         self.files = files.make(settings, self.stores)
-        revisions = PublishedRevisions(self.policy.live, reader_of(self.stores.database))
-        self.hub = Hub(
-            self.stores.database,
-            self.stores.sessions,
-            revisions,
-            self.sign_in.tokens,
-            settings.auth,
-            patience=settings.policy.await_followers,
-        )
+        self.revisions = PublishedRevisions(self.policy.live, reader_of(self.stores.database))
+        self.parts: dict[str, Part] = {}
         self.node = node.make(
-            settings, self.stores, self.policy, self.trail, self.hub, worker=worker, slot=slot
+            settings, self.stores, self.policy, self.trail, self.parts, worker=worker, slot=slot
         )
         now = self.stores.sessions.synchronized.now
         self.requestable = RequestableRoles(self.stores.database)
@@ -80,12 +72,12 @@ class Container:
             _token_of_requests(settings.auth, self.sign_in.cookies),
             self.sign_in.authenticator,
             self.policy.live,
-            revisions,
+            self.revisions,
             self.stores.sessions.synchronized.now,
             self.sign_in.current_rights,
         )
         self.features = on_by(settings.features.off)
-        self.parts = parts_of(self, self.features)
+        self.parts.update(parts_of(self, self.features))
         self.decisions = decisions_of(self.parts.values())
         """The decision log; None where it goes nowhere."""
 

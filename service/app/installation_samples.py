@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Final, get_args
 
+from service.app.parts import Part
 from service.errors import Unavailable
-from service.evaluation.followers import FollowerFacts
-from service.evaluation.following import Hub
 from service.jobs.runner import Job
 from service.kernel.metrics import Sample, counted
 from service.keyspace import LogQueue, SessionStore
@@ -47,7 +47,7 @@ class InDatabase:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Installation:
-    """Asks database and session store; ``hub`` knows who follows it.
+    """Asks database and session store; ``parts`` are those of features.
 
     ``limit`` is the most bytes of log entries that may wait, ``backup_days`` how old a backup may be,
     0: of any age.
@@ -55,7 +55,7 @@ class Installation:
 
     database: Database
     store: SessionStore
-    hub: Hub
+    parts: Mapping[str, Part]
     all_jobs: Collection[Job]
     _: KW_ONLY
     limit: int
@@ -92,11 +92,12 @@ class Installation:
 
     async def _of_store(self) -> list[Sample]:
         async with asyncio.timeout(WITHIN):
-            sessions, queue, followers = await asyncio.gather(
-                self.store.online.count(), self.store.log.queue(), self.hub.followers()
+            sessions, queue, brought = await asyncio.gather(
+                self.store.online.count(),
+                self.store.log.queue(),
+                asyncio.gather(*(part.stored_samples() for part in self.parts.values())),
             )
-        of_followers = samples_of_followers(followers, self.hub.now())
-        return [*samples_of_store(sessions, queue, self.limit), *of_followers]
+        return [*samples_of_store(sessions, queue, self.limit), *chain.from_iterable(brought)]
 
 
 def samples_of_database(facts: InDatabase) -> Iterator[Sample]:
@@ -157,12 +158,3 @@ def samples_of_store(sessions: int, queue: LogQueue, limit: int) -> Iterator[Sam
     yield Sample("portcullis_log_queue_bytes", queue.size, {})
     yield Sample("portcullis_log_queue_limit_bytes", limit, {})
     yield Sample("portcullis_log_queue_oldest_seconds", queue.oldest, {})
-
-
-def samples_of_followers(followers: Collection[FollowerFacts], now: float) -> Iterator[Sample]:
-    """Yield the samples of those that follow; ``now`` is the time by which their leases are told."""
-    living = [each.revision for each in followers if each.may_decide(now)]
-    yield Sample("portcullis_followers", len(living), {})
-    yield Sample("portcullis_followers_lapsed", len(followers) - len(living), {})
-    if revisions := list(filter(None, living)):  # one that has just begun has none yet
-        yield Sample("portcullis_followers_lowest_revision", min(revisions), {})

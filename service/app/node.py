@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from service.administration.jobs import jobs_of, runner_of
 from service.app.audit_trail import Trail
 from service.app.installation_samples import Installation
+from service.app.parts import Part
 from service.app.policy import PolicyParts
 from service.app.readiness import EnvironmentChecks, readiness
 from service.app.stores import Stores
 from service.authn.factors.sealing import FactorKeys
-from service.evaluation.following import Hub
 from service.jobs.runner import JobRunner
 from service.jobs.scheduler import Scheduler
 from service.mail.sending import Sending
@@ -43,12 +44,15 @@ def make(
     stores: Stores,
     policy: PolicyParts,
     trail: Trail,
-    hub: Hub,
+    parts: Mapping[str, Part],
     *,
     worker: str,
     slot: Slot | None,
 ) -> Node:
-    """Return what watches the worker with that name; ``slot`` is its place in the node."""
+    """Return what watches the worker with that name; ``slot`` is its place in the node.
+
+    ``parts`` are those of features, which may be made later.
+    """
     sending = Sending(settings, FactorKeys.of(settings.auth))
     all_jobs = jobs_of(settings, stores.objects, sending)
     runner = runner_of(settings, worker)
@@ -61,7 +65,7 @@ def make(
         installation=Installation(
             stores.database,
             stores.sessions,
-            hub,
+            parts,
             scheduler.jobs,
             limit=settings.oplog.stream_limit,
             backup_days=settings.database.backup_days,

@@ -1,6 +1,6 @@
 """Parts of a worker that features bring."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from service.audit.decision_log import DecisionLog
@@ -8,6 +8,7 @@ from service.kernel.feature import Feature
 from service.kernel.metrics import Sample
 from service.web.messages.context import RequestContext
 from service.web.requests.middleware import RequestTracing
+from service.web.requests.operation import Followed
 
 
 class Part:
@@ -23,6 +24,8 @@ class Part:
     """The part finishes after everything else in the worker, because the others still use it."""
     decisions: DecisionLog | None = None
     """The decision log, in the one part that keeps it."""
+    followed: Followed | None = None
+    """Is waited for after a change of rights or of the policy; one part at most has it."""
 
     def name_worker(self, worker: str) -> None:
         """Take the name of the worker: the part may have been made before the process was forked."""
@@ -36,6 +39,10 @@ class Part:
     def samples(self) -> Iterator[Sample]:
         """Yield what the part counts."""
         return iter(())
+
+    async def stored_samples(self) -> Collection[Sample]:
+        """Return what a store knows of the whole installation; raises ``Unavailable``. Each scrape asks."""
+        return ()
 
 
 def parts_of(container: Any, features: Iterable[Feature]) -> dict[str, Part]:

@@ -15,7 +15,6 @@ from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.diagnosis.latest import LatestFindings
 from service.endpoints import (
-    access_follow,
     access_requests,
     account_links,
     api_keys,
@@ -114,7 +113,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         policy.acknowledged.by,
         dry_runs.impact_of,
         container.cross_origin,
-        followed=container.hub.followed if container.settings.policy.await_followers else None,
+        followed=next((part.followed for part in container.parts.values() if part.followed), None),
         idempotent_writes=container.administration.idempotent_writes,
     )
     features = container.features
@@ -204,8 +203,6 @@ def _add_policy(routes: Routes, container: Container) -> None:
     routes.add("/api/policy/matrix", policy_matrix.RoleMatrix(*asked))
     routes.add("/api/policy/unused", policy_unused.UnusedOfPolicy(*asked, container.settings.policy))
     routes.add("/api/policy/permission-map", policy.PermissionBits(parts.live))
-    routes.add("/api/policy/followers", access_follow.Followers(container.hub))
-    routes.add("/access/v1/follow", access_follow.Follow(container.hub))
     routes.add("/api/policy/openings", policy_who_may.Openings(parts.live, parts.concurrency))
 
 

@@ -10,4 +10,5 @@ NAMES = (
     "pages",
     "tracing",
     "decisions",
+    "follower",
 )

@@ -20,10 +20,10 @@ import uvloop
 
 from service.audit.decision_log import DecisionLog, DecisionWriter, output_named
 from service.features.decisions.questions import ROUTE, USER, Asked, Resource, Subject
-from service.pdp.following import seal_key_of
-from service.pdp.point import DecisionPoint
-from service.pdp.server import PdpApp
-from service.pdp.settings import PdpSettings
+from service.features.follower.following import seal_key_of
+from service.features.follower.point import DecisionPoint
+from service.features.follower.server import PdpApp
+from service.features.follower.settings import PdpSettings
 from tests.benchmarks.frame.results import Note, Pace, Result, at_least, at_most, result
 from tests.benchmarks.load import Connection, json_request, request_bytes
 from tests.benchmarks.pdp_followed import KEY, followed, path_of

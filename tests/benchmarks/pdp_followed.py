@@ -17,11 +17,11 @@ import msgspec
 import uvloop
 
 from service.audit.decision_log import DecisionLog, DecisionWriter, output_named
-from service.evaluation import follow_protocol as protocol
-from service.pdp.following import Follower
-from service.pdp.point import DecisionPoint
-from service.pdp.server import PdpApp, serve
-from service.pdp.settings import PdpSettings
+from service.features.follower import protocol
+from service.features.follower.following import Follower
+from service.features.follower.point import DecisionPoint
+from service.features.follower.server import PdpApp, serve
+from service.features.follower.settings import PdpSettings
 
 AREAS = 97
 ACTS = ("list", "edit", "drop")

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from service.cli.lazy_commands import CommandParser
-from service.cli.pdp import add_arguments
-from service.pdp.settings import PdpSettings
+from service.features.follower.commands import add_arguments
+from service.features.follower.settings import PdpSettings
 
 PDP = Path(__file__).resolve().parents[2] / "deploy" / "pdp"
 SETTINGS = PdpSettings.read(PDP / "pdp.toml", {})

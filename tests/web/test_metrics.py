@@ -16,14 +16,14 @@ import pytest
 from service.app.installation_samples import (
     InDatabase,
     samples_of_database,
-    samples_of_followers,
     samples_of_store,
 )
 from service.app.worker_samples import worker_samples
 from service.authz.engine.rules import DENYING
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
-from service.evaluation.followers import FollowerFacts
+from service.features.follower.followers import FollowerFacts
+from service.features.follower.parts import samples_of_followers
 from service.kernel.metrics import Durations, Sample
 from service.keyspace import LogQueue
 from service.records.backups import Standing

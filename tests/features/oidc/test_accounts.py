@@ -15,11 +15,11 @@ from service.authz.publishing.shipped import configured
 from service.laboratory.replay import replay
 from service.records.database.transactions import Database
 from tests.access_requests.test_beginnings import settings_of
+from tests.features.decisions.test_whole_service import set_up
 from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
 from tests.features.oidc.test_cookies import set_cookies
 from tests.features.oidc.test_sign_in import claims_of, info
-from tests.features.decisions.test_whole_service import set_up
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, all_decisions, inside_published
 from tests.support.members import member

@@ -1,0 +1,1 @@
+"""Followers: decision points beside services, and the hub that they follow."""

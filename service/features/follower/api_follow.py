@@ -1,0 +1,151 @@
+"""Those that decide beside other services follow what decides about these: ``/access/v1/follow``."""
+
+import base64
+import binascii
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from service.errors import BadRequest, Unavailable
+from service.features.follower.hub import Hub, Renewal
+from service.features.follower.protocol import LONGEST_LEASE, LONGEST_WAIT, Changes
+from service.kernel.clock import from_seconds
+from service.kernel.services import NAME
+from service.kernel.value_rules import whole
+from service.web.content.streams import Stream
+from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import asks, example_body, named, needs, sends
+from service.web.messages.schema import Moment, ProtocolSchema, Schema, moment
+
+ServiceName = Annotated[str, Meta(pattern=whole(NAME.pattern), examples=["orders"])]
+FollowerName = Annotated[str, Meta(pattern=whole("[A-Za-z0-9._-]{1,64}"), examples=["orders-1"])]
+_KEY_LENGTHS: Final = range(16, 65)
+_EXAMPLE: Final[dict[str, Any]] = {
+    "follower": "orders-1",
+    "services": ["orders"],
+    "nonce": "f3b1c2",
+    "names": "AAAAAAAAAAAAAAAAAAAAAA",
+}
+
+
+class FollowRenewal(ProtocolSchema):
+    """What a follower has, and what it wants to have: see the explanation of decisions beside services.
+
+    `position` is that of the last answer. `names` is the key of the digests of user names, 16 to 64 bytes in
+    base64url. The answer may wait for `wait` seconds until there is something new. `lease` says for how many
+    seconds from the sending of this renewal the follower decides by the answer. Who only looks, and `decides`
+    nothing by it, is not listed. `instance` is a random text of the process: several may have one name.
+    """
+
+    follower: FollowerName
+    services: Annotated[list[ServiceName], Meta(min_length=1, max_length=32)]
+    nonce: Annotated[str, Meta(min_length=1, max_length=64)]
+    names: Annotated[str, Meta(max_length=96)]
+    position: Annotated[str, Meta(max_length=40_000)] | None = None
+    wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = 0.0
+    lease: Annotated[float, Meta(gt=0, le=LONGEST_LEASE)] = 2.0
+    decides: bool = True
+    instance: Annotated[str, Meta(pattern=whole("[A-Za-z0-9_-]{0,32}"))] = ""
+
+    @property
+    def renewal(self) -> Renewal:
+        """The renewal; BadRequest for a key that is none."""
+        try:
+            key = base64.urlsafe_b64decode(self.names + "=" * (-len(self.names) % 4))
+        except (binascii.Error, ValueError):
+            key = b""
+        if len(key) not in _KEY_LENGTHS:
+            raise BadRequest("names has to be 16 to 64 bytes in base64url")
+        return Renewal(
+            self.follower,
+            frozenset(self.services),
+            self.nonce,
+            key,
+            self.position,
+            self.wait,
+            self.lease,
+            self.instance,
+            self.decides,
+        )
+
+
+class Follow:
+    """``/access/v1/follow``."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    @asks
+    @needs("system:policy:follow")
+    @example_body(_EXAMPLE)
+    @sends("application/json", of=Changes)
+    @named("followPolicy")
+    async def on_post(self, context: RequestContext, body: FollowRenewal) -> Stream:
+        """Read what changed about services, and prolong the lease of a follower.
+
+        Only for service accounts. One that is bound to a service follows that one alone.
+        """
+        if context.policy is None:
+            raise Unavailable("No policy has been loaded yet")
+        renewal = body.renewal
+        self._hub.require(context.policy, context.user, renewal.services)
+        content = msgspec.json.encode(await self._hub.changes(context.user, renewal))
+
+        async def chunks() -> AsyncGenerator[bytes, None]:
+            yield content
+
+        return Stream(chunks(), "application/json", length=len(content))
+
+
+class PolicyFollower(Schema):
+    """A follower: `revision` and `rights` are what it had when it asked last, `seen_time`.
+
+    Until `lease_time` it may decide by that. `rights` is a number such that it has all transactions below it.
+    """
+
+    name: str
+    user_id: int
+    user_name: str
+    services: list[str]
+    revision: int
+    rights: int
+    seen_time: Moment
+    lease_time: Moment
+    following: bool
+
+
+class FollowerList(Schema):
+    """Who follows, by account and name: each process with a lease, or else the last that had the name."""
+
+    revision: int
+    followers: list[PolicyFollower]
+
+
+class Followers:
+    """``/api/policy/followers``."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    @needs("system:policy:read")
+    @named("listFollowers")
+    async def on_get(self, context: RequestContext) -> FollowerList:
+        """List who decides beside other services: by which revision, and until when."""
+        now = self._hub.now()
+        followers = [
+            PolicyFollower(
+                name=each.name,
+                user_id=each.user_id,
+                user_name=each.user_name,
+                services=list(each.services),
+                revision=each.revision,
+                rights=each.rights,
+                seen_time=moment(from_seconds(each.seen)),
+                lease_time=moment(from_seconds(each.seen + each.lease)),
+                following=each.may_decide(now),
+            )
+            for each in await self._hub.followers()
+        ]
+        return FollowerList(0 if context.policy is None else context.policy.revision, followers)

@@ -1,0 +1,22 @@
+"""Followers: processes that decide beside a service by what they follow, and the hub that answers them."""
+
+from service.kernel.feature import Feature, FeatureCommands
+
+FEATURE = Feature(
+    name="follower",
+    title="Decision points beside services, which follow this one",
+    off=True,
+    needs=("decisions",),
+    paths=("/access/v1/follow", "/api/policy/followers"),
+    settings=("policy.await_followers",),
+    commands=(
+        FeatureCommands(
+            family="",
+            commands=(("pdp", "decide beside a service, by what it follows", "commands"),),
+            apart=True,
+        ),
+    ),
+    parts="parts:FollowerPart",
+    routes="api:add_routes",
+    provides={"decision-point": "library"},
+)

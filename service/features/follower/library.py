@@ -1,0 +1,47 @@
+"""Decisions beside a service: a follower of the hub, as a library and as the process ``portcullis pdp``.
+
+The protocol, and what it promises, is in docs/explanation/decisions-beside-services.md.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import httpx
+
+from service.features.follower.following import Follower
+from service.features.follower.point import AtLeast, DecisionPoint
+from service.features.follower.settings import PdpSettings
+
+__all__ = ["AtLeast", "DecisionPoint", "PdpSettings", "decision_point", "point_of"]
+
+
+@asynccontextmanager
+async def decision_point(
+    settings: PdpSettings, *, first: float = 30.0, transport: httpx.AsyncBaseTransport | None = None
+) -> AsyncIterator[DecisionPoint]:
+    """Yield a decision point that follows the hub of ``settings`` until the block ends.
+
+    Waits at most ``first`` seconds for its first lease, and goes on without one: it denies until it has one.
+    ``transport`` replaces that of httpx. Raises PdpSettingsError for settings that can't work, and for a hub
+    that signs tokens by a shared key. What goes wrong later is logged and tried again.
+    """
+    point = point_of(settings)
+    async with Follower(settings, point, transport) as follower:
+        follower.restore()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(first):
+                await follower.first()
+        running = asyncio.create_task(follower.run(strict=False))
+        try:
+            yield point
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+            follower.keep_now()
+
+
+def point_of(settings: PdpSettings) -> DecisionPoint:
+    """Return the decision point of settings, which knows nothing yet."""
+    return DecisionPoint(settings.services, bound=settings.bound, last_known=settings.stale == "last-known")

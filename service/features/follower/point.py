@@ -1,0 +1,410 @@
+"""The decision point: questions about subjects, answered by what is followed, within the lease."""
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from sys import getsizeof
+from typing import Final, NamedTuple
+
+from msgspec import UNSET
+
+from service.authn.claims import AccessClaims, ClientClaims
+from service.authn.token_callers import caller_of, codes_of
+from service.authn.token_verifying import Verified
+from service.authz.engine.policy import Policy
+from service.authz.review.answers import Answer, Answers, Question, is_short
+from service.errors import Refusal
+from service.features.decisions.questions import (
+    IDENTITY,
+    LOGIN_ID,
+    NOT_ACTIVE,
+    ROUTE,
+    TOKEN,
+    USER,
+    Asked,
+    Resource,
+    Subject,
+    question_by,
+    service_asked,
+)
+from service.features.follower.lease import DEFAULT_BOUND, HubTime, Lease, since_boot
+from service.features.follower.protocol import Changes, is_visible
+from service.features.follower.state import FollowedState
+from service.kernel.assurance import AGES
+from service.kernel.codes import HeldCodes, PermissionMap, intersection
+from service.kernel.identity import Caller
+from service.kernel.text import name_key
+
+STALE: Final = Answer(False, "stale")
+"""What is answered without a lease."""
+_OTHER: Final = Answer(False, "other_service")
+_MOST_TOKENS: Final = 4096
+_MOST_KNOWN: Final = 64 * 1024 * 1024  # bytes of answers that are remembered
+_OF_ONE: Final = 200  # bytes of one, besides the texts of its question
+_LONGEST_NAME: Final = 256
+_MOST_MOVED: Final = 0.1  # seconds by which the hub's time moves before answers are forgotten
+_ENDLESS: Final = float("inf")
+
+
+class StaleError(Exception):
+    """There is no lease: what would be answered may be too old."""
+
+
+class AtLeast(NamedTuple):
+    """What an answer must know of: a policy revision, and the transaction of a write; 0 for any."""
+
+    revision: int = 0
+    rights: int = 0
+
+
+class Evaluated(NamedTuple):
+    """An answer, with the subject and until when it stands, in hub time, if nothing changes."""
+
+    answer: Answer
+    caller: Caller | None
+    until: float
+
+
+class _Token(NamedTuple):
+    verified: Verified[AccessClaims | ClientClaims]
+    caller: Caller | None
+    permission_map: PermissionMap | None
+
+
+class DecisionPoint:
+    """Answers questions by what is followed. For one event loop, or one thread.
+
+    ``may`` and ``evaluate`` are the library; a process serves the same by HTTP. Every answer rests on what
+    was true at most ``bound`` seconds ago, or is a denial.
+    """
+
+    def __init__(
+        self,
+        services: tuple[str, ...],
+        *,
+        bound: float = DEFAULT_BOUND,
+        last_known: bool = False,
+        clock: Callable[[], float] = since_boot,
+    ) -> None:
+        """``last_known``: without a lease, what was known last is answered, and ``is_stale`` says so."""
+        self.clock = clock
+        self.lease = Lease(bound, clock)
+        self.time = HubTime(clock)
+        self.state = FollowedState(services, secrets.token_bytes(32), self.time.now, clock)
+        self.last_known = last_known
+        self.service = services[0] if len(services) == 1 else None
+        self.applied = 0
+        """How many answers of the hub may have changed what is answered."""
+        self._parts: deque[Changes] = deque()  # of what is not whole yet: they count with the last
+        self._offset = float("inf")  # of the hub's time when answers were last forgotten
+        self._answers = Answers(self.time.now)
+        self._tokens: dict[str, _Token] = {}
+        self._held: dict[object, HeldCodes] = {}
+        self._known: dict[str, dict[tuple[str, str], tuple[bool, float]]] = {}
+        self._size = 0
+        self.asking: Caller | None = None
+        """The account that follows, in whose place questions are asked."""
+        self._changed = asyncio.Event()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether there is no lease."""
+        return not self.lease.holds()
+
+    def take(self, changes: Changes, sent: float) -> None:
+        """Take an answer of the hub to a renewal that was sent at ``sent``, by the clock since boot.
+
+        A part is kept until the last one has come, and then all are applied in one step: so what decides is
+        never half of the new and half of the old. Whatever goes wrong ends the lease. Raises DivergedError,
+        PolicyError and ValueError.
+        """
+        if changes.reset:
+            self.lease.give_up()
+            self._parts.clear()
+        self._parts.append(changes)
+        self.time.observe(changes.time, sent)
+        if abs((self.time.since_boot or 0.0) - self._offset) > _MOST_MOVED:
+            self._forget_answers()
+        if changes.more:
+            return
+        parts, self._parts = self._parts, deque()
+        news = any(part.has_news for part in parts)
+        policy, verifier = self.state.policy, self.state.verifier
+        account, numbers = self.state.account, self._numbers
+        try:
+            while parts:
+                self.state.apply(parts.popleft())
+        except BaseException:
+            self.lease.give_up()
+            news = True
+            raise
+        finally:
+            if self.state.policy is not policy or self.state.verifier is not verifier:
+                self._forget_tokens()
+                news = True
+            if news or self.state.account != account:
+                self._forget_answers()
+            self.asking = self._account()
+        self.lease.renewed(sent)
+        if self._numbers != numbers:
+            self._changed.set()
+            self._changed = asyncio.Event()
+
+    @property
+    def _numbers(self) -> tuple[int, str]:
+        """The revision and the snapshot that questions can demand."""
+        return 0 if self.state.policy is None else self.state.policy.revision, self.state.snapshot
+
+    def _forget_answers(self) -> None:
+        """Forget what was answered: by other rules or other rights, or until an instant of another time."""
+        self._known.clear()
+        self._offset = self.time.since_boot or 0.0
+        self.applied += 1
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether the hub has more parts of what it has begun to send."""
+        return bool(self._parts)
+
+    @property
+    def position(self) -> str | None:
+        """The position behind the last answer; None for the beginning."""
+        return self._parts[-1].position if self._parts else self.state.position
+
+    def restore(self, content: bytes, seal_key: bytes) -> None:
+        """Take what a file has kept, sealed by ``seal_key``. It gives no lease. Raises ValueError."""
+        self.state.restore(content, seal_key)
+        self._parts.clear()
+        self._known.clear()
+        self._forget_tokens()
+        self.asking = self._account()
+
+    def _forget_tokens(self) -> None:
+        self._tokens.clear()
+        self._held.clear()
+
+    def may(self, user: str, action: str, resource: str) -> bool:
+        """Return whether the user of that name may: send ``action`` (a method) to the path ``resource``.
+
+        A ``resource`` without a slash is a permission code, for which the action counts for nothing. False
+        without a lease, unless the last known counts.
+        """
+        now = self.clock()
+        if now < self.lease.until:
+            known = self._known.get(user)
+            if known is not None:
+                answer = known.get((action, resource))
+                if answer is not None and now < answer[1]:
+                    return answer[0]
+        return self._may(user, action, resource)
+
+    def _may(self, user: str, action: str, resource: str) -> bool:
+        kind = ROUTE if resource[:1] == "/" else "permission"
+        asked = Asked(Subject(USER, user), action, Resource(kind, resource, self.service))
+        evaluated = self.find(asked)
+        if evaluated.answer is not STALE and len(user) <= _LONGEST_NAME and is_short(asked):
+            self._size += _OF_ONE + sum(map(getsizeof, (user, action, resource)))
+            if self._size > _MOST_KNOWN:
+                self._known.clear()
+                self._size = 0
+            at = self.time.when(evaluated.until)
+            self._known.setdefault(user, {})[action, resource] = evaluated.answer.allowed, at
+        return evaluated.answer.allowed
+
+    def evaluate(self, asked: Asked) -> Answer:
+        """Return the answer to a question; a denial with the reason ``stale`` without a lease."""
+        return self.find(asked).answer
+
+    def find(self, asked: Asked) -> Evaluated:
+        """Return the answer with its subject; it stands until ``until`` by the hub's time."""
+        deciding = self.deciding()
+        if deciding is None:
+            return Evaluated(STALE, None, 0.0)
+        policy, asking = deciding
+        subject, until = self.caller(asked.subject, self.time.now())
+        answer, until = self._answer(policy, asking, asked, subject, until)
+        # The lease may have ended meanwhile: the process may have stood still.
+        if self.deciding() is None:
+            return Evaluated(STALE, None, 0.0)
+        return Evaluated(answer, subject, until)
+
+    def _answer(
+        self, policy: Policy, asking: Caller, asked: Asked, subject: Caller | None, until: float
+    ) -> tuple[Answer, float]:
+        question = question_by(policy, asking, asked.action, asked.resource)
+        if isinstance(question, Answer):
+            return question, until
+        if service_asked(question) not in self.state.followed.services:
+            return _OTHER, until
+        if subject is None:
+            return NOT_ACTIVE, until
+        return self.about(policy, question, subject), min(until, self._next_end(policy, subject))
+
+    def about(self, policy: Policy, question: Question, subject: Caller | None) -> Answer:
+        """Return the answer of the enforcer about ``subject``; None is nobody who is logged in."""
+        return self._answers.about(policy, question, subject)
+
+    def _next_end(self, policy: Policy, subject: Caller) -> float:
+        """Return when lines, or the age of the subject's authentication, change an answer by themselves."""
+        now = self.time.now()
+        ends = list(policy.ends[policy.passed :][:1])
+        if subject.authentication is not None:
+            since = subject.authentication.auth_time
+            ends += [since + age for age in AGES.values() if since + age > now]
+        return min(ends, default=_ENDLESS)
+
+    def deciding(self) -> tuple[Policy, Caller] | None:
+        """Return the policy as it decides now, and the account that asks.
+
+        None without a lease, unless the last known counts; and while the hub's time is not known, or what was
+        known last is not whole.
+        """
+        if not (self.last_known or self.lease.holds()) or self.time.since_boot is None:
+            return None
+        if not self.state.complete:
+            return None
+        policy, asking = self.policy(), self.asking
+        return None if policy is None or asking is None else (policy, asking)
+
+    def policy(self) -> Policy | None:
+        """Return the policy as it decides now; None if none is known."""
+        policy = self.state.policy
+        if policy is not None and policy.ends:
+            policy = self.state.policy = policy.at(self.time.now())
+        return policy
+
+    def _account(self) -> Caller | None:
+        account = self.state.account
+        if account is None:
+            return None
+        return Caller(
+            account.user_id,
+            str(account.user_id),
+            account.user_name,
+            "",
+            "",
+            (),
+            self._codes(account.codes),
+            0.0,
+            "service",
+            account.service,
+        )
+
+    def _codes(self, codes: tuple[str, ...]) -> HeldCodes:
+        held = self._held.get(codes)
+        if held is None:
+            held = self._held[codes] = HeldCodes(codes)
+        return held
+
+    def caller(self, subject: Subject, now: float) -> tuple[Caller | None, float]:
+        """Return who a subject is, None for one that is not active, and until when that stands."""
+        if subject.type == TOKEN:
+            return self._of_token(subject.id, now)
+        user_id: int | None = None
+        if subject.type == IDENTITY:
+            user_id = int(subject.id) if LOGIN_ID.fullmatch(subject.id) else None
+        elif subject.type == USER and len(subject.id) <= _LONGEST_NAME and "\0" not in subject.id:
+            user_id = self.state.user_named(name_key(subject.id))
+        known = None if user_id is None else self.state.caller(user_id, now)
+        if known is not None:
+            return known
+        user = None if user_id is None else self.state.users.get(user_id)
+        return None, _ENDLESS if user is None or user.banned_until <= now else user.banned_until
+
+    def identify(self, token: str) -> Caller | None:
+        """Return the caller of an access token or a token of an API key; None for one that is refused."""
+        return self._of_token(token, self.time.now())[0]
+
+    def _of_token(self, token: str, now: float) -> tuple[Caller | None, float]:
+        known = self._tokens.get(token)
+        if known is None:
+            known = self._verified(token)
+            if known is None:
+                return None, now  # its time may come
+        claims = known.verified.claims
+        if not known.verified.begins <= now < claims.exp:
+            return None, _ENDLESS if claims.exp <= now else known.verified.begins
+        if claims.tl != self.state.restore_epoch.name:
+            return None, _ENDLESS
+        user = self.state.users.get(int(claims.sub))
+        if user is None or not self.state.is_active(user, now):
+            return None, now
+        if isinstance(claims, ClientClaims):
+            return self._of_client(claims, now)
+        return (known.caller, claims.exp) if self._is_in_session(claims) else (None, _ENDLESS)
+
+    def _is_in_session(self, claims: AccessClaims) -> bool:
+        """Whether nothing is known that ended the session of a token, or its user's earlier tokens."""
+        issued = round(claims.iat * 1000)
+        state = self.state
+        if not claims.sid or claims.auth_time is UNSET or claims.sid in state.ended:
+            return False
+        mark = state.marked.get(int(claims.sub))
+        return issued > state.whole_since and (mark is None or issued > mark.until)
+
+    def _of_client(self, claims: ClientClaims, now: float) -> tuple[Caller | None, float]:
+        key = self.state.keys.get(int(claims.client_id))
+        account = self.state.caller(int(claims.sub), now)
+        if key is None or account is None or str(key.user_id) != claims.sub:
+            return None, now
+        if key.ends is not None and key.ends <= now:
+            return None, _ENDLESS
+        caller, until = account
+        held = caller.held.codes
+        if key.scopes is not None:
+            held = intersection(held, key.scopes)
+        codes = tuple(sorted(intersection(held, claims.scope.split())))
+        ends = min(claims.exp, until, _ENDLESS if key.ends is None else key.ends)
+        made = Caller(
+            caller.user_id,
+            caller.login_id,
+            caller.user_name,
+            "",
+            f"key:{key.id}",
+            (),
+            self._codes(codes),
+            0.0,
+            "service",
+            caller.service,
+            key.id,
+            limited_to_nothing=key.scopes is not None and not key.scopes,
+        )
+        return made, ends
+
+    def _verified(self, token: str) -> _Token | None:
+        verifier, policy = self.state.verifier, self.state.policy
+        if verifier is None or policy is None or not token.isascii():
+            return None
+        try:
+            verified = verifier.verified_bearer(token)
+            claims, bits = verified.claims, policy.permission_map
+            caller = None
+            if isinstance(claims, AccessClaims):
+                permissions = claims.permissions if claims.pb is UNSET else claims.pb
+                held = self._held.get(permissions)
+                if held is None:
+                    held = self._held[permissions] = HeldCodes(codes_of(claims, bits))
+                caller = caller_of(claims, held)
+        except Refusal:
+            return None
+        if len(self._tokens) >= _MOST_TOKENS:
+            self._tokens.clear()
+        known = self._tokens[token] = _Token(verified, caller, bits)
+        return known
+
+    def has(self, least: AtLeast) -> bool:
+        """Whether what is followed has a revision and a transaction."""
+        policy = self.state.policy
+        if policy is None or policy.revision < least.revision:
+            return False
+        return not least.rights or is_visible(least.rights, self.state.snapshot)
+
+    async def wait_for(self, least: AtLeast) -> bool:
+        """Wait for a revision and a transaction, at most as long as the bound; False if they do not come."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.lease.bound):
+                while not self.has(least):
+                    await self._changed.wait()
+        return self.has(least)

@@ -1,0 +1,111 @@
+"""Answers proxies that ask about a request, as ``/access/v1/forward`` of the hub does."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from service import errors
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import ACCOUNT, PREFLIGHT, RESOURCE
+from service.authz.review.answers import RequestTo, as_answer
+from service.features.decisions.forwarding import decision_allowing, identity_of, is_preflight
+from service.features.decisions.questions import ROUTE, TOKEN, Asked, Resource, Subject
+from service.features.follower.point import DecisionPoint, Evaluated
+from service.kernel.account_acts import where
+from service.web.messages import original as originals
+
+FORWARD: Final = "/access/v1/forward/"
+_DIALECTS: Final = {
+    "caddy": originals.CADDY,
+    "traefik": originals.TRAEFIK,
+    "nginx": originals.NGINX,
+    "envoy": originals.ENVOY,
+}
+
+Scope: TypeAlias = Mapping[str, Any]
+Note: TypeAlias = Callable[[Asked | None, Evaluated], None]
+
+
+class Reply(NamedTuple):
+    """An answer of HTTP."""
+
+    status: int
+    body: bytes
+    media: bytes = b"application/json"
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Proxied:
+    """Answers about requests to the services that are followed."""
+
+    def __init__(self, point: DecisionPoint, services: tuple[str, ...]) -> None:
+        self._point = point
+        self._services = services
+
+    def answer(self, scope: Scope, note: Note) -> Reply:
+        """Return the answer that lets a request pass; ``note`` takes what is answered.
+
+        Raises what the hub raises: NotFound, BadRequest, ProxyRefused, Unauthenticated, TokenInvalid,
+        PermissionDenied, InsufficientAuthentication; and Unavailable without a lease.
+        """
+        dialect, _, service = scope["path"].removeprefix(FORWARD).partition("/")
+        profile = _DIALECTS.get(dialect)
+        if profile is None:
+            raise errors.NotFound
+        if profile is originals.ENVOY:
+            service = service.partition("/")[0]
+            prefix = f"{FORWARD}{dialect}/{service}".encode()
+            scope = {**scope, originals.TAIL: (scope.get("raw_path") or b"").removeprefix(prefix)}
+        if service not in self._services:
+            raise errors.ProxyRefused("This service is not followed here")
+        original = originals.original_of(scope, profile)
+        token = _token(scope)
+        deciding = self._point.deciding()
+        if deciding is None:
+            raise errors.Unavailable(_TOO_OLD)
+        policy, asking = deciding
+        allowed = policy.decide(ACCOUNT, f"forward {where(asking.service, service)}", asking)
+        if not allowed.allowed:
+            raise errors.ProxyRefused("The account that follows may not ask as a proxy", allowed)
+        asked, evaluated = self._decided(policy, scope, service, original, token)
+        note(asked, evaluated)
+        if self._point.deciding() is None:  # it stood still meanwhile
+            raise errors.Unavailable(_TOO_OLD)
+        decision = decision_allowing(evaluated.answer, evaluated.caller)
+        values = (*identity_of(evaluated.caller), decision.id, "")
+        headers = zip(originals.IDENTITY, values, strict=True)
+        return Reply(
+            200, b"", headers=tuple((name.lower().encode(), value.encode()) for name, value in headers)
+        )
+
+    def _decided(
+        self, policy: Policy, scope: Scope, service: str, original: originals.Original, token: str | None
+    ) -> tuple[Asked, Evaluated]:
+        subject = Subject(TOKEN if token else "", "")
+        asked = Asked(subject, original.method, Resource(ROUTE, original.path, service))
+        known = policy.service(service)
+        if known is not None and known.allow_preflight and is_preflight(scope, original):
+            answer = as_answer(policy, policy.judge(RESOURCE, PREFLIGHT, None), None)
+            return asked, Evaluated(answer, None, 0.0)
+        caller = None if token is None else self._point.identify(token)
+        if token is not None and caller is None:
+            raise errors.TokenInvalid
+        answer = self._point.about(policy, RequestTo(service, original.method, original.path), caller)
+        return asked, Evaluated(answer, caller, 0.0)
+
+
+_TOO_OLD: Final = "The policy that is known here may be too old"
+
+
+def _token(scope: Scope) -> str | None:
+    """Return the token of the original request, None without one; raises as the hub does."""
+    sent: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
+    if not sent:
+        return None
+    scheme, _, token = sent[0].strip().partition(b" ")
+    if len(sent) > 1 or b"," in sent[0] or b" " in token.strip():
+        raise errors.BadRequest("The request carries two tokens")
+    if scheme.lower() != b"bearer":
+        return None
+    if not token.strip() or not token.isascii():
+        raise errors.TokenInvalid
+    return token.strip().decode("ascii")

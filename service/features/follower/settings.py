@@ -1,0 +1,150 @@
+"""The settings of a follower: options of ``portcullis pdp``, or a file in TOML with the same names."""
+
+import re
+import socket
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Final, Literal, Self
+from urllib.parse import urlsplit
+
+from service.features.follower.lease import DEFAULT_BOUND
+from service.kernel.operator_error import OperatorError
+from service.kernel.services import NAME
+
+_FOLLOWER: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_BOUNDS: Final = (0.2, 60.0)
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]{1,253}|\[?[0-9A-Fa-f:.]{2,45}\]?")
+_ASKED: Final = re.compile(r"(\[[^]]*\]|[^:]*)(?::[0-9]*)?")
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+
+
+class PdpSettingsError(OperatorError):
+    """A setting that a follower can't work with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PdpSettings:
+    """How a follower works.
+
+    ``hub`` is the URL of the service, ``key_file`` has the API key of the account that follows, ``services``
+    are the services that are followed. ``listen`` is a path of a Unix socket, or a loopback address with a
+    port. ``bound`` is how old, in seconds, what an answer rests on may be. ``stale`` says what is answered
+    without a lease. ``file`` is where what is followed is kept. ``ca_file`` has the certificates by which the
+    hub is known, where the machine's own do not do. ``hosts`` are the names, without ports, by which it may
+    be asked; without any those of the loopback address, and any by a Unix socket.
+    """
+
+    hub: str
+    key_file: Path
+    services: tuple[str, ...]
+    listen: str = "127.0.0.1:8181"
+    name: str = socket.gethostname()
+    bound: float = DEFAULT_BOUND
+    stale: Literal["deny", "last-known"] = "deny"
+    file: Path | None = None
+    decision_log: Path | None = None
+    decision_log_allows: float = 1.0
+    ca_file: Path | None = None
+    hosts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check all of it; PdpSettingsError for the first fault."""
+        self._require(urlsplit(self.hub).scheme in ("http", "https"), "hub", "is no URL of http or https")
+        self._require(
+            bool(self.services) and all(map(NAME.fullmatch, self.services)),
+            "services",
+            "are names of services",
+        )
+        self._require("portcullis" not in self.services, "services", "are services beside the hub")
+        self._require(
+            _FOLLOWER.fullmatch(self.name) is not None, "name", "has letters, digits and . _ - only"
+        )
+        self._require(_BOUNDS[0] <= self.bound <= _BOUNDS[1], "bound", "is from 0.2 to 60 seconds")
+        self._require(self.stale in ("deny", "last-known"), "stale", "is deny or last-known")
+        self._require(0 <= self.decision_log_allows <= 1, "decision_log_allows", "is from 0 to 1")
+        self._require(all(map(_HOST.fullmatch, self.hosts)), "hosts", "are names or addresses without a port")
+        self.address()
+
+    def answers(self, host: str) -> bool:
+        """Return whether it may be asked by a ``Host`` header (RFC 9110 §7.2), with or without a port.
+
+        A page of another site that has its own name lead to this machine asks by that name.
+        """
+        names = self._names
+        if names is None:
+            return True
+        asked = _ASKED.fullmatch(host)
+        return asked is not None and _name(asked[1]) in names
+
+    @cached_property
+    def _names(self) -> frozenset[str] | None:
+        """The hosts by which it may be asked; None for any."""
+        place = self.address()
+        if self.hosts:
+            return frozenset(map(_name, self.hosts))
+        return None if isinstance(place, Path) else frozenset(map(_name, (*_LOOPBACK, place[0])))
+
+    @staticmethod
+    def _require(good: bool, name: str, words: str) -> None:
+        if not good:
+            raise PdpSettingsError(f"{name} {words}")
+
+    def address(self) -> Path | tuple[str, int]:
+        """Return the path of the socket, or the host and port; PdpSettingsError for one that others reach."""
+        if self.listen.startswith(("/", "./")):
+            return Path(self.listen)
+        host, _, port = self.listen.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        self._require(
+            port.isdecimal() and int(port) < 1 << 16, "listen", "is a path or an address with a port"
+        )
+        try:
+            loopback = ip_address(host).is_loopback
+        except ValueError:
+            loopback = host == "localhost"
+        self._require(
+            loopback, "listen", "must be a Unix socket or loopback address: it authenticates no caller"
+        )
+        return host, int(port)
+
+    def key(self) -> str:
+        """Return the API key; PdpSettingsError for a file that can't be read or that others may read."""
+        try:
+            mode, text = self.key_file.stat().st_mode, self.key_file.read_text("utf-8-sig").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise PdpSettingsError(f"key_file can't be read: {error}") from None
+        self._require(not mode & 0o007, "key_file", f"is open to all users: chmod 600 {self.key_file}")
+        self._require(text.startswith("pck_"), "key_file", "has no API key")
+        return text
+
+    @classmethod
+    def read(cls, path: Path | None, options: Mapping[str, Any]) -> Self:
+        """Return the settings of a file, with ``options`` that are not None in their place."""
+        given: dict[str, Any] = {}
+        if path is not None:
+            try:
+                given = tomllib.loads(path.read_text("utf-8-sig"))
+            except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+                raise PdpSettingsError(f"{path} can't be read: {error}") from None
+        given |= {name: value for name, value in options.items() if value is not None}
+        known = {field.name: str(field.type) for field in fields(cls)}
+        if unknown := sorted(given.keys() - known.keys()):
+            raise PdpSettingsError(f"there is no setting {', '.join(unknown)}")
+        if missing := [name for name in ("hub", "key_file", "services") if name not in given]:
+            raise PdpSettingsError(f"{', '.join(missing)} must be set")
+        for name, kind in known.items():
+            if name in given and "Path" in kind:
+                given[name] = Path(given[name])
+        for name in ("services", "hosts"):
+            if isinstance(given.get(name), str):
+                given[name] = given[name].split(",")
+            given[name] = tuple(given.get(name, ()))
+        return cls(**given)
+
+
+def _name(host: str) -> str:
+    return host.strip("[]").lower()

@@ -1,0 +1,426 @@
+"""What a follower has of the policy, of rights and of revocations; changed by the hub's answers alone."""
+
+import hmac
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping
+from math import ceil
+from typing import Final, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from service.authn.token_verifying import Accepted, TokenVerifier, public_key
+from service.authz.engine.lines import Lines, changes
+from service.authz.engine.policy import Policy
+from service.authz.lint.model import lint_model
+from service.features.follower.followed_policy import FollowedPolicy
+from service.features.follower.lease import since_boot
+from service.features.follower.protocol import (
+    Account,
+    Changes,
+    Checked,
+    Followed,
+    KeyRecord,
+    PolicyPart,
+    Record,
+    RoleRecord,
+    SetDigest,
+    TokenRules,
+    UserRecord,
+    Window,
+    name_digest,
+    rights_digest,
+)
+from service.kernel.assurance import NAMED
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
+from service.kernel.restore_epoch import CurrentRestoreEpoch
+
+FORM: Final = 3
+"""The version of the file's form."""
+_MOST_CALLERS: Final = 20_000  # that are remembered with their rights
+_MOST_ENDED: Final = 200_000  # sessions that have ended, or users who were marked
+_MARGIN: Final = 60.0  # seconds by which clocks may differ
+_ENDLESS: Final = float("inf")
+_Name = TypeVar("_Name", int, str)
+
+
+class DivergedError(Exception):
+    """What the follower has is not what the hub says it must have: everything has to be sent anew."""
+
+
+class Held(NamedTuple):
+    """The codes that a user holds from ``since`` until before ``until``, in seconds since the epoch."""
+
+    codes: HeldCodes
+    since: float
+    until: float
+
+
+class Ended(NamedTuple):
+    """Tokens of a session or a user that were ended: those issued until ``until``, in ms by the hub's time.
+
+    ``read`` is when the follower has read it, in seconds since boot, and in the file how many seconds ago;
+    ``life`` is that of the longest-lived token then, in seconds.
+    """
+
+    until: int
+    read: float
+    life: float
+
+    def is_over(self, time: float, now: float, life: float) -> bool:
+        """Whether the last of these tokens has expired, by the hub's time and by the clock since boot.
+
+        Neither alone would do: the hub's time may be ahead for a moment, or may have been when tokens were
+        issued.
+        """
+        return min(time - self.until / 1000, now - self.read) > max(self.life, life) + _MARGIN
+
+
+class Kept(Struct, frozen=True):
+    """All of the state, for the file."""
+
+    form: int
+    position: str
+    names: bytes
+    services: tuple[str, ...]
+    lines: dict[str, dict[str, tuple[str, ...]]]
+    bits: dict[str, int]
+    model: str
+    revision: int
+    own_digest: str
+    digest: str
+    rights: int
+    snapshot: str
+    tokens: TokenRules
+    account: Account
+    roles: list[tuple[int, tuple[str, ...]]]
+    users: list[UserRecord]
+    keys: list[KeyRecord]
+    marked: dict[int, Ended]
+    ended: dict[str, Ended]
+    whole_since: int
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(Kept).decode
+
+
+class FollowedState:
+    """What is followed. ``position`` is None while nothing is known.
+
+    ``complete`` is false as long as nothing is known, and while an answer is applied only in part.
+    """
+
+    def __init__(
+        self,
+        services: Iterable[str],
+        names: bytes,
+        now: Callable[[], float],
+        clock: Callable[[], float] = since_boot,
+    ) -> None:
+        """``now`` returns the hub's time, by which tokens and roles end; ``clock`` the time since boot."""
+        self.followed = Followed(frozenset(services))
+        self.names = names
+        self._now = now
+        self._clock = clock
+        self._latest = 0.0  # of the times that the hub has named
+        self.restore_epoch = CurrentRestoreEpoch()
+        self._forget()
+
+    def _forget(self) -> None:
+        self.position: str | None = None
+        self.complete = False
+        self.policy: Policy | None = None
+        self.model = ""
+        self.bits: dict[str, int] = {}
+        self.lines = Lines()
+        self.digest = SetDigest({})
+        self.rights, self.snapshot = 0, ""
+        self.roles: dict[int, tuple[str, ...]] = {}
+        self.users: dict[int, UserRecord] = {}
+        self.names_known: dict[bytes, int] = {}
+        self.keys: dict[int, KeyRecord] = {}
+        self.marked: dict[int, Ended] = {}
+        self.ended: dict[str, Ended] = {}
+        self.whole_since = 0
+        self.tokens: TokenRules | None = None
+        self.verifier: TokenVerifier | None = None
+        self.account: Account | None = None
+        self._held: dict[tuple[int, ...], HeldCodes] = {}
+        self._callers: dict[int, tuple[Caller, float, float]] = {}
+        self._shared: dict[tuple[object, ...], tuple[object, ...]] = {}
+
+    def apply(self, change: Changes) -> None:
+        """Take an answer of the hub.
+
+        Raises DivergedError where the lines, or the part of the rights that is compared, are not those of the
+        hub then: nothing may be decided by it, and everything is forgotten. After any other error it is not
+        complete until the next answer.
+        """
+        self.complete = False
+        if change.reset:
+            self._forget()
+        self._apply_tokens(change)
+        self._apply_rights(change)
+        self._apply_revocations(change)
+        if change.policy is not None:
+            self._apply_policy(change.policy)
+        self.account = change.account
+        self.rights, self.snapshot = change.rights, change.snapshot
+        self.position, self.complete = change.position, not change.more
+        wrong = self.policy is None or self.policy.revision != change.revision
+        if wrong or self.digest.text != change.digest or not self._is_as(change.checked):
+            self._forget()
+            raise DivergedError
+
+    def _is_as(self, checked: Checked | None) -> bool:
+        """Return whether a part of the rights is what the hub says it is."""
+        if checked is None:
+            return True
+        keys, roles, users = (
+            ids_between(records, noun, checked)
+            for noun, records in (("key", self.keys), ("role", self.roles), ("user", self.users))
+        )
+        records: list[Record] = [
+            *(self.keys[each] for each in keys),
+            *(RoleRecord(each, self.roles[each]) for each in roles),
+            *(self.users[each] for each in users),
+        ]
+        return rights_digest(records) == checked.digest
+
+    def _apply_policy(self, part: PolicyPart) -> None:
+        if part.bits is not None:
+            self.bits = part.bits
+        if part.lines is not None:
+            if part.model is None:
+                raise DivergedError
+            lint_model(part.model, "the hub's model")
+            self.model = part.model
+            self.lines = Lines().changed(changes({}, part.lines))
+            self.digest = SetDigest(self.lines.by_object)
+        else:
+            touched = {(layer, name) for layer, name, _ in (*part.added, *part.removed)}
+            after = self.lines.edited(part.added, part.removed)
+            for layer, name in touched:
+                self.digest.add(layer, name, self.lines.codes(layer, name), -1)
+                self.digest.add(layer, name, after.codes(layer, name))
+            self.lines = after
+        self._build(part.revision, part.own_digest)
+
+    def _build(self, revision: int, own_digest: str) -> None:
+        self.policy = FollowedPolicy(
+            self.model, self.lines, self.bits, revision, own_digest=own_digest, like=self.policy
+        )
+
+    def _apply_rights(self, change: Changes) -> None:
+        for key in change.keys:
+            self.keys[key.id] = key
+        for role in change.roles:
+            self.roles[role.id] = role.codes
+        for user in change.users:
+            self._put(user)
+        for noun, gone in change.gone:
+            if noun == "user":
+                self._drop(gone)
+            (self.keys if noun == "key" else self.roles if noun == "role" else self.users).pop(gone, None)
+        if change.roles or any(noun == "role" for noun, _ in change.gone):
+            self._held.clear()
+            self._callers.clear()
+
+    def _put(self, user: UserRecord) -> None:
+        self._drop(user.id)
+        # Many users have the same roles: one tuple for all of them.
+        roles = self._shared.setdefault(user.roles, user.roles)
+        self.users[user.id] = msgspec.structs.replace(user, roles=roles)
+        self.names_known[user.name] = user.id
+
+    def _drop(self, user_id: int) -> None:
+        before = self.users.pop(user_id, None)
+        self._callers.pop(user_id, None)
+        if before is not None and self.names_known.get(before.name) == user_id:
+            del self.names_known[before.name]
+
+    def _apply_revocations(self, change: Changes) -> None:
+        if change.whole_since is not None:
+            self.whole_since = change.whole_since
+        read, life = self._clock(), change.tokens.life
+        for text in change.marked:
+            for each in text.split(" "):
+                user, _, at = each.partition(":")
+                mark = Ended(int(at), read, life)
+                self.marked[int(user)] = max(mark, self.marked.get(int(user), mark))
+        # No token of a session is issued after its end: none is later than the latest time until now.
+        self._latest = max(self._latest, change.time)
+        new = Ended(ceil(1000 * self._latest), read, life)
+        for name in change.ended:  # all are sent again from time to time
+            self.ended.setdefault(name, new)
+        self._forget_expired(change.time, read, life)
+
+    def _forget_expired(self, *moment: float) -> None:
+        """Forget what stops no token any more; where that is not enough, refuse all tokens from before."""
+        while self.ended:
+            name, ended = next(iter(self.ended.items()))
+            if not ended.is_over(*moment):
+                if len(self.ended) <= _MOST_ENDED:
+                    break
+                self.whole_since = max(self.whole_since, ended.until)
+            del self.ended[name]
+        if len(self.marked) > _MOST_ENDED:
+            self.marked = {user: mark for user, mark in self.marked.items() if not mark.is_over(*moment)}
+
+    def _apply_tokens(self, change: Changes) -> None:
+        if change.tokens != self.tokens or self.verifier is None:
+            self._set_tokens(change.tokens)
+
+    def _set_tokens(self, rules: TokenRules) -> None:
+        accepted = Accepted(rules.algorithm, rules.issuer, rules.audience, rules.leeway)
+        keys = [public_key(key) for key in rules.keys]
+        self.verifier = TokenVerifier(accepted, keys, self._now, self.restore_epoch)
+        # Only now: rules that can't be used are new ones again in the next answer.
+        self.tokens = rules
+        self.restore_epoch.name = rules.restore_epoch
+
+    def user_named(self, name_key: str) -> int | None:
+        """Return the id of the user with that name key; None for nobody."""
+        return self.names_known.get(name_digest(name_key, self.names))
+
+    def caller(self, user_id: int, now: float) -> tuple[Caller, float] | None:
+        """Return a user who may log in at ``now``, with the rights of then, and until when these hold.
+
+        None for one who is unknown, disabled or banned.
+        """
+        known = self._callers.get(user_id)
+        if known is not None and known[1] <= now < known[2]:
+            return known[0], known[2]
+        user = self.users.get(user_id)
+        if user is None or not self.is_active(user, now):
+            return None
+        held = self.held(user, now)
+        caller = Caller(
+            user_id=user_id,
+            login_id=str(user_id),
+            user_name=user.service_name or "",
+            nick_name="",
+            device="",
+            roles=(),
+            held=held.codes,
+            issued_at=0.0,
+            kind="service" if user.is_service else "person",
+            service=user.service,
+            authentication=None if user.is_service else NAMED,
+        )
+        if len(self._callers) >= _MOST_CALLERS:
+            self._callers.clear()
+        self._callers[user_id] = caller, held.since, held.until
+        return caller, held.until
+
+    @staticmethod
+    def is_active(user: UserRecord, now: float) -> bool:
+        """Whether a user is neither disabled nor banned at ``now``."""
+        return user.enabled and 0 <= user.banned_until <= now
+
+    def held(self, user: UserRecord, now: float) -> Held:
+        """Return what a user holds at ``now``."""
+        roles = user.roles
+        since, until = 0.0, _ENDLESS
+        if user.windows:
+            edges = sorted({edge for window in user.windows for edge in window_edges(window)})
+            place = bisect_right(edges, now)
+            since = edges[place - 1] if place else 0.0
+            until = edges[place] if place < len(edges) else _ENDLESS
+            others = {window.role for window in user.windows if in_force(window, now)}
+            roles = tuple(sorted(others.union(roles)))
+        codes = self._held.get(roles)
+        if codes is None:
+            given = frozenset(code for role in roles for code in self.roles.get(role, ()))
+            codes = self._held[roles] = HeldCodes(given)
+        return Held(codes, since, until)
+
+    def kept(self, seal_key: bytes) -> bytes:
+        """Return the content of the file: an HMAC-SHA-256 by ``seal_key``, and what is followed."""
+        assert self.policy is not None  # noqa: S101 - only what is complete is kept
+        assert self.tokens is not None  # noqa: S101 - as above
+        assert self.account is not None  # noqa: S101 - as above
+        content = _encode(
+            Kept(
+                FORM,
+                self.position or "",
+                self.names,
+                tuple(sorted(self.followed.services)),
+                {layer: dict(objects) for layer, objects in self.lines.by_object.items()},
+                self.bits,
+                self.model,
+                self.policy.revision,
+                self.policy.own_digest,
+                self.digest.text,
+                self.rights,
+                self.snapshot,
+                self.tokens,
+                self.account,
+                list(self.roles.items()),
+                list(self.users.values()),
+                list(self.keys.values()),
+                _moved(self.marked, self._clock()),
+                _moved(self.ended, self._clock()),
+                self.whole_since,
+            )
+        )
+        return hmac.digest(seal_key, content, "sha256") + content
+
+    def restore(self, content: bytes, seal_key: bytes) -> None:
+        """Take the content of a file; raises ValueError unless it was kept with this key, by this version."""
+        seal, content = content[:32], content[32:]
+        if not hmac.compare_digest(hmac.digest(seal_key, content, "sha256"), seal):
+            raise ValueError("it is damaged, forged, or sealed by another API key")
+        kept = _decode(content)
+        if kept.form != FORM or frozenset(kept.services) != self.followed.services:
+            raise ValueError("it is of another version, or of other services")
+        lint_model(kept.model, "the kept model")
+        self._forget()
+        self.names = kept.names
+        self.model, self.bits = kept.model, kept.bits
+        self.lines = Lines.trusted(kept.lines)
+        self.digest = SetDigest(self.lines.by_object)
+        if self.digest.text != kept.digest:
+            raise ValueError("its lines are not those that it names")
+        self._build(kept.revision, kept.own_digest)
+        self._set_tokens(kept.tokens)
+        self.account = kept.account
+        self.position, self.complete = kept.position, True
+        self.rights, self.snapshot = kept.rights, kept.snapshot
+        self.roles = dict(kept.roles)
+        for user in kept.users:
+            self._put(user)
+        self.keys = {key.id: key for key in kept.keys}
+        self.marked, self.ended = (_moved(each, self._clock()) for each in (kept.marked, kept.ended))
+        self.whole_since = kept.whole_since
+
+
+def _moved(ended: Mapping[_Name, Ended], now: float) -> dict[_Name, Ended]:
+    """Return what was read at a time as read that long before ``now``, or the other way round."""
+    return {name: each._replace(read=now - each.read) for name, each in ended.items()}
+
+
+def ids_between(ids: Collection[int], noun: str, part: Checked) -> list[int]:
+    """Return those of ``ids``, of records of a noun, that a part of the rights has, in order.
+
+    Each renewal asks this of another part. Among many ids, those of a part are looked up: to look at a
+    hundred thousand would hold up questions for milliseconds.
+    """
+    first, last = part.after, part.last or ("~", 0)  # behind all nouns
+    if not first[0] <= noun <= last[0]:
+        return []
+    if first[0] == noun == last[0] and last[1] - first[1] < len(ids):
+        return [each for each in range(first[1] + 1, last[1] + 1) if each in ids]
+    return sorted(each for each in ids if first < (noun, each) <= last)
+
+
+def window_edges(window: Window) -> list[float]:
+    """Return the instants at which an assignment begins and ends."""
+    return [edge for edge in (window.begins, window.ends) if edge is not None]
+
+
+def in_force(window: Window, now: float) -> bool:
+    """Whether an assignment is in force at ``now``: half-open, its end excluded."""
+    return (window.begins is None or window.begins <= now) and (window.ends is None or now < window.ends)

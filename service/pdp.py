@@ -1,0 +1,16 @@
+"""Decisions beside a service, as a library: the names that programs of others import.
+
+``docs/guides/decisions-beside-a-service.md`` has an example.
+"""
+
+from service.kernel.feature import provided
+
+(_library,) = provided("decision-point").values()
+
+AtLeast = _library.AtLeast
+DecisionPoint = _library.DecisionPoint
+PdpSettings = _library.PdpSettings
+decision_point = _library.decision_point
+point_of = _library.point_of
+
+__all__ = ["AtLeast", "DecisionPoint", "PdpSettings", "decision_point", "point_of"]
