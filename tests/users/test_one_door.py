@@ -172,15 +172,15 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
     assert {module for module in asking if not module.startswith("authz/")} == {
         "administration/delegation",
         "endpoints/access_requests",  # whether somebody sees the requests of all
-        "endpoints/access_evaluation",  # whether a service account may ask as a proxy
-        "endpoints/access_forward",
-        "evaluation/following",  # whether a service account may follow
-        "evaluation/follow_protocol",  # names the lines that are sent
-        "pdp/proxied",  # whether the account that follows may ask as a proxy
-        "pdp/server",  # what it is told
+        "features/decisions/api_evaluation",  # whether a service account may ask as a proxy
+        "features/decisions/api_forward",
+        "features/follower/hub",  # whether a service account may follow
+        "features/follower/protocol",  # names the lines that are sent
+        "features/follower/proxied",  # whether the account that follows may ask as a proxy
+        "features/follower/server",  # what it is told
         "endpoints/reviews",  # which reviews somebody sees
         "endpoints/oauth",
-        "evaluation/answers",
+        "features/decisions/questions",
         "laboratory/prove",  # names the layer
         "laboratory/reporting/sections",  # as above
     }
@@ -216,8 +216,8 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
         "administration/owners",  # about confirming owners
         "endpoints/sign_offs",  # about changes of others
         "errors",  # of the layer assurance, where no step-up helps
-        "evaluation/following",  # about the account that follows
-        "web/messages/forwarding",  # tells a proxy what the enforcer decided about somebody else's request
+        "features/follower/hub",  # about the account that follows
+        "features/decisions/forwarding",  # tells a proxy what the enforcer decided about another one
         "endpoints/oauth",
         "endpoints/policy_explain",  # asks for the right to what the id of a refusal finds
         "endpoints/record_endpoints",

@@ -1,9 +1,9 @@
 """What is kept of answered questions: the use of permissions, and the events of the decision log."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
 
-from service.audit.event_lines import Line, line_of, of_codes, of_request
+from service.audit.decision_log import DecisionLog
+from service.audit.event_lines import line_of, of_codes, of_request
 from service.audit.permission_uses import PermissionUses
 from service.features.decisions.evaluator import Answered
 from service.features.decisions.events import answer_parts, subject_part
@@ -16,17 +16,7 @@ Note = Callable[[RequestContext, Sequence[Answered]], None]
 """Takes the answers of a request: for the use of permissions, and for the decision log."""
 
 
-class EventLog(Protocol):
-    """The decision log."""
-
-    def keeps(self, *, allowed: bool) -> bool:
-        """Tell whether an event with that outcome is written."""
-
-    def put_lines(self, lines: Sequence[Line]) -> None:
-        """Hand on lines; never waits."""
-
-
-def noting(uses: PermissionUses, log: EventLog | None) -> Note:
+def noting(uses: PermissionUses, log: DecisionLog | None) -> Note:
     """Return what takes answered questions; without ``log``, for the use of permissions alone."""
     if log is None:
         return lambda _context, answered: note_uses(uses, answered)
@@ -51,7 +41,7 @@ def note_uses(uses: PermissionUses, answered: Sequence[Answered]) -> None:
             uses.note(about.caller.user_id, codes)
 
 
-def note_events(log: EventLog, context: RequestContext, answered: Sequence[Answered]) -> None:
+def note_events(log: DecisionLog, context: RequestContext, answered: Sequence[Answered]) -> None:
     """Hand on the lines of answered questions that are kept; never waits."""
     assert context.policy is not None  # noqa: S101 - the guard has taken it
     asking, keeps = context.user, log.keeps

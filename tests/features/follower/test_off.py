@@ -10,7 +10,8 @@ from tests.support.inside import inside_published
 
 pytestmark = pytest.mark.anyio
 
-OFF = {"PORTCULLIS_FEATURES__OFF": "follower"}
+SCRAPES = "a-token-of-forty-characters-for-scrapes"
+OFF = {"PORTCULLIS_FEATURES__OFF": "follower", "PORTCULLIS_SERVER__METRICS_TOKEN": SCRAPES}
 
 
 async def test_nobody_can_follow_and_questions_are_answered_all_the_same(
@@ -22,7 +23,11 @@ async def test_nobody_can_follow_and_questions_are_answered_all_the_same(
         "action": {"name": "GET"},
         "resource": {"type": "route", "id": "/api/role/list"},
     }
-    async with inside_published(new_database(published_template), redis_url, **OFF) as service:
+    url = new_database(published_template)
+    scrape = ("Authorization", f"Bearer {SCRAPES}")
+    async with inside_published(url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=SCRAPES) as service:
+        assert b"\nportcullis_followers 0\n" in (await service.as_anonymous("GET", "/metrics", scrape)).body
+    async with inside_published(url, redis_url, **OFF) as service:
         for method, path, body in (
             ("POST", "/access/v1/follow", renewal),
             ("GET", "/api/policy/followers", None),
@@ -30,13 +35,13 @@ async def test_nobody_can_follow_and_questions_are_answered_all_the_same(
             answer = await service.ask(method, path, body)
             assert (answer.status, answer.json["code"]) == (404, "not_found")
         assert (await service.ask("POST", "/access/v1/evaluation", question)).json["decision"] is True
-        samples = await service.container.node.installation.samples()
-        assert "portcullis_sessions_open" in {sample.name for sample in samples}
-        assert not [sample for sample in samples if sample.name.startswith("portcullis_followers")]
+        metrics = (await service.as_anonymous("GET", "/metrics", scrape)).body
+        assert b"\nportcullis_sessions_open " in metrics
+        assert b"\nportcullis_followers" not in metrics
 
 
 @pytest.mark.parametrize("off", ["follower", "all"])
 def test_changes_that_would_wait_for_followers_are_refused_at_the_start(off: str) -> None:
-    with pytest.raises(SettingsError, match=r"policy\.await_followers.* needs the feature 'follower'"):
+    with pytest.raises(SettingsError, match=r"policy\.await_followers.* needs the feature follower"):
         load({"PORTCULLIS_FEATURES__OFF": off, "PORTCULLIS_POLICY__AWAIT_FOLLOWERS": "2"})
     assert load({"PORTCULLIS_POLICY__AWAIT_FOLLOWERS": "2"}).policy.await_followers == 2.0
