@@ -96,13 +96,16 @@ class Directories:
         now: Callable[[], float],
         *,
         providers: Collection[str],
+        off: Collection[str] = (),
     ) -> None:
+        """``providers`` are the names of those of the settings, ``off`` the kinds that nothing serves."""
         self._units = units
         self._accounts = accounts
         self._revocations = revocations
         self._notices = notices
         self._now = now
         self._providers = frozenset(providers)
+        self._off = frozenset(off)
 
     def now(self) -> datetime:
         """Return the instant by which assignments begin and end, in whole milliseconds, rounded down."""
@@ -123,6 +126,7 @@ class Directories:
             await unit.check.require(before.ceiling if before else (), why)
             await unit.check.require(values.ceiling, why, until=FOR_GOOD)
             self._require_name(name, values, before)
+            self._require_served(values)
             await _require_good(unit, name, values, before)
             saved = await directories.put(unit.connection, name, values)
             kept = await directories.role_ids(unit.connection, _roles_of(values))
@@ -398,6 +402,12 @@ class Directories:
             raise ValidationFailed(
                 ("source", "is the name of a provider: what provisions accounts has another one")
             )
+
+    def _require_served(self, values: DirectoryValues) -> None:
+        """Return unless a directory would be on whose feature is off: the next start would refuse it."""
+        if values.enabled and values.kind in self._off:
+            fault = f"must be false: the feature {values.kind} is off, and nothing serves the directory"
+            raise ValidationFailed(("enabled", fault))
 
     async def _for_change(self, unit: UnitOfWork, name: str, match: Match) -> Directory | None:
         change_log.concerns(target_of(name))

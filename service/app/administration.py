@@ -33,7 +33,7 @@ from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.sign_in import SignIn
 from service.app.stores import Stores
-from service.kernel.feature import provided
+from service.kernel.feature import off_by, provided
 from service.mail.notices import Notices
 from service.mail.outbox import Outbox
 from service.settings import Settings
@@ -114,7 +114,15 @@ def make(
         openers=[opener(settings) for opener in provided("way-in", settings.features.off).values()],
         passkeys=second.party is not None,
     )
-    directories = Directories(units, accounts, revocations, notices, now, providers=settings.oidc.names)
+    directories = Directories(
+        units,
+        accounts,
+        revocations,
+        notices,
+        now,
+        providers=settings.oidc.names,
+        off={feature.name for feature in off_by(settings.features.off)},
+    )
     requests = AccessRequests(
         units, stores.sessions.synchronized.now, notices, policy.live.invariants, people
     )

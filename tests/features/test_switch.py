@@ -91,3 +91,18 @@ def test_what_is_off_is_not_imported_by_a_worker() -> None:
     of_off = {name for name in parts if name.partition(".")[0] in switches() and "." in name}
     # What each is, its tables, and what it has stored are known whether it is off or on.
     assert [name for name in of_off if not re.search(r"\.(feature|schema|store\w*)$", name)] == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["scim", "oidc"])
+async def test_a_directory_is_not_switched_on_while_nothing_serves_it(
+    new_database: NewDatabase, published_template: str, redis_url: str, kind: str
+) -> None:
+    async with inside_published(new_database(published_template), redis_url, **OFF) as service:
+        robot = await service.data(
+            "POST", "/api/user", {"userName": "robot", "nickName": "R", "kind": "service"}
+        )
+        body = {"kind": kind, "mapping": [], "ceiling": [], "client": "robot" if kind == "scim" else None}
+        refused = await service.ask("PUT", "/api/directory/hr", body | {"enabled": True})
+        assert (refused.status, refused.json["errors"][0]["field"]) == (422, "enabled"), robot
+        assert (await service.ask("PUT", "/api/directory/hr", body | {"enabled": False})).status in (200, 201)
