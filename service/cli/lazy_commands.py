@@ -211,11 +211,6 @@ FAMILIES: Final = (
         "directories of people",
         (Command("cut-off", "let nobody in by a directory any more, and end the sessions of its sign-ins"),),
     ),
-    Family(
-        "sessions",
-        "the session store",
-        (Command("copy", "copy a session store of one server to an empty cluster"),),
-    ),
     Family("mail", "mails to users", (Command("test", "send a mail now, and print what the server says"),)),
     Family(
         "jobs",

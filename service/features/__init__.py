@@ -11,4 +11,5 @@ NAMES = (
     "tracing",
     "decisions",
     "follower",
+    "cluster",
 )

@@ -13,9 +13,8 @@ from redis.exceptions import NoPermissionError, ResponseError
 from service.errors import Unavailable
 from service.kernel.metrics import Health
 from service.keyspace import keys
-from service.keyspace.cluster_client import open_servers
 from service.keyspace.connection import within
-from service.keyspace.servers import Server, Servers
+from service.keyspace.servers import Server, Servers, open_servers
 from service.settings import Redis as RedisSettings
 
 

@@ -18,6 +18,8 @@ BANNED = b"banned"
 PROBE = "auth:probe"
 POLICY_REVISION = "policy:revision"
 ALL_RIGHTS = "auth:rights"
+EPOCH_LIFE: Final = 86_400
+"""Seconds for which an epoch of rights is kept; a new one costs each worker one query."""
 AHEAD = "auth:ahead"
 ONLINE = "auth:online"
 PAGE = "auth:online:page"

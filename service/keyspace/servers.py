@@ -1,4 +1,4 @@
-"""The servers of a session store: one, or the primary that Sentinel names; ``cluster`` has the others."""
+"""The servers of a session store: one, or the primary that Sentinel names; a feature serves clusters."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -6,11 +6,13 @@ from typing import NamedTuple, Protocol
 
 from redis.asyncio import BlockingConnectionPool
 
+from service.kernel.feature import provided
 from service.keyspace.checks import Checks, ServerChecks
-from service.keyspace.connection import connect, open_pool, primary_of
+from service.keyspace.connection import cluster_of, connect, open_pool, primary_of
 from service.keyspace.keys import Names
 from service.keyspace.pipeline import Pipeline, PipelinedClient
 from service.keyspace.scripts import Elsewhere, Scripts
+from service.settings import Redis as RedisSettings
 
 
 class Server(NamedTuple):
@@ -105,3 +107,13 @@ class SingleServer:
         await self._pool.disconnect()
         if self._primary is not None:
             await self._primary.close()
+
+
+def open_servers(settings: RedisSettings) -> Servers:
+    """Return the servers of the store that ``settings`` name; raises ``StoreUrlError``."""
+    cluster = cluster_of(settings.url, settings.timeout)
+    if cluster is None:
+        return SingleServer(settings.url, settings.timeout)
+    (opened,) = provided("session-store-cluster").values()
+    servers: Servers = opened(*cluster, settings.timeout)
+    return servers

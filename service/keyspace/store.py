@@ -12,7 +12,6 @@ from service.kernel.synchronized import SynchronizedClock
 from service.kernel.tracing import current_span
 from service.keyspace import keys, values
 from service.keyspace.checks import Answer, KeyPair
-from service.keyspace.cluster_client import EPOCH_LIFE, open_servers
 from service.keyspace.confirming import Unconfirmed
 from service.keyspace.counters import Counters
 from service.keyspace.deliveries import Deliveries
@@ -24,6 +23,7 @@ from service.keyspace.pipeline import PipelinedClient
 from service.keyspace.restored import FormerSessions
 from service.keyspace.revision_key import RevisionKey
 from service.keyspace.scripts import Scripts
+from service.keyspace.servers import open_servers
 from service.settings import Auth
 from service.settings import Redis as RedisSettings
 
@@ -154,13 +154,13 @@ class SessionStore:
         Rights that are read after this call are at least as new as the epoch, as long as it stands.
         """
         key = self._names.of(keys.rights(login_id))
-        epoch = await self._client.set(key, new, nx=True, get=True, ex=EPOCH_LIFE)
+        epoch = await self._client.set(key, new, nx=True, get=True, ex=keys.EPOCH_LIFE)
         return epoch if isinstance(epoch, bytes) else new.encode()
 
     async def begin_all_rights(self, new: str) -> None:
         """Make ``new``, a random text, the epoch of all rights if there is none."""
         names = (self._names.of(keys.ALL_RIGHTS, tag) for tag in self._names.tags)
-        await asyncio.gather(*(self._client.set(name, new, nx=True, ex=EPOCH_LIFE) for name in names))
+        await asyncio.gather(*(self._client.set(name, new, nx=True, ex=keys.EPOCH_LIFE) for name in names))
 
     async def clock(self) -> int:
         """Return the store's time in milliseconds, and synchronize ``synchronized`` with it.

@@ -9,8 +9,8 @@ from functools import partial
 import pytest
 
 from service.errors import Unavailable
+from service.features.cluster.client import Cluster
 from service.features.follower.parts import samples_of_followers
-from service.keyspace.cluster_client import Cluster
 from service.keyspace.keys import ClusterNames
 from service.keyspace.scripts import Revoked
 from tests.features.follower.conftest import House, log_in, may, waiting_hub

@@ -20,11 +20,11 @@ from redis.exceptions import (
 )
 
 from service.errors import Unavailable
+from service.features.cluster.cluster_map import ClusterMap, Node
+from service.features.cluster.request_checks import ClusterChecks
 from service.keyspace import keys
-from service.keyspace.cluster import ClusterMap, Node
-from service.keyspace.cluster_checks import ClusterChecks
 from service.keyspace.confirming import confirmed
-from service.keyspace.connection import Address, OpenNode, cluster_of
+from service.keyspace.connection import Address, OpenNode
 from service.keyspace.following import RevocationWriter
 from service.keyspace.pipeline import (
     Command,
@@ -33,11 +33,8 @@ from service.keyspace.pipeline import (
     packed,
 )
 from service.keyspace.scripts import Elsewhere, Revoked, Scripts
-from service.keyspace.servers import Server, Servers, SingleServer
-from service.settings import Redis as RedisSettings
+from service.keyspace.servers import Server
 
-EPOCH_LIFE: Final = 86_400
-"""Seconds for which an epoch of rights is kept; a new one costs each worker one query."""
 _PING: Final = packed("PING")
 _REPEAT: Final = 0.5  # seconds until changes of indexes are sent again
 _MOST: Final = 10_000
@@ -251,7 +248,7 @@ class Cluster:
         stored, following = await self.client.values(*names), secrets.token_hex(20)
         answers = await asyncio.gather(
             *(
-                self._scripts.run("rights_replace", [name], text or b"", following, EPOCH_LIFE)
+                self._scripts.run("rights_replace", [name], text or b"", following, keys.EPOCH_LIFE)
                 for name, text in zip(names, stored, strict=True)
             ),
             return_exceptions=True,
@@ -311,11 +308,3 @@ class Cluster:
                 await self._scripts.run("ahead", [self.names.of(keys.AHEAD, node.tag)], ahead)
             except Unavailable:
                 return  # it is found again as long as it is ahead
-
-
-def open_servers(settings: RedisSettings) -> Servers:
-    """Return the servers of the store that ``settings`` name; raises ``StoreUrlError``."""
-    cluster = cluster_of(settings.url, settings.timeout)
-    if cluster is not None:
-        return Cluster(*cluster, settings.timeout)
-    return SingleServer(settings.url, settings.timeout)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
-from service.keyspace.copying import copy_to_cluster
+from service.features.cluster.copying import copy_to_cluster
 from service.operator.stores import reachable
 from service.operator.who import log_to_errors
 from service.settings import load

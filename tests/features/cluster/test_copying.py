@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from service.features.cluster.copying import CopyError, copy_to_cluster
 from service.keyspace import BANNED, RevisionCheckpoint, SessionFacts, SessionStore
-from service.keyspace.copying import CopyError, copy_to_cluster
 from service.settings import Auth, Redis
 from tests.support.valkey_cluster import ValkeyCluster
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("one_server")]
+pytestmark = pytest.mark.anyio
 
 FACTS = SessionFacts("ann", "Ann", "10.0.0.1", "", "", "")
 NAMES: dict[str, Any] = {"user_name": "ann", "nick_name": "Ann"}

@@ -7,10 +7,10 @@ from typing import Any
 from hiredis import ReplyError
 
 from service.errors import Unavailable
+from service.features.cluster.cluster_map import ClusterMap, Node
 from service.kernel.origin import Span
 from service.keyspace import keys
 from service.keyspace.checks import Answer, Checks, KeyPair
-from service.keyspace.cluster import ClusterMap, Node
 from service.keyspace.connection import within
 from service.keyspace.pipeline import Command, PipelinedClient, begin_command, end_with, packed, refuse
 

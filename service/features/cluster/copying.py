@@ -10,10 +10,9 @@ from redis.asyncio import Redis
 
 from service.kernel.operator_error import OperatorError
 from service.keyspace import keys
-from service.keyspace.cluster_client import open_servers
 from service.keyspace.connection import within
 from service.keyspace.restored import walk
-from service.keyspace.servers import Servers
+from service.keyspace.servers import Servers, open_servers
 from service.settings import Redis as RedisSettings
 
 # Made anew, or gone in an hour.

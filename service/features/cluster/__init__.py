@@ -1,0 +1,1 @@
+"""A cluster of Redis or Valkey as the session store."""

@@ -1,0 +1,1 @@
+"""Tests of a session store on a cluster."""
