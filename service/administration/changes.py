@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from service.administration import menu_edits, resource_edits, role_edits, service_edits
-from service.administration.table_import import BulkDone, RowFaults, once_each
+from service.administration.many_rows import BulkDone, RowFaults, once_each
 from service.administration.unit_of_work import (
     OF_ROLES_WITHIN,
     PublishingRequiredError,

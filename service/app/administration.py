@@ -23,11 +23,9 @@ from service.administration.people import People
 from service.administration.policy_restore import PolicyRestore
 from service.administration.review_closing import Closing
 from service.administration.reviews import Reviews
-from service.administration.role_import import RoleImport
 from service.administration.sign_in_origins import SignInOrigins
 from service.administration.sign_offs import SignOffs
 from service.administration.unit_of_work import UnitsOfWork
-from service.administration.user_import import UserImport
 from service.administration.ways_in import WaysIn
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
@@ -50,6 +48,7 @@ class Administration:
     assignments: AssignmentEdits
     bans: Bans
     bulk_acts: BulkActs
+    delegation: Delegation
     directories: Directories
     forgotten_passwords: ForgottenPasswords
     invitations: Invitations
@@ -63,9 +62,7 @@ class Administration:
     reviews: Reviews
     session_ending: SessionEnding
     sign_in_origins: SignInOrigins
-    user_import: UserImport
     roles: Changes
-    role_import: RoleImport
     menus: Changes
     resources: Changes
     services: Changes
@@ -143,6 +140,7 @@ def make(
         assignments=AssignmentEdits(units, notices, stores.sessions.synchronized.now),
         bans=Bans(database, delegation, revocations, notices, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
+        delegation=delegation,
         directories=directories,
         forgotten_passwords=ForgottenPasswords(
             database=database,
@@ -191,17 +189,7 @@ def make(
             notices=notices,
             log=trail.logins,
         ),
-        user_import=UserImport(
-            database,
-            delegation,
-            revocations,
-            passwords,
-            rules,
-            address_changed=addresses.changed,
-            notices=notices,
-        ),
         roles=Changes(units, ROLES),
-        role_import=RoleImport(database, delegation, revocations),
         menus=Changes(units, MENUS),
         resources=Changes(units, RESOURCES),
         services=Changes(units, SERVICES),

@@ -48,7 +48,6 @@ from service.endpoints import (
     sessions,
     sign_offs,
     system,
-    tables,
     tokens,
     users,
 )
@@ -56,7 +55,7 @@ from service.endpoints import notices as mails
 from service.endpoints.health import Live, Metrics, Ready
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
-from service.kernel.feature import on_by, provided
+from service.kernel.feature import off_by, on_by, provided
 from service.settings import Settings
 from service.web.requests.application import Application
 from service.web.requests.routes import Routes
@@ -117,6 +116,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         idempotent_writes=container.administration.idempotent_writes,
     )
     features = container.features
+    app.absent = off_by(container.settings.features.off)
     app.dialects += [feature.part(feature.dialect) for feature in features if feature.dialect]
     for add in (
         _add_sign_in,
@@ -242,8 +242,6 @@ def _add_menus_and_roles(routes: Routes, container: Container) -> None:
     routes.add("/api/menu/{id}/resources", bindings.ButtonResources(*resource))
     routes.add("/api/role/list", roles.RoleList(*role))
     routes.add("/api/role", roles.Roles(*role))
-    routes.add("/api/role/export", tables.RoleExport(database))
-    routes.add("/api/role/import", tables.RoleTableImport(changes.role_import))
     routes.add("/api/role/bulk/enabled", roles.EnabledRoles(*role))
     routes.add("/api/role/{id}", roles.OneRole(*role))
     routes.add("/api/role/{id}/permissions", roles.RolePermissions(*role))
@@ -313,8 +311,6 @@ def _add_users(routes: Routes, container: Container) -> None:
     user = database, container.policy.live, changes.accounts
     routes.add("/api/user/list", users.UserList(*user))
     routes.add("/api/user", users.Users(*user))
-    routes.add("/api/user/export", tables.UserExport(database))
-    routes.add("/api/user/import", tables.UserTableImport(changes.user_import))
     routes.add("/api/user/bulk/status", users.StatusOfUsers(changes.bulk_acts))
     routes.add("/api/user/bulk/role", users.RoleOfUsers(changes.bulk_acts))
     routes.add("/api/user/bulk/end-sessions", users.SessionsOfUsers(changes.bulk_acts))

@@ -223,11 +223,6 @@ FAMILIES: Final = (
         ),
     ),
     Family(
-        "resource",
-        "resources of other services",
-        (Command("import", "register the operations of an OpenAPI document"),),
-    ),
-    Family(
         "db",
         "the database",
         (

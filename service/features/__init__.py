@@ -12,4 +12,5 @@ NAMES = (
     "decisions",
     "follower",
     "cluster",
+    "tables",
 )

@@ -270,13 +270,22 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
             asked += (
                 each
                 for each in _asked(place, number + 1, case, file.callers, resolver)
-                if not any(about_any(own.off, question.object) for question in each.questions)
+                if not _is_off(own, each)
             )
         except PolicyError as error:
             faults += [f"{place}: {fault}" for fault in error.faults]
     if faults:
         raise PolicyError(*faults)
     return Table(read.path, rules, tuple(asked))
+
+
+def _is_off(own: Shipped, asked: Asked) -> bool:
+    """Tell whether a case is about what is off.
+
+    The path counts too: a request to ``/api/user/export`` would be one of ``/api/user/{id}`` then.
+    """
+    asks = [asked.case.asks] if isinstance(asked.case.asks, str) else []
+    return any(about_any(own.off, text) for text in (*asks, *(each.object for each in asked.questions)))
 
 
 def _registered(file: TableFile, name: str, codes: list[str | Disabled]) -> BoundResource:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from service.administration.resource_import import ImportPlan, operations_of
 from service.cli.output import show
-from service.cli.resource_import import BOUNDS, MOST_JSON_VALUES, as_lines, import_report, read_document
+from service.features.tables.commands import BOUNDS, MOST_JSON_VALUES, as_lines, import_report, read_document
+from service.features.tables.resource_import import ImportPlan, operations_of
 from service.kernel.operator_error import OperatorError
 from service.kernel.services import Service
 from service.kernel.strict_yaml import YamlError
@@ -30,7 +30,7 @@ ALIASES = (
 IN_LITTLE_MEMORY = """
 import resource, sys
 from pathlib import Path
-from service.cli.resource_import import read_document
+from service.features.tables.commands import read_document
 from service.kernel.operator_error import OperatorError
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[1]), resource.RLIM_INFINITY))

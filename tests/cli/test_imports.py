@@ -41,14 +41,13 @@ _COMMANDS = (
     "database",
     "doctor",
     *(f"policy_{name}" for name in ("diff", "explain", "export", "log", "prove", "replay", "sync", "who")),
-    "resource_import",
     "state_apply",
     "state_export",
     "state_plan",
 )
 _STEPS = {
     "state": ["service.cli.state_export"],
-    "commands": [f"service.cli.{name}" for name in _COMMANDS],
+    "commands": [*(f"service.cli.{name}" for name in _COMMANDS), "service.features.tables.commands"],
     "worker": ["service.server.worker"],
     "all": ["service.cli.commands", "service.server.prepare"],
 }

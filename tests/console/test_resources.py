@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from service.administration.resource_import import operations_of
+from service.features.tables.resource_import import operations_of
 from service.kernel.services import Service
 from tests.console.house import House
 from tests.console.test_every_view import UNSAFE

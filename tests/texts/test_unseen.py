@@ -14,7 +14,7 @@ from service.kernel import fields
 from service.kernel.fields import ITS_EDIT, ITS_TYPE
 from service.kernel.strict_yaml import YamlError
 from service.state_files.reading import read_state
-from tests.bulk.tables import faults, send
+from tests.features.tables.tables import faults, send
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ from typing import Any, Final
 import psycopg
 import pytest
 
-from service.endpoints.tables import ImportedUser
 from service.endpoints.users import UserBody, UserEdit
+from service.features.tables.api_tables import ImportedUser
 from service.kernel.fields import camel
 from service.records.schema import metadata
 from service.records.schema.rights import user

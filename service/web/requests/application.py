@@ -8,6 +8,7 @@ from falcon.routing import CompiledRouter
 from msgspec import Struct
 
 from service.errors import NotFound
+from service.kernel.feature import Feature
 from service.web.content.streams import Sending
 from service.web.messages.context import RequestContext
 from service.web.messages.dialect import Dialect
@@ -98,6 +99,8 @@ class Application(App[Request, Response]):
         self._literal: dict[str, MethodMap] = {}
         self.dialects: list[Dialect] = []
         """The forms of answers and errors below paths that have one of their own."""
+        self.absent: tuple[Feature, ...] = ()
+        """The features that are off: their paths are not found, even where a template would match them."""
         self.pages: list[str] = []
         """The paths of pages that are served too where a program has encoded the ``#`` of a link to them."""
         super().__init__(request_type=Request, router=self._routes)
@@ -117,6 +120,8 @@ class Application(App[Request, Response]):
         # The router tries literal segments first, too.
         if (literal := self._literal.get(request.path)) is not None:
             return literal[request.method], {}
+        if any(feature.owns(request.path) for feature in self.absent):
+            raise NotFound
         match = self._routes.find(request.path, req=request)
         if match is None:
             page = request.path.partition("#")[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bulk.tables import faults, send
+from tests.features.tables.tables import faults, send
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio

@@ -14,13 +14,14 @@ from service.administration.addresses import AddressChanged
 from service.administration.change_log import check_values
 from service.administration.delegation import Delegation
 from service.administration.lasting import FOR_GOOD
+from service.administration.many_rows import RowFaults, once_each
 from service.administration.role_demands import NOT_PLAIN
-from service.administration.table_import import RowFaults, TableImport, TableRow, Work, once_each
 from service.administration.user_edits import AccountValues, Edit, created_by
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied
+from service.features.tables.table_import import TableImport, TableRow, Work
 from service.kernel.identity import Caller
 from service.kernel.text import name_key
 from service.mail.notices import Notices

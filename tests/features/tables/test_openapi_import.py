@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.administration.resource_import import DocumentError, operations_of
+from service.features.tables.resource_import import DocumentError, operations_of
 from service.kernel.services import Service
 
 ORDERS = Service("orders")

@@ -10,8 +10,8 @@ from msgspec import Meta, Struct
 from msgspec.inspect import Field, ListType, StructType, type_info
 
 from service.errors import BadRequest, RowFault, RowsRefused, UnsupportedMediaType, ValidationFailed
+from service.features.tables.csv_tables import CsvTable, Raw
 from service.kernel.strict_json import strict_json
-from service.web.content.csv_tables import CsvTable, Raw
 from service.web.content.streams import JSON, JSON_LINES
 from service.web.messages.bodies import MAX_BODY, JsonBody
 from service.web.messages.dialect import BodyReader, OwnBody

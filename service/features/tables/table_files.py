@@ -7,10 +7,10 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from service.administration.table_import import TableRow
+from service.features.tables.table_bodies import CSV, Table, rows_of
+from service.features.tables.table_import import TableRow
 from service.kernel.text import escape_formula
 from service.web.content.streams import Format, Stream, file_of
-from service.web.content.tables import CSV, Table, rows_of
 from service.web.messages.schema import Schema
 
 

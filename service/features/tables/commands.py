@@ -12,7 +12,11 @@ from msgspec import Struct
 
 from service import settings as table
 from service.administration.resource_edits import router_of
-from service.administration.resource_import import (
+from service.audit.journal import enter
+from service.authz.publishing.shipped import configured
+from service.cli.lazy_commands import add_data, add_json
+from service.cli.output import show
+from service.features.tables.resource_import import (
     DocumentError,
     ImportPlan,
     Operations,
@@ -20,10 +24,6 @@ from service.administration.resource_import import (
     operations_of,
     planned,
 )
-from service.audit.journal import enter
-from service.authz.publishing.shipped import configured
-from service.cli.lazy_commands import add_data, add_json
-from service.cli.output import show
 from service.kernel.services import PORTCULLIS
 from service.kernel.strict_json import strict_json
 from service.kernel.strict_yaml import Bounds, document_of, read_within

@@ -4,12 +4,14 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from service.administration.role_import import RoleImport
 from service.administration.user_edits import MAX_ROLES
-from service.administration.user_import import UserImport
 from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.users import UserName
 from service.errors import Conflict, RowsRefused
+from service.features.tables import table_files
+from service.features.tables.role_import import RoleImport
+from service.features.tables.table_bodies import CSV, MAX_ROWS, Table
+from service.features.tables.user_import import UserImport
 from service.kernel.codes import MOST_LINKED
 from service.kernel.identity import Kind
 from service.records import roles, user_list
@@ -17,9 +19,7 @@ from service.records.database.paging import batches
 from service.records.database.transactions import Database
 from service.records.roles import RoleCode, RoleValues
 from service.records.user_list import UserValues
-from service.web.content import table_files
 from service.web.content.streams import JSON, JSON_LINES, Stream
-from service.web.content.tables import CSV, MAX_ROWS, Table
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.record_schemas import body_of

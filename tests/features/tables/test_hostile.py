@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from tests.bulk.tables import send
+from tests.features.tables.tables import send
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio

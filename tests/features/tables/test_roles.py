@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.bulk import tables
-from tests.bulk.tables import faults
+from tests.features.tables import tables
+from tests.features.tables.tables import faults
 from tests.support.inside import Inside
 from tests.support.members import member, query
 from tests.web.driver import Answer

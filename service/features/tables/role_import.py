@@ -7,9 +7,10 @@ from service.administration import change_log
 from service.administration.access_requests import suspending
 from service.administration.change_log import check_record, check_values
 from service.administration.lasting import FOR_GOOD
+from service.administration.many_rows import RowFaults, once_each
 from service.administration.role_edits import NO_BUTTON, unknown, with_buttons
-from service.administration.table_import import RowFaults, TableImport, TableRow, Work, once_each
 from service.errors import ValidationFailed
+from service.features.tables.table_import import TableImport, TableRow, Work
 from service.kernel.identity import Caller
 from service.kernel.origin import field_changes
 from service.records import request_rules, role_rights, roles

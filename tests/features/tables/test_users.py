@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.embedded import EmbeddedStores
-from service.endpoints.tables import ImportedUser
+from service.features.tables.api_tables import ImportedUser
 from service.kernel.fields import camel
 from service.records import role_rights
-from tests.bulk.tables import faults, send
+from tests.features.tables.tables import faults, send
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside, inside_published
 from tests.support.members import member, query

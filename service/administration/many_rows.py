@@ -1,0 +1,69 @@
+"""What changes of many rows in one transaction share: the faults of all rows, reported together."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Final
+
+from service import errors
+
+
+@dataclass(frozen=True, slots=True)
+class BulkDone:
+    """How many records of a bulk act have changed, and how many were already as they should be."""
+
+    changed: int
+    unchanged: int
+
+
+class RowFaults:
+    """Collects the faults of rows, so that all are reported together."""
+
+    def __init__(self) -> None:
+        self._found: list[errors.RowFault] = []
+
+    def add(self, row: int, field: str, message: str) -> None:
+        """Add a fault of a row."""
+        self._found.append(errors.RowFault(row, field, message))
+
+    def note(self, row: int, field: str, refusal: errors.Refusal) -> None:
+        """Add a refusal of a row."""
+        denial = refusal if isinstance(refusal, errors.PermissionDenied | errors.ActOnOneself) else None
+        self._found.append(errors.RowFault(row, field, refusal.detail, refusal.code, denial))
+
+    @contextmanager
+    def of(self, row: int, denied: str, conflict: str | None = None) -> Iterator[None]:
+        """Add refusals raised by the block.
+
+        ``denied`` is the field for missing permissions, ``conflict``, by default the same, for a conflict;
+        both for refusals that name no field.
+        """
+        try:
+            yield
+        except errors.ValidationFailed as refusal:
+            self._found += [
+                errors.RowFault(row, error["field"], error["message"], refusal.code)
+                for error in refusal.extra["errors"]
+            ]
+        except (errors.PermissionDenied, errors.NotFound) as refusal:
+            self.note(row, str(refusal.extra.get("field", denied)), refusal)
+        except errors.Conflict as refusal:
+            self.note(row, str(refusal.extra.get("field", conflict or denied)), refusal)
+
+    def require_none(self) -> None:
+        """Raise RowsRefused if there is any fault."""
+        if self._found:
+            raise errors.RowsRefused(sorted(self._found, key=itemgetter(slice(4))))
+
+
+def once_each(faults: RowFaults, field: str, keys: Iterable[tuple[int, str]]) -> None:
+    """Add a fault for each row with the key of an earlier row."""
+    first: dict[str, int] = {}
+    for row, key in keys:
+        if first.setdefault(key, row) != row:
+            faults.add(row, field, f"Row {first[key]} is for the same record")
+
+
+WITHIN: Final = 60.0
+"""Seconds that the transaction on many rows may take, with waiting; a thousand rows take a few."""

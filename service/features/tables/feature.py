@@ -1,0 +1,18 @@
+"""What tables in and out add."""
+
+from service.kernel.feature import Feature, FeatureCommands
+
+FEATURE = Feature(
+    name="tables",
+    title="Users and roles as tables, in and out, and resources out of an OpenAPI document",
+    off=True,
+    paths=("/api/user/export", "/api/user/import", "/api/role/export", "/api/role/import"),
+    commands=(
+        FeatureCommands(
+            "resource",
+            (("import", "register the operations of an OpenAPI document", "commands"),),
+            help="resources of other services",
+        ),
+    ),
+    routes="api:add_routes",
+)
