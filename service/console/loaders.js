@@ -1,11 +1,13 @@
 // @ts-check
 /**
  * The views, and how each is loaded. Only `main.js` imports this and hands it over: views may then import what is in
- * `core`, and no files import one another in a circle.
+ * `core`, and no files import one another in a circle. Those of features are in `features/<name>/feature.js`.
  */
+import * as features from "./features.js";
 
 /** @type {import("./core/page.js").View[]} */
 export const VIEWS = [
+  ...Object.values(features).flat(),
   { pattern: "/", load: () => import("./views/home.js") },
   { pattern: "/account", load: () => import("./views/account.js") },
   { pattern: "/account/devices", load: () => import("./views/devices.js") },

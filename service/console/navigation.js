@@ -1,5 +1,8 @@
 // @ts-check
-/** The navigation of the console. An entry is shown to those who may see the view that its path leads to. */
+/**
+ * The navigation of the console. An entry is shown to those who may see the view that its path leads to. Views of
+ * features bring entries of their own.
+ */
 import { ENTRIES as T, FRAME, GROUPS } from "./strings/frame.js";
 
 /** The path of the entry that says how many findings there are. */
@@ -9,11 +12,11 @@ export const REQUESTS = "/access-requests";
 /** The path of the entry that says how many items of reviews wait for the caller. */
 export const REVIEWS = "/reviews";
 
-/**
- * The groups with their entries: the path of a view without parameters, the text, and the icon.
- * @type {[title: string, entries: [path: string, text: string, icon: string][]][]}
- */
-export const NAVIGATION = [
+/** @typedef {[path: string, text: string, icon: string]} Entry */
+/** @typedef {[title: string, entries: Entry[]]} Group */
+
+/** The groups with their entries: the path of a view without parameters, the text, and the icon. @type {Group[]} */
+const GROUPED = [
   [
     GROUPS.access,
     [
@@ -67,10 +70,25 @@ export const NAVIGATION = [
   ],
 ];
 
+/**
+ * Return the groups with the entries of the core, and those of `views` that bring some.
+ * @param {import("./core/page.js").View[]} views
+ */
+export function navigationOf(views) {
+  const groups = GROUPED.map(([title, entries]) => /** @type {Group} */ ([title, [...entries]]));
+  for (const { pattern, entry } of views) {
+    for (const [, entries] of groups) {
+      const place = entries.findIndex(([path]) => path === entry?.after) + 1;
+      if (entry && place) entries.splice(place, 0, [pattern, entry.text, entry.icon]);
+    }
+  }
+  return groups;
+}
+
 /** The path of the notices, which the account says the number of. */
 export const NOTICES = "/account/notices";
 
-/** The pages about the caller's own account. @type {[path: string, text: string, icon: string][]} */
+/** The pages about the caller's own account. @type {Entry[]} */
 export const OWN = [
   ["/account", FRAME.account, "user"],
   [NOTICES, FRAME.notices, "bell"],

@@ -12,7 +12,11 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from tests.console.test_scripts import CONSOLE as FILES
 from tests.console.visits import Visit, settled
 
-PATTERNS: Final = re.findall(r'pattern: "([^"]+)"', (FILES / "loaders.js").read_text(encoding="utf-8"))
+PATTERNS: Final = [
+    pattern
+    for path in (FILES / "loaders.js", *sorted(FILES.glob("features/*/feature.js")))
+    for pattern in re.findall(r'pattern: "([^"]+)"', path.read_text(encoding="utf-8"))
+]
 """The paths of all views, with the names of what stands in them."""
 ASKED: Final = {
     "/policy/explain": "?userName=admin&method=GET&path=/api/user/list",

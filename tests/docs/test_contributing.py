@@ -23,18 +23,20 @@ CHANGES = re.findall(r"^```diff\n\+\+\+ (\S+)\n(.*?)^```", RECIPES, re.DOTALL | 
 VERSIONS = Path("service/records/migrations/versions")
 
 
-def numbered(text: str) -> str:
-    """Return ``text`` with the numbers of the newest migration and of the one that would follow."""
-    newest = max(int(path.name[1:5]) for path in (ROOT / VERSIONS).glob("v[0-9]*.py"))
+def numbered(root: Path, text: str) -> str:
+    """Return ``text`` with the numbers of the newest migration below ``root`` and of the one that follows."""
+    newest = max(int(path.name[1:5]) for path in (root / VERSIONS).glob("v[0-9]*.py"))
     return text.replace("NNNN", f"{newest + 1:04}").replace("MMMM", f"{newest:04}")
 
 
 def apply(root: Path, name: str, change: str) -> Path:
     """Make ``change`` in the file ``name`` below ``root``: behind what ``@@`` names, or as a new file."""
-    path = root / numbered(name)
+    path = root / numbered(root, name)
     if not change.startswith("@@"):
         assert not path.exists()
-        path.write_text(numbered("".join(line[1:] or "\n" for line in change.splitlines(keepends=True))))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = "".join(line[1:] or "\n" for line in change.splitlines(keepends=True))
+        path.write_text(numbered(root, text))
         return path
     text = path.read_text()
     for hunk in re.split(r"^@@ ", change, flags=re.MULTILINE)[1:]:
@@ -86,6 +88,7 @@ def test_each_recipe_is_there() -> None:
         "A policy case",
         "A setting",
         "A problem code",
+        "A feature",
     ]
     assert RECIPES.count("```diff") == len(CHANGES)
 
@@ -178,6 +181,15 @@ def test_the_field_of_the_recipe_is_checked_audited_and_kept_by_whom_does_not_kn
     output = run(
         changed[0], "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/docs/recipe_of_a_field.py"
     )
+    assert " passed" in output
+
+
+@pytest.mark.extended
+def test_the_feature_of_the_recipe_counts_is_switched_off_and_has_its_rows_when_it_is_on_again(
+    changed: tuple[Path, list[Path]],
+) -> None:
+    arguments = "tests/docs/recipe_of_a_feature.py", "tests/features/test_registry.py"
+    output = run(changed[0], "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *arguments)
     assert " passed" in output
 
 

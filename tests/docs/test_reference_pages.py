@@ -18,6 +18,7 @@ from service.diagnosis.checks import checks_for
 from service.errors import ConflictRule, Refusal
 from service.kernel import permission_catalogue
 from service.kernel.account_acts import OBJECTS
+from service.kernel.feature import declared
 from service.records.schema.logs import operation_log
 from service.settings import Auth, load, table
 from service.web.messages.cookies import CSRF_HEADER, Cookies
@@ -134,6 +135,12 @@ def test_every_name_that_is_withheld_is_on_the_page() -> None:
 def test_the_page_of_permissions_shows_every_code_of_the_catalogue() -> None:
     listed = [row[0].strip("`") for row in rows(complete("permissions.md"))]
     assert listed == [code.code for page in permission_catalogue.CATALOGUE for code in page.permissions]
+
+
+def test_the_page_of_features_has_a_row_for_each_that_says_whether_it_has_a_switch() -> None:
+    listed = rows((REFERENCE / "features.md").read_text(encoding="utf-8"))
+    shown = {name.strip("`"): switch.startswith("yes") for name, switch, *_ in listed}
+    assert shown == {feature.name: feature.off for feature in declared()}
 
 
 SETTINGS = complete("settings.md")

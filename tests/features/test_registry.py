@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from service.features import NAMES
-from service.kernel.feature import Feature, about_any, declared, off_by, on_by, switch_faults
+from service.kernel.feature import Feature, about_any, declared, named, off_by, on_by, switch_faults
 from service.settings import table
 from tests.support.running import ROOT
 
@@ -20,6 +20,8 @@ FEATURES: Final = SERVICE / "features"
 LOADER: Final = SERVICE / "kernel" / "feature.py"
 PARTS: Final = ("tables", "dialect", "parts", "routes", "jobs", "checks", "samples", "rows")
 SQL: Final = ("sqlalchemy", "psycopg", "alembic")
+CONSOLE: Final = SERVICE / "console"
+VIEWS: Final = sorted(CONSOLE.glob("features/*/feature.js"))
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -86,6 +88,26 @@ def test_what_a_feature_declares_imports_nothing_but_the_kernel(feature: Feature
 def test_what_a_feature_alone_obeys_are_settings_and_it_can_be_off(feature: Feature) -> None:
     assert {*feature.settings} <= {row.title for row in table()}
     assert feature.off or not feature.settings
+
+
+def test_each_folder_of_the_console_has_views_of_a_feature_and_is_registered_once() -> None:
+    names = [path.parent.name for path in VIEWS]
+    assert sorted(path.name for path in CONSOLE.glob("features/*")) == names
+    assert set(names) <= {*NAMES}
+    registry = (CONSOLE / "features.js").read_text("utf-8")
+    line = r'^export \{ VIEWS as (\w+) \} from "\./features/(\w+)/feature\.js";$'
+    registered = re.findall(line, registry, re.MULTILINE)
+    assert sorted(registered) == [(name, name) for name in names]
+
+
+def test_a_view_of_a_feature_is_offered_where_the_feature_is_on_and_stands_in_the_navigation() -> None:
+    listed = re.findall(r'"(/[^"]*)"', (CONSOLE / "navigation.js").read_text("utf-8"))
+    texts = {path.parent.name: path.read_text("utf-8") for path in VIEWS}
+    for name, text in texts.items():
+        operations = re.findall(r'operation: "\w+ ([^"]+)"', text)
+        assert len(operations) == text.count("pattern: "), name
+        assert all(named(name).owns(path) for path in operations) or not named(name).off, name
+        assert set(re.findall(r'after: "([^"]+)"', text)) <= {*listed}, name
 
 
 def test_all_names_every_feature_with_a_switch() -> None:

@@ -35,6 +35,8 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "index.html").write_text(PAGE)
     (tmp_path / "main.js").write_text('import "./core/dom.js";')
     (tmp_path / "core" / "dom.js").write_text("dom")
+    (tmp_path / "features" / "own").mkdir(parents=True)
+    (tmp_path / "features" / "own" / "feature.js").write_text("own")
     (tmp_path / "types" / "api.d.ts").write_text("types")
     return tmp_path
 
@@ -104,6 +106,19 @@ async def test_a_file_has_its_type_and_what_has_none_is_not_served(folder: Path)
     for path in ("types/api.d.ts", "core", "core/../main.js", "x.js"):
         assert (await ask(app, "GET", base + path)).status in (400, 404), path
     assert (await ask(app, "GET", "/console/main.js")).status == 404
+
+
+async def test_files_of_features_are_served_and_so_is_every_file_of_the_console(folder: Path) -> None:
+    app = served(folder)
+    base = (await script_of(app)).removesuffix("main.js")
+    script = await ask(app, "GET", f"{base}features/own/feature.js")
+    assert (script.status, script.body) == (200, b"own")
+    assert (await ask(app, "GET", f"{base}features/own/x.js")).status == 404
+    app = served()
+    base = (await script_of(app)).removesuffix("main.js")
+    for path in FILES.rglob("*.js"):
+        answer = await ask(app, "GET", base + path.relative_to(FILES).as_posix())
+        assert answer.status == 200, path
 
 
 async def test_no_file_of_another_release_is_served_and_what_refuses_it_is_not_kept(folder: Path) -> None:

@@ -1,6 +1,6 @@
 // @ts-check
 /** What stands around every view: the navigation, the account, messages, the keyboard. */
-import { HEALTH, NAVIGATION, NOTICES, OWN, REQUESTS, REVIEWS } from "../navigation.js";
+import { HEALTH, NOTICES, OWN, REQUESTS, REVIEWS } from "../navigation.js";
 import { FRAME, PRODUCT, SHORTCUTS } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
 import { button, h, icon, link, mark } from "./dom.js";
@@ -8,7 +8,7 @@ import { keepFocus, leaveFocus } from "./focus.js";
 import * as health from "./health.js";
 import * as notices from "./notices.js";
 import * as queue from "./queue.js";
-import { match, page, reconsider, start, stop, useViews } from "./router.js";
+import { match, navigation, page, reconsider, start, stop, useViews } from "./router.js";
 import { session } from "./session.js";
 
 /** @type {HTMLElement} */ let list;
@@ -217,7 +217,7 @@ function returned() {
 
 /** Return the groups of the navigation, with the entries whose views the caller may see. */
 function groups() {
-  return NAVIGATION.flatMap(([title, entries]) => {
+  return navigation().flatMap(([title, entries]) => {
     const offered = entries.filter(([path]) => session.mayCall(match(path)?.view.operation));
     if (offered.length === 0) return [];
     return h(

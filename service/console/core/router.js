@@ -3,6 +3,7 @@
  * Shows the view of the address. Addresses are fragments, such as `#/users/17?tab=roles`, so that every view and filter
  * has a deep link and the server needs no routes.
  */
+import { navigationOf } from "../navigation.js";
 import { FRAME, PRODUCT } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
 import { Problem } from "../client/portcullis.js";
@@ -59,6 +60,11 @@ const ROUTER = {
 /** Take the views among which addresses choose. @param {View[]} all */
 export function useViews(all) {
   views = all;
+}
+
+/** Return the groups of the navigation, with the entries of all views. */
+export function navigation() {
+  return navigationOf(views);
 }
 
 /** Return the page that is shown. */

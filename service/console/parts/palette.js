@@ -1,9 +1,9 @@
 // @ts-check
 /** Goes anywhere by name: to a page, a user, a role, a resource, or the explanation of a decision. */
 import { h } from "../core/dom.js";
-import { match } from "../core/router.js";
+import { match, navigation } from "../core/router.js";
 import { session } from "../core/session.js";
-import { NAVIGATION, OWN } from "../navigation.js";
+import { OWN } from "../navigation.js";
 import { PALETTE as T } from "../strings/find.js";
 import { FRAME } from "../strings/frame.js";
 import { combobox } from "./combobox.js";
@@ -50,7 +50,7 @@ async function destinations(text, signal) {
 
 /** @param {string} text In lower case. @returns {Suggestion[]} */
 function pages(text) {
-  const all = [["/", FRAME.home], ...NAVIGATION.flatMap(([, entries]) => entries), ...OWN];
+  const all = [["/", FRAME.home], ...navigation().flatMap(([, entries]) => entries), ...OWN];
   return all
     .filter(([path, title]) => title.toLowerCase().includes(text) && offered(path))
     .map(([path, title]) => ({ text: title, group: T.pages, value: path }));

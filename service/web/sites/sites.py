@@ -173,6 +173,19 @@ class TwoFoldersDown:
         return await self._site.answer(context, f"{first}/{second}/{third}")
 
 
+class ThreeFoldersDown:
+    """``…/{first}/{second}/{third}/{fourth}``."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    async def on_get(
+        self, context: RequestContext, first: str, second: str, third: str, fourth: str
+    ) -> Document:
+        """Read a file."""
+        return await self._site.answer(context, f"{first}/{second}/{third}/{fourth}")
+
+
 def add_site(routes: Routes, base: str, entrance: object, site: Site) -> None:
     """Serve ``site`` below the template ``base``, and ``entrance`` there, also with a slash after it."""
     routes.add_outside(base, entrance)
@@ -180,3 +193,4 @@ def add_site(routes: Routes, base: str, entrance: object, site: Site) -> None:
     routes.add_outside(f"{base}/{{first}}", InSite(site))
     routes.add_outside(f"{base}/{{first}}/{{second}}", InFolder(site))
     routes.add_outside(f"{base}/{{first}}/{{second}}/{{third}}", TwoFoldersDown(site))
+    routes.add_outside(f"{base}/{{first}}/{{second}}/{{third}}/{{fourth}}", ThreeFoldersDown(site))
