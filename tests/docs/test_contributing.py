@@ -20,6 +20,12 @@ from tests.support.databases import database
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPES = PAGE.partition("\n## Recipes\n")[2]
 CHANGES = re.findall(r"^```diff\n\+\+\+ (\S+)\n(.*?)^```", RECIPES, re.DOTALL | re.MULTILINE)
+PAGES = (
+    "tests/docs/test_reference_pages.py",
+    "tests/docs/test_trust_pages.py",
+    "tests/jobs/test_jobs.py::test_the_page_names_all_jobs_with_their_intervals_and_bounds",
+)
+"""The tests of pages that a recipe changes."""
 VERSIONS = Path("service/records/migrations/versions")
 
 
@@ -126,7 +132,7 @@ def migrated(url):
 url, *pages = sys.argv[1:]
 found = {"consistent": said(["policy", "check"])}
 found["covered"] = said(["policy", "test", "--coverage"])
-os.environ["PORTCULLIS_POLICY__FOLDER"] = "policies/broken"
+os.environ["PORTCULLIS_POLICY__FOLDER"] = "broken"
 found["inconsistent"] = said(["policy", "check"])
 del os.environ["PORTCULLIS_POLICY__FOLDER"]
 found["migrated"] = migrated(url)
@@ -140,16 +146,12 @@ print(json.dumps(found))
 def trial(changed: tuple[Path, list[Path]], stores: EmbeddedStores) -> dict[str, Any]:
     """What commands, tests of pages, types and a migration of the copy say, asked in one process."""
     root, _ = changed
-    (root / "policies" / "broken" / "assurance").mkdir(parents=True)
+    (root / "broken" / "assurance").mkdir(parents=True)
     for name in ("base.csv", "endpoints.csv", "accounts.csv", "assurance/base.csv"):
         text = (root / "policies" / name).read_text()
-        (root / "policies" / "broken" / name).write_text(
-            text.replace("system:role:users", "system:role:list")
-        )
+        (root / "broken" / name).write_text(text.replace("system:role:users", "system:role:list"))
     with database(stores) as url:
-        outcomes: dict[str, Any] = json.loads(
-            run(root, "-c", _TRIAL, url, "tests/docs/test_reference_pages.py")
-        )
+        outcomes: dict[str, Any] = json.loads(run(root, "-c", _TRIAL, url, *PAGES))
     return outcomes
 
 
