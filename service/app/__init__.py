@@ -8,16 +8,15 @@ from functools import partial
 
 from service.app.container import Container, Lifespan
 from service.app.routes import add_routes
-from service.app.worker_samples import worker_samples
 from service.authn.step_up_methods import StepUpMethods
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.kernel.feature import off_by
 from service.kernel.operator_error import OperatorError
+from service.kernel.worker_slot import Slot
 from service.settings import Features, Settings
 from service.settings.values import Names
 from service.web.messages.address import address_behind
 from service.web.messages.context import RequestContext
-from service.web.observability.shared_metrics import Slot
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
@@ -33,7 +32,6 @@ def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -
 def application(container: Container, shipped: Shipped) -> RequestMiddleware:
     """Return the ASGI application of ``container``."""
     settings = container.settings
-    container.node.metrics.add(partial(worker_samples, container))
     app = Application()
     routes = add_routes(app, container, shipped.extensions)
     routes.check((*shipped.endpoints, *shipped.assurance), shipped.opened_by)
@@ -45,7 +43,7 @@ def application(container: Container, shipped: Shipped) -> RequestMiddleware:
         address_of,
         _finished(container),
         container.trail.collector.operation,
-        begin=container.node.traffic.begin,
+        begin=next((part.arrived for part in container.parts.values() if part.arrived), _nothing),
         stop=stop,
         cross_origin=container.cross_origin,
         takes_path=routes.takes_path,
@@ -60,10 +58,14 @@ def application(container: Container, shipped: Shipped) -> RequestMiddleware:
     )
 
 
+def _nothing() -> None:
+    """Stand in for what counts requests, where nothing does."""
+
+
 def _finished(container: Container) -> Sequence[Callable[[RequestContext], None]]:
     """Return what is called with each finished request, in this order."""
     forwarding = container.node.environment_checks.forwarding
-    notes = [container.node.traffic.count, forwarding.note, container.use_notes.note]
+    notes = [forwarding.note, container.use_notes.note]
     return [*notes, *(part.note for part in container.parts.values() if part.note is not None)]
 
 

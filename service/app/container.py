@@ -22,10 +22,10 @@ from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.requestable import RequestableRoles
 from service.kernel.feature import on_by
+from service.kernel.worker_slot import Slot
 from service.mail.outbox import Outbox
 from service.settings import Auth, Settings
 from service.web.messages.cookies import Cookies
-from service.web.observability.shared_metrics import Slot
 from service.web.observability.use_notes import UseNotes
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.credentials import CookieToken, HeaderToken
@@ -40,6 +40,7 @@ class Container:
 
     def __init__(self, settings: Settings, shipped: Shipped, slot: Slot | None = None) -> None:
         self.worker = worker = _worker_name(slot)
+        self.slot = slot
         self.settings = settings
         self.stores = stores.make(settings)
         self.trail = audit_trail.make(settings, self.stores, worker)
@@ -60,9 +61,7 @@ class Container:
         self.files = files.make(settings, self.stores)
         self.revisions = PublishedRevisions(self.policy.live, reader_of(self.stores.database))
         self.parts: dict[str, Part] = {}
-        self.node = node.make(
-            settings, self.stores, self.policy, self.trail, self.parts, worker=worker, slot=slot
-        )
+        self.node = node.make(settings, self.stores, self.policy, self.trail, worker=worker)
         now = self.stores.sessions.synchronized.now
         self.requestable = RequestableRoles(self.stores.database)
         self.uses = PermissionUses(self.stores.database, now, self.policy.live.remapped)
@@ -87,13 +86,12 @@ class Container:
         Before anything has started. There are no traces yet, which would name the other process.
         """
         self.worker = worker = _worker_name(slot)
+        self.slot = slot
         self.trail.journal.name_worker(worker)
         self.policy.watch.name_worker(worker, slot.former)
         self.node.runner.worker = worker
         for part in self.parts.values():
             part.name_worker(worker)
-        self.node.metrics.slot = slot
-        self.node.process.begins()
 
     def _troubles(self) -> dict[str, dict[str, Any]]:
         return self.node.readiness.troubles()
@@ -158,7 +156,6 @@ class Lifespan:
         try:
             if self._running:
                 await self._container.policy.watch.leave()
-                self._container.node.metrics.leave()
         finally:
             await self._container.close()
 
@@ -175,14 +172,14 @@ class Lifespan:
             container.stores.clock_watch,
             container.node.scheduler,
             container.uses,
-            container.node.metrics,
         )
         self._running = [asyncio.create_task(runner.run()) for runner in work]
         running = (part.runs for part in container.parts.values())
         self._running += (asyncio.ensure_future(run()) for run in running if run is not None)
         self._running.append(asyncio.create_task(container.node.readiness.run(SLOWLY)))
         self._running.append(asyncio.create_task(container.stores.sessions.follow_primary()))
-        container.node.process.serves()
+        for part in container.parts.values():
+            part.serves()
         # Objects created so far are permanent: keep the garbage collector from scanning them during requests.
         gc.collect()
         gc.freeze()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from service.administration.jobs import jobs_of, runner_of
 from service.app.audit_trail import Trail
-from service.app.installation_samples import Installation
-from service.app.parts import Part
 from service.app.policy import PolicyParts
 from service.app.readiness import EnvironmentChecks, readiness
 from service.app.stores import Stores
@@ -18,8 +15,6 @@ from service.jobs.scheduler import Scheduler
 from service.mail.sending import Sending
 from service.settings import Settings
 from service.web.observability.readiness import ReadinessChecks
-from service.web.observability.shared_metrics import Slot
-from service.web.observability.worker_metrics import Process, Traffic, WorkerMetrics
 from service.web.requests.credentials import OperatorToken
 
 
@@ -27,10 +22,6 @@ from service.web.requests.credentials import OperatorToken
 class Node:
     """What operators look at."""
 
-    process: Process
-    traffic: Traffic
-    metrics: WorkerMetrics
-    installation: Installation
     environment_checks: EnvironmentChecks
     readiness: ReadinessChecks
     operator_token: OperatorToken
@@ -44,32 +35,16 @@ def make(
     stores: Stores,
     policy: PolicyParts,
     trail: Trail,
-    parts: Mapping[str, Part],
     *,
     worker: str,
-    slot: Slot | None,
 ) -> Node:
-    """Return what watches the worker with that name; ``slot`` is its place in the node.
-
-    ``parts`` are those of features, which may be made later.
-    """
+    """Return what watches the worker with that name."""
     sending = Sending(settings, FactorKeys.of(settings.auth))
     all_jobs = jobs_of(settings, stores.objects, sending)
     runner = runner_of(settings, worker)
     scheduler = Scheduler(all_jobs, stores.database, runner)
     environment_checks = EnvironmentChecks(settings)
     return Node(
-        process=Process(),
-        traffic=Traffic(),
-        metrics=WorkerMetrics(slot),
-        installation=Installation(
-            stores.database,
-            stores.sessions,
-            parts,
-            scheduler.jobs,
-            limit=settings.oplog.stream_limit,
-            backup_days=settings.database.backup_days,
-        ),
         environment_checks=environment_checks,
         readiness=readiness(
             database=stores.database,

@@ -16,6 +16,8 @@ class Part:
 
     runs: Callable[[], Awaitable[None]] | None = None
     """Runs beside the requests until it is cancelled."""
+    arrived: Callable[[], None] | None = None
+    """Is called when a request has arrived, before it is looked at; one part at most has it."""
     note: Callable[[RequestContext], None] | None = None
     """Takes each finished request; it must not block or raise."""
     tracing: RequestTracing | None = None
@@ -32,6 +34,9 @@ class Part:
 
     def start(self) -> None:
         """Begin, in the event loop of the worker."""
+
+    def serves(self) -> None:
+        """Take note that the worker has started, and serves."""
 
     async def finish(self) -> None:
         """Release threads and connections."""

@@ -52,7 +52,7 @@ from service.endpoints import (
     users,
 )
 from service.endpoints import notices as mails
-from service.endpoints.health import Live, Metrics, Ready
+from service.endpoints.health import Live, Ready
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
 from service.kernel.feature import off_by, on_by, provided
@@ -382,7 +382,6 @@ def _add_outside(routes: Routes, container: Container) -> None:
     routes.add_outside("/health/live", Live())
     details = partial(facts, container.policy.watch)
     routes.add_outside("/health/ready", Ready(node.readiness, node.operator_token, details))
-    routes.add_outside("/metrics", Metrics(node.metrics, node.installation.samples, node.operator_token))
 
 
 def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extension]) -> None:

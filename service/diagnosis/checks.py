@@ -50,7 +50,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("deny-check", settings_checks.deny_check),
     Check("throttling", settings_checks.throttling),
     Check("first-password", settings_checks.first_password),
-    Check("metrics", upkeep_checks.metrics),
     Check("database", store_checks.database),
     Check("connections", store_checks.connections),
     Check("schema", store_checks.schema),

@@ -1,4 +1,4 @@
-"""Checks of what an operator sees to: jobs, logs that are complete and verified, backups, metrics."""
+"""Checks of what an operator sees to: jobs, logs that are complete and verified, backups."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -16,7 +16,6 @@ from service.diagnosis.findings import (
     ok,
     warning,
 )
-from service.diagnosis.settings_checks import is_local
 from service.errors import Unavailable
 from service.jobs.housekeeping import REMIND
 from service.jobs.runner import Job
@@ -114,19 +113,6 @@ async def history(installation: Installation) -> Finding:
             f"as it was sealed, up to {audit.until}; anybody could seal it anew: oplog.chain_key is not set"
         )
     return ok(f"as it was sealed, up to {audit.until}")
-
-
-def metrics(installation: Installation) -> Finding:
-    """Without metrics nobody is woken by an alert."""
-    server = installation.settings.server
-    if server.metrics_token:
-        return ok("server.metrics_token is set")
-    if is_local(server.host) and not server.trusted_proxies and not server.public_url:
-        return ok("server.metrics_token is not set; only this machine reaches the service")
-    return warning(
-        "server.metrics_token is not set: there are no metrics, and readiness tells no details",
-        'set it to the output of: python3 -c "import secrets; print(secrets.token_urlsafe(32))"',
-    )
 
 
 async def jobs_in_time(installation: Installation) -> Finding:

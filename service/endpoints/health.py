@@ -1,19 +1,17 @@
-"""Liveness and readiness of the service, and its metrics: ``/health``, ``/metrics``."""
+"""Liveness and readiness of the service: ``/health``."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Literal
 
 from msgspec import UNSET, UnsetType
 
-from service.errors import NotFound, Unauthenticated, Unavailable
-from service.kernel.metrics import Health, Sample, State
+from service.errors import Unavailable
+from service.kernel.metrics import Health, State
 from service.web.messages.address import peer_of
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, refuses
-from service.web.messages.schema import Document, Schema
-from service.web.observability.families import MEDIA_TYPE, exposition
+from service.web.messages.schema import Schema
 from service.web.observability.readiness import ReadinessChecks
-from service.web.observability.worker_metrics import WorkerMetrics
 from service.web.requests.credentials import OperatorToken
 
 Facts = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -106,29 +104,3 @@ def arrival(context: RequestContext) -> dict[str, Any]:
         "peer": peer_of(context.scope),
         "headers": {name: value.decode("latin-1") for name, value in raw.items() if value is not None},
     }
-
-
-SourceOfAll = Callable[[], Awaitable[Iterable[Sample]]]
-
-
-class Metrics:
-    """GET /metrics."""
-
-    def __init__(self, metrics: WorkerMetrics, of_all: SourceOfAll, token: OperatorToken) -> None:
-        """Answer requests with ``token``, none if it is not set; ``of_all`` asks about all nodes."""
-        self._metrics = metrics
-        self._of_all = of_all
-        self._token = token
-
-    @refuses(NotFound, Unauthenticated)
-    async def on_get(self, context: RequestContext) -> Document:
-        """Read the metrics of all workers of this node, and of the whole installation.
-
-        Needs the bearer token of the setting `server.metrics_token`; 404 if that is empty.
-        """
-        if not self._token.is_set:
-            raise NotFound
-        if not self._token.is_held(context):
-            raise Unauthenticated
-        of_all = await self._of_all()
-        return Document(exposition([*self._metrics.of_node(), *of_all]), MEDIA_TYPE)

@@ -17,10 +17,10 @@ from typing import Final
 
 import service
 from service.files.connections import modules_of
+from service.kernel.worker_slot import Slot
 from service.server.shares import Share
 from service.server.stop_order import StopOrder
 from service.settings import Settings
-from service.web.observability.shared_metrics import Slot
 
 processes: Final = multiprocessing.get_context("forkserver")
 """Makes the processes and pipes of the launcher."""

@@ -19,10 +19,10 @@ from typing import Any, Final
 
 from service.app import Container, application, describe_routes
 from service.authz.publishing.shipped import configured, files_of
+from service.kernel.worker_slot import Slot
 from service.server.handover import VARIABLE
 from service.settings import Settings
 from service.web.observability.log_format import configure_logging
-from service.web.observability.shared_metrics import Slot
 from service.web.requests.middleware import RequestMiddleware
 
 Stamps = dict[Path, tuple[int, ...]]

@@ -6,7 +6,7 @@ import signal
 import socket
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from time import monotonic, sleep
@@ -15,12 +15,13 @@ from typing import Final
 
 import structlog
 
+from service.kernel.feature import provided
+from service.kernel.worker_slot import Slot
 from service.operator.errors import LaunchError
 from service.server.children import processes, work
 from service.server.shares import CLOSED, Share, SharedNumbers
 from service.server.stop_order import Heard, StopOrder
 from service.settings import Settings
-from service.web.observability.shared_metrics import SharedMetrics, Slot
 
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0
@@ -193,10 +194,15 @@ class Supervisor:
         Raises ``WorkerError`` when each of them was started ``TRIES`` times and has never served.
         """
         count = self._node.settings.server.workers
-        with self._signals() as stop_requested, closing(SharedMetrics(count)) as shared_metrics:
+        off = self._node.settings.features.off
+        with self._signals() as stop_requested, ExitStack() as held:
+            boards = {
+                name: held.enter_context(closing(make(count)))
+                for name, make in provided("worker-board", off).items()
+            }
             counts = SharedNumbers(count, CLOSED)
             places = [
-                WorkerPlace(self._node, Slot(place + 1, shared_metrics), Share(counts, place))
+                WorkerPlace(self._node, Slot(place + 1, boards), Share(counts, place))
                 for place in range(count)
             ]
             try:

@@ -20,6 +20,7 @@ from uvicorn.lifespan.on import LifespanOn
 from service.app import create_app
 from service.authz.publishing.shipped import configured
 from service.kernel.operator_error import OperatorError
+from service.kernel.worker_slot import Slot
 from service.server.acceptor import Acceptor
 from service.server.hardening import end_with_parent, use_huge_pages
 from service.server.http import HttpProtocol, Limits, WorkerState
@@ -28,7 +29,6 @@ from service.server.shares import Share, most_connections
 from service.server.stop_order import DRAIN, Obedience, Signs, StopOrder
 from service.settings import Settings
 from service.web.observability.log_format import configure_logging
-from service.web.observability.shared_metrics import Slot
 
 _LOOK = 10  # ticks of a tenth of a second each, as uvicorn counts them
 _TICK = 0.1  # seconds

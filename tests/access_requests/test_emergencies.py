@@ -209,6 +209,7 @@ async def test_what_is_no_emergency_is_not_closed(site: Inside) -> None:
     assert (await close(kestrel, request)).status == 409
 
 
+@pytest.mark.feature("metrics")
 async def test_open_emergencies_are_counted_for_the_alert(site: Inside) -> None:
     await given(site)
 

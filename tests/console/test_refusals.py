@@ -127,6 +127,7 @@ def refused(house: House, name: str) -> str:
     return decision_id
 
 
+@pytest.mark.feature("pages")
 def test_a_value_that_is_taken_is_named_with_what_was_not_saved(visit: Visit) -> None:
     page = visit.page
     visit.sign_in(address="/roles/new")
@@ -190,6 +191,7 @@ def test_codes_that_have_been_given_since_are_told(visit: Visit, house: House) -
 
 
 @pytest.mark.extended
+@pytest.mark.feature("pages")
 def test_a_refusal_on_a_page_leads_those_who_may_to_its_explanation(
     visitor: Callable[[], Visit], house: House
 ) -> None:

@@ -24,8 +24,9 @@ from promql_parser import (
     parse,
 )
 
-from service.app.worker_samples import worker_samples
-from service.web.observability.families import FAMILIES, OF_FOLLOWERS, OF_WORKERS
+from service.features.follower.families import OF_FOLLOWERS
+from service.features.metrics.families import FAMILIES, OF_WORKERS
+from service.features.metrics.worker_samples import worker_samples
 from tests.docs.pages import anchors, pages
 from tests.support.unstarted import unstarted
 

@@ -16,13 +16,14 @@ from service.app import check_routes
 from service.audit import redaction
 from service.diagnosis.checks import checks_for
 from service.errors import ConflictRule, Refusal
+from service.features.metrics.families import OF_ALL, OF_WORKERS
 from service.kernel import permission_catalogue
 from service.kernel.account_acts import OBJECTS
 from service.kernel.feature import declared
 from service.records.schema.logs import operation_log
 from service.settings import Auth, load, table
 from service.web.messages.cookies import CSRF_HEADER, Cookies
-from service.web.observability.families import OF_ALL, OF_WORKERS, Family
+from service.web.observability.exposition import Family
 from tests.docs.pages import ROOT, anchors, between, rows
 from tests.support.unstarted import SHIPPED
 

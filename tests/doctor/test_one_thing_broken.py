@@ -34,7 +34,7 @@ from tests.support.spare import SpareStores
 from tests.support.tls import TlsServer, write_certificate
 from tests.support.waiting import stopped
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.feature("metrics")]
 
 TOKEN = "mX3-" * 8
 OPERATOR = ("Authorization", f"Bearer {TOKEN}")

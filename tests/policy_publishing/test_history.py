@@ -150,6 +150,7 @@ async def test_a_past_grant_is_explained_too(past: Past) -> None:
     assert (before["allowed"], after["allowed"]) == (False, True)
 
 
+@pytest.mark.feature("metrics")
 async def test_lines_changed_past_the_service_are_replaced_told_and_counted(
     seeded_database_url: str, redis_url: str
 ) -> None:

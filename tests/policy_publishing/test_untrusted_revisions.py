@@ -195,6 +195,7 @@ async def test_the_audit_finds_a_revision_that_is_gone_by_what_was_kept_elsewher
     assert "  revision 3 differs from what was reported earlier" in ended.output.splitlines()
 
 
+@pytest.mark.feature("metrics")
 async def test_a_forged_revision_is_replaced_counted_and_seen_in_metrics_and_audit(
     kept: Kept, tmp_path: Path
 ) -> None:

@@ -14,11 +14,13 @@ import pytest
 
 from service.authz.publishing.shipped import Shipped, configured, policy_folder
 from service.features.export.parts import Sending
+from service.features.metrics.parts import part_in
+from service.features.metrics.shared_metrics import SharedMetrics
+from service.kernel.worker_slot import Slot
 from service.server import prebuilt
 from service.server.handover import VARIABLE, Handover
 from service.server.prebuilt import Prebuilt, Template, built
 from service.settings import Settings, load
-from service.web.observability.shared_metrics import SharedMetrics, Slot
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +74,7 @@ def made_by(template: Template) -> Prebuilt | None:
 
 
 def slot() -> Slot:
-    return Slot(2, SharedMetrics(2), secrets.token_hex(3), ("a worker before",))
+    return Slot(2, {"metrics": SharedMetrics(2)}, secrets.token_hex(3), ("a worker before",))
 
 
 def test_settings_are_handed_over_once_and_the_application_made_before_the_next_fork(
@@ -107,7 +109,7 @@ def test_a_worker_takes_the_application_in_its_own_place(handover: Handover, set
     assert {container.policy.watch.worker, container.node.runner.worker, delivery.worker} == {name}
     journal = container.trail.journal
     assert {journal._worker, journal._sender.worker, journal._writer.worker} == {name}
-    assert container.node.metrics.slot is place
+    assert container.slot is part_in(container).metrics.slot is place
     assert container.policy.watch.former == place.former
 
 

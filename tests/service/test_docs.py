@@ -78,6 +78,7 @@ def test_it_asks_for_a_token_where_the_policy_does(client: httpx.Client, documen
         assert not by_proxy or answer.json()["code"] == "proxy_refused", name
 
 
+@pytest.mark.feature("pages")
 def test_the_page_loads_only_what_the_service_serves(client: httpx.Client) -> None:
     page = client.get("/docs")
     assert page.headers["content-type"].startswith("text/html")
@@ -90,6 +91,7 @@ def test_the_page_loads_only_what_the_service_serves(client: httpx.Client) -> No
     assert "connect-src 'self'" in page.headers["content-security-policy"]
 
 
+@pytest.mark.feature("pages")
 def test_every_refusal_leads_to_its_explanation(client: httpx.Client) -> None:
     kind = client.get("/api/role/list").json()["type"]
     page, _, place = kind.partition("#")

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import sleep
 
 import httpx
+import pytest
 
 from tests.service.conftest import variables_for
 from tests.support.running import PATIENCE, Running, running
@@ -38,6 +39,7 @@ def total(text: str, route: str) -> float:
     return sum(map(float, lines))
 
 
+@pytest.mark.feature("metrics")
 def test_any_worker_tells_what_all_have_counted_and_a_restart_of_one_makes_no_new_series(
     seeded_database_url: str, redis_url: str, tmp_path: Path
 ) -> None:

@@ -17,12 +17,12 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
 from service.errors import PermissionDenied, RefreshRequired, TokenInvalid, Unavailable
+from service.features.metrics.worker_metrics import Traffic
 from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller
 from service.kernel.metrics import Sample
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import public
-from service.web.observability.worker_metrics import Traffic
 from service.web.requests.application import Application
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.credentials import HeaderToken

@@ -36,6 +36,7 @@ from service.features.decisions.messages import (
     question_in,
 )
 from service.features.decisions.questions import INCOMPLETE, Asked, Subject
+from service.features.follower.families import OF_FOLLOWERS
 from service.features.follower.following import Follower
 from service.features.follower.headers import SentHeaders, at_least
 from service.features.follower.listening import listening
@@ -48,8 +49,8 @@ from service.kernel.metrics import Durations, Sample
 from service.web.messages.bodies import ProtocolBody
 from service.web.messages.request import REQUEST_OPTIONS, Request
 from service.web.messages.request_ids import RequestIds, request_ids
-from service.web.observability.families import MEDIA_TYPE as METRICS
-from service.web.observability.families import OF_FOLLOWERS, exposition
+from service.web.observability.exposition import MEDIA_TYPE as METRICS
+from service.web.observability.exposition import exposition
 
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]

@@ -27,8 +27,8 @@ from service.laboratory.replay import replay
 from service.records.database.transactions import Database
 from service.settings import Policy
 from tests.features.export.appending import append
+from tests.features.metrics.test_metrics import TOKEN, value
 from tests.support.inside import all_decisions, inside_published
-from tests.web.test_metrics import TOKEN, value
 
 pytestmark = pytest.mark.anyio
 

@@ -15,9 +15,9 @@ from service.operator.errors import UnpreparedError
 from service.server.prepare import check, publish_policy
 from service.settings import SettingsError, load
 from tests.features.export.conftest import SECRET
+from tests.features.metrics.test_metrics import TOKEN
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside_published, settings_of
-from tests.web.test_metrics import TOKEN
 
 pytestmark = pytest.mark.anyio
 

@@ -23,8 +23,8 @@ from tests.docs.blocks import blocks
 from tests.docs.pages import ROOT
 from tests.features.export.conftest import Place
 from tests.features.export.test_delivery import drained
+from tests.features.metrics.test_metrics import TOKEN, value
 from tests.support.inside import inside_published
-from tests.web.test_metrics import TOKEN, value
 
 pytestmark = pytest.mark.anyio
 

@@ -9,11 +9,11 @@ import pytest
 
 from service.embedded import EmbeddedStores
 from service.features.tracing import export
+from tests.features.metrics.test_metrics import TOKEN
 from tests.support.collector import Collector, Span, collecting
 from tests.support.databases import database
 from tests.support.inside import Inside, inside_published
 from tests.web.driver import Answer
-from tests.web.test_metrics import TOKEN
 
 TRUSTED = "198.51.100.7"
 """The peer whose ``traceparent`` is continued."""

@@ -18,13 +18,13 @@ from service.features.tracing.packages import HOW
 from service.server.prepare import check
 from service.settings import Settings, SettingsError, Tracing, load
 from tests.doctor.conftest import no_routes
+from tests.features.metrics.test_metrics import TOKEN, value
 from tests.features.tracing.conftest import asked
 from tests.service.conftest import variables_for
 from tests.support.collector import Collector, collecting, named
 from tests.support.databases import NewDatabase
 from tests.support.inside import all_decisions, inside_published
 from tests.support.running import running
-from tests.web.test_metrics import TOKEN, value
 
 pytestmark = pytest.mark.anyio
 

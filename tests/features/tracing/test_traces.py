@@ -8,12 +8,12 @@ import pytest
 
 from service.features.tracing.recorder import trace_parent
 from service.records.database.connection import described
+from tests.features.metrics.test_metrics import TOKEN, value
 from tests.features.tracing.conftest import TRUSTED, asked, of_request
 from tests.support.collector import Collector, named, tree
 from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.web.driver import ask
-from tests.web.test_metrics import TOKEN, value
 
 pytestmark = pytest.mark.anyio
 

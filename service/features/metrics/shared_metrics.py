@@ -1,11 +1,10 @@
 """Memory that the workers of a node share: each leaves what it has counted, any of them reads it all."""
 
 import os
-import socket
 from multiprocessing.reduction import DupFd
 from struct import Struct
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from zlib import crc32
 
 LONGEST: Final = 2 * 1024 * 1024
@@ -76,26 +75,6 @@ class SharedMetrics:
             return None
         snapshot = os.pread(self._file, length, place + _HEAD.size)
         return (written, snapshot) if crc32(snapshot) == checksum else None
-
-
-class Slot(NamedTuple):
-    """The place of a worker in its node: its number, from 1, and the board of the node.
-
-    ``token`` is part of the name of the worker that has it now, and ``former`` are the names of those before
-    it: one that was killed could not say that it ends.
-    """
-
-    number: int
-    shared_metrics: SharedMetrics
-    token: str = ""
-    former: tuple[str, ...] = ()
-
-    def name_of(self, pid: int) -> str:
-        """Return the name by which all nodes know the worker that has this place as process ``pid``.
-
-        Linux containers may share a host name, and each has a process 1.
-        """
-        return f"{socket.gethostname()}:{pid}:{self.token}"
 
 
 def _handed(slots: int, file: Any) -> SharedMetrics:

@@ -1,4 +1,4 @@
-"""All metrics by name, and the text format for Prometheus. Names and units follow its naming practices."""
+"""The text format for Prometheus. Names and units of metrics follow its naming practices."""
 
 import csv
 from collections.abc import Iterable, Mapping
@@ -19,26 +19,14 @@ class Family(NamedTuple):
     labels: tuple[str, ...] = ()
 
 
-def _families(of: str) -> dict[str, Family]:
-    """Return the families of ``families.csv`` that are of ``workers``, ``all`` nodes, or ``followers``."""
-    with Path(__file__).with_suffix(".csv").open(encoding="utf-8") as table:
+def families_in(table: Path, of: str) -> dict[str, Family]:
+    """Return the families of the file ``table`` that are of ``workers``, ``all`` nodes, or ``followers``."""
+    with table.open(encoding="utf-8") as rows:
         return {
             row["name"]: Family(row["kind"], row["help"], tuple(row["labels"].split()))
-            for row in csv.DictReader(table)
+            for row in csv.DictReader(rows)
             if row["of"] == of
         }
-
-
-OF_WORKERS: Final = _families("workers")
-"""Counters end in ``_total``; what only tells a text ends in ``_info`` and is 1."""
-
-OF_ALL: Final = _families("all")
-"""Metrics of the whole installation: every node shows the same, and no worker."""
-
-FAMILIES: Final = {**OF_WORKERS, **OF_ALL}
-
-OF_FOLLOWERS: Final = _families("followers")
-"""Metrics of ``portcullis pdp``, which decides beside a service."""
 
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -46,7 +34,7 @@ MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _PARTS: Final = ("_bucket", "_sum", "_count")
 
 
-def exposition(samples: Iterable[Sample], of: Mapping[str, Family] = FAMILIES) -> bytes:
+def exposition(samples: Iterable[Sample], of: Mapping[str, Family]) -> bytes:
     """Return the samples of the families ``of`` as text, grouped by metric as the format requires."""
     families: dict[str, list[Sample]] = {name: [] for name in of}
     for sample in samples:

@@ -11,8 +11,6 @@ from service.kernel.metrics import Sample, counted
 
 def worker_samples(container: Container) -> Iterator[Sample]:
     """Yield all samples of a worker; every counter with a closed list of labels is there from the start."""
-    yield from container.node.process.samples()
-    yield from container.node.traffic.samples()
     yield from _policy(container)
     offset = container.stores.sessions.synchronized.offset
     if offset is not None:

@@ -16,9 +16,10 @@ import structlog
 from service import __version__
 from service.authz.engine.rules import DENYING
 from service.errors import Refusal
+from service.features.metrics.shared_metrics import SharedMetrics
 from service.kernel.metrics import Durations, Sample, counted
+from service.kernel.worker_slot import Slot
 from service.web.messages.context import RequestContext
-from service.web.observability.shared_metrics import Slot
 
 OTHER: Final = "other"
 """The route label of unrouted requests. Clients choose their paths, so labels would be unbounded."""
@@ -120,6 +121,8 @@ class Process:
         yield Sample("portcullis_open_files_limit", resource.getrlimit(resource.RLIMIT_NOFILE)[0], {})
 
 
+BOARD: Final = "metrics"
+"""The board of a slot: the name of the feature."""
 EVERY: Final = 2.0
 """Seconds between two snapshots of a worker."""
 
@@ -149,23 +152,21 @@ class WorkerMetrics:
 
     async def run(self) -> None:
         """Leave a snapshot every ``EVERY`` seconds, until cancelled; none where no other worker reads it."""
-        while self.slot is not None and self.slot.shared_metrics.slots > 1:
+        while self.slot is not None and _board(self.slot).slots > 1:
             self._post(self.slot)
             await asyncio.sleep(EVERY)
 
     def leave(self) -> None:
         """Forget the snapshot when the worker ends."""
         if self.slot is not None:
-            self.slot.shared_metrics.clear(self.slot.number)
+            _board(self.slot).clear(self.slot.number)
 
     def of_node(self) -> list[Sample]:
         """Return the samples of all workers, labelled by worker."""
         number, by_worker = _ALONE, {}
         if self.slot is not None:
             number = self.slot.number
-            by_worker = {
-                slot: _decode(snapshot) for slot, snapshot in self.slot.shared_metrics.read().items()
-            }
+            by_worker = {slot: _decode(snapshot) for slot, snapshot in _board(self.slot).read().items()}
         by_worker[number] = self._own()
         return [
             Sample(sample.name, sample.value, {"worker": str(number), **sample.labels})
@@ -178,8 +179,13 @@ class WorkerMetrics:
 
     def _post(self, slot: Slot) -> None:
         try:
-            slot.shared_metrics.write(slot.number, _encode(self._own()))
+            _board(slot).write(slot.number, _encode(self._own()))
         except ValueError as error:
             if not self._too_long:
                 _log.error("other workers can't show the metrics of this one", reason=str(error))
             self._too_long = True
+
+
+def _board(slot: Slot) -> SharedMetrics:
+    board: SharedMetrics = slot.boards[BOARD]
+    return board

@@ -13,27 +13,25 @@ from time import monotonic
 
 import pytest
 
-from service.app.installation_samples import (
-    InDatabase,
-    samples_of_database,
-    samples_of_store,
-)
-from service.app.worker_samples import worker_samples
 from service.authz.engine.rules import DENYING
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.features.follower.followers import FollowerFacts
 from service.features.follower.parts import samples_of_followers
+from service.features.metrics.families import FAMILIES, OF_ALL
+from service.features.metrics.installation_samples import InDatabase, samples_of_database, samples_of_store
+from service.features.metrics.shared_metrics import FRESH, LONGEST, SharedMetrics
+from service.features.metrics.worker_metrics import WorkerMetrics
+from service.features.metrics.worker_samples import worker_samples
 from service.kernel.metrics import Durations, Sample
+from service.kernel.worker_slot import Slot
 from service.keyspace import LogQueue
 from service.records.backups import Standing
 from service.records.jobs import StoredJob
 from service.records.logs.chain import Verification
 from service.records.mail import MailStanding
 from service.records.policy_workers import PolicyWorker
-from service.web.observability.families import FAMILIES, OF_ALL, exposition
-from service.web.observability.shared_metrics import FRESH, LONGEST, SharedMetrics, Slot
-from service.web.observability.worker_metrics import WorkerMetrics
+from service.web.observability.exposition import exposition
 from tests.support.inside import inside_published
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.unstarted import unstarted
@@ -165,7 +163,8 @@ def test_samples_of_a_metric_stand_together_and_labels_can_not_break_out() -> No
             Sample("portcullis_denials_total", 1, {"layer": "endpoint"}),
             Sample("portcullis_policy_revision", 7, {"worker": 'a"\n\\'}),
             Sample("portcullis_denials_total", 2.5, {"layer": "resource"}),
-        ]
+        ],
+        FAMILIES,
     ).decode()
     assert text == (
         "# HELP portcullis_denials_total Requests denied by the policy, by layer.\n"
@@ -211,9 +210,9 @@ def test_a_worker_that_is_silent_counts_as_gone(
 ) -> None:
     board.write(1, b"once")
     now = monotonic()
-    monkeypatch.setattr("service.web.observability.shared_metrics.monotonic", lambda: now + FRESH - 1)
+    monkeypatch.setattr("service.features.metrics.shared_metrics.monotonic", lambda: now + FRESH - 1)
     assert board.read() == {1: b"once"}
-    monkeypatch.setattr("service.web.observability.shared_metrics.monotonic", lambda: now + FRESH + 1)
+    monkeypatch.setattr("service.features.metrics.shared_metrics.monotonic", lambda: now + FRESH + 1)
     assert board.read() == {}
 
 
@@ -347,7 +346,7 @@ def _has_gone_on(running: asyncio.Task[None], board: SharedMetrics) -> bool:
 async def test_a_worker_leaves_snapshots_for_others_only() -> None:
     for slots in (1, 2):
         board = SharedMetrics(slots)
-        metrics = WorkerMetrics(Slot(1, board))
+        metrics = WorkerMetrics(Slot(1, {"metrics": board}))
         running = asyncio.create_task(metrics.run())
         assert await eventually_here(partial(_has_gone_on, running, board))
         assert set(board.read()) == ({1} if slots > 1 else set())

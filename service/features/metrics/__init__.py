@@ -1,0 +1,1 @@
+"""Metrics of workers, and of the whole installation, for Prometheus."""

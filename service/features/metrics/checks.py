@@ -1,0 +1,24 @@
+"""The check of ``doctor`` about metrics."""
+
+from typing import Final
+
+from service.diagnosis.checks import Check
+from service.diagnosis.findings import Finding, Installation, ok, warning
+from service.diagnosis.settings_checks import is_local
+
+
+def metrics(installation: Installation) -> Finding:
+    """Without metrics nobody is woken by an alert."""
+    server = installation.settings.server
+    if server.metrics_token:
+        return ok("server.metrics_token is set")
+    if is_local(server.host) and not server.trusted_proxies and not server.public_url:
+        return ok("server.metrics_token is not set; only this machine reaches the service")
+    return warning(
+        "server.metrics_token is not set: there are no metrics, and readiness tells no details",
+        'set it to the output of: python3 -c "import secrets; print(secrets.token_urlsafe(32))"',
+    )
+
+
+CHECKS: Final = (Check("metrics", metrics, after="first-password"),)
+"""The checks of the feature."""

@@ -1,0 +1,14 @@
+"""Metrics: what workers count and stores know, at ``/metrics``."""
+
+from service.kernel.feature import Feature
+
+FEATURE = Feature(
+    name="metrics",
+    title="Metrics for Prometheus",
+    off=True,
+    paths=("/metrics",),
+    parts="parts:MetricsPart",
+    routes="api:add_routes",
+    checks="checks:CHECKS",
+    provides={"worker-board": "shared_metrics:SharedMetrics"},
+)

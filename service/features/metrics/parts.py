@@ -1,0 +1,61 @@
+"""The part of a worker that counts its requests, and shares what it has counted."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from service.app.parts import Part
+from service.features.metrics.installation_samples import Installation
+from service.features.metrics.worker_metrics import Process, Traffic, WorkerMetrics
+from service.features.metrics.worker_samples import worker_samples
+from service.kernel.metrics import Sample
+
+
+class MetricsPart(Part):
+    """What the worker measures of itself, and what it asks the stores at a scrape."""
+
+    def __init__(self, container: Any) -> None:
+        settings, stores = container.settings, container.stores
+        self._container = container
+        self._serves = False
+        self.process = Process()
+        self.traffic = Traffic()
+        self.metrics = WorkerMetrics(container.slot)
+        self.metrics.add(partial(worker_samples, container))
+        self.installation = Installation(
+            stores.database,
+            stores.sessions,
+            container.parts,
+            container.node.scheduler.jobs,
+            limit=settings.oplog.stream_limit,
+            backup_days=settings.database.backup_days,
+        )
+        self.arrived = self.traffic.begin
+        self.note = self.traffic.count
+        self.runs = self.metrics.run
+
+    def name_worker(self, worker: str) -> None:  # noqa: ARG002 - of the form of all parts
+        """Take the place of the worker in its node: it begins now."""
+        self.metrics.slot = self._container.slot
+        self.process.begins()
+
+    def serves(self) -> None:
+        """Take note that the worker has started."""
+        self._serves = True
+        self.process.serves()
+
+    async def finish(self) -> None:
+        """Forget what the worker has left for the others, if it has served."""
+        if self._serves:
+            self.metrics.leave()
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield what the process is, and how many requests it has answered."""
+        yield from self.process.samples()
+        yield from self.traffic.samples()
+
+
+def part_in(container: Any) -> MetricsPart:
+    """Return the part of a worker in which the feature is on."""
+    part: MetricsPart = container.parts["metrics"]
+    return part
