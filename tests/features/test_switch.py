@@ -102,7 +102,12 @@ async def test_a_directory_is_not_switched_on_while_nothing_serves_it(
         robot = await service.data(
             "POST", "/api/user", {"userName": "robot", "nickName": "R", "kind": "service"}
         )
-        body = {"kind": kind, "mapping": [], "ceiling": [], "client": "robot" if kind == "scim" else None}
+        body: dict[str, Any] = {
+            "kind": kind,
+            "mapping": [],
+            "ceiling": [],
+            "client": "robot" if kind == "scim" else None,
+        }
         refused = await service.ask("PUT", "/api/directory/hr", body | {"enabled": True})
         assert (refused.status, refused.json["errors"][0]["field"]) == (422, "enabled"), robot
         assert (await service.ask("PUT", "/api/directory/hr", body | {"enabled": False})).status in (200, 201)
