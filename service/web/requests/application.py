@@ -120,7 +120,7 @@ class Application(App[Request, Response]):
         # The router tries literal segments first, too.
         if (literal := self._literal.get(request.path)) is not None:
             return literal[request.method], {}
-        if any(feature.owns(request.path) for feature in self.absent):
+        if self.absent and any(feature.owns(request.path) for feature in self.absent):
             raise NotFound
         match = self._routes.find(request.path, req=request)
         if match is None:
