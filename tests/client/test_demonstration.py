@@ -44,6 +44,7 @@ def closed_by(answers: dict[str, int]) -> set[int]:
 PROXIES = [("nginx", "caddy"), pytest.param(("traefik", "envoy"), marks=pytest.mark.extended)]
 
 
+@pytest.mark.feature("decisions")
 @pytest.mark.parametrize("proxies", PROXIES)
 async def test_a_role_change_decides_the_next_request_in_every_way(
     published_database_url: str,

@@ -300,6 +300,7 @@ def test_the_lines_in_force_are_searched(visit: Visit) -> None:
     narrow(page)
 
 
+@pytest.mark.feature("follower")
 @pytest.mark.extended
 def test_who_follows_the_policy_is_shown_with_how_far_it_is_behind(visit: Visit, house: House) -> None:
     def made(path: str, body: dict[str, Any]) -> Any:

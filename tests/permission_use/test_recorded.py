@@ -92,6 +92,7 @@ async def test_an_api_key_uses_for_its_account(recorded: Callable[[], Any]) -> N
     assert uses[user_id] == {"system:role:list"}
 
 
+@pytest.mark.feature("decisions")
 @pytest.mark.parametrize(
     ("action", "resource", "expected"),
     [
@@ -118,6 +119,7 @@ async def test_an_evaluation_uses_for_its_subject_alone(
     assert uses[service_user.user_id] == {"@login", "system:policy:evaluate"}
 
 
+@pytest.mark.feature("decisions")
 async def test_a_forwarded_request_uses_for_its_sender_alone(recorded: Callable[[], Any]) -> None:
     async with recorded() as (service, uses):
         sender = await member(service, "sender", "system:user:detail", "system:user:list")

@@ -164,6 +164,7 @@ def nodes_on(stores: EmbeddedStores, folder: Path, seed: int) -> Iterator[Nodes]
             yield made
 
 
+@pytest.mark.feature("decisions")
 def test_use_is_what_the_logs_of_all_workers_tell_after_a_merge_and_after_a_stop(
     stores: EmbeddedStores, tmp_path: Path
 ) -> None:

@@ -171,6 +171,7 @@ async def test_the_decision_log_has_what_was_held_then_and_refused_reads(
     assert await command("refusal", decision_id, "--log", str(path), "--json") == answer
 
 
+@pytest.mark.feature("decisions")
 async def test_a_refused_question_of_another_service_is_explained(logged: tuple[Inside, Path]) -> None:
     inside, _ = logged
     await inside.data("POST", "/api/service", {"name": "bills"})

@@ -98,6 +98,7 @@ async def stand_still_over(service: Running, end: float) -> None:
         os.kill(pid, signal.SIGCONT)
 
 
+@pytest.mark.feature("decisions")
 async def test_nobody_passes_by_access_that_has_ended_also_at_a_worker_that_stood_still_meanwhile(
     stores: EmbeddedStores, published_template: str, tmp_path: Path
 ) -> None:

@@ -215,6 +215,7 @@ async def answered(
     return faults, sum(len(caller.record.kinds) for caller in asking)
 
 
+@pytest.mark.feature("decisions")
 async def test_no_answer_is_by_a_right_that_has_ended_or_not_begun(
     stores: EmbeddedStores, published_template: str, tmp_path: Path
 ) -> None:
@@ -225,6 +226,7 @@ async def test_no_answer_is_by_a_right_that_has_ended_or_not_begun(
     assert changes > 15
 
 
+@pytest.mark.feature("decisions")
 @pytest.mark.extended
 async def test_none_of_many_answers_is_by_such_a_right_also_of_a_worker_that_stood_still(
     stores: EmbeddedStores, published_template: str, tmp_path: Path

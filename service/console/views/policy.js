@@ -12,7 +12,7 @@ import { POLICY as T } from "../strings/policy.js";
 export async function show(page) {
   const [{ data }, followers] = await Promise.all([
     page.call("GET", "/api/policy", { query: { size: 1 } }),
-    page.call("GET", "/api/policy/followers"),
+    page.may("GET /api/policy/followers") ? page.call("GET", "/api/policy/followers") : null,
   ]);
   page.crumbs(["/policy/revisions", T.tab.revisions]);
   page.title(
@@ -44,7 +44,7 @@ export async function show(page) {
         ),
       ),
     ),
-    followers.data.followers.length ? following(page, followers.data) : null,
+    followers?.data.followers.length ? following(page, followers.data) : null,
     card(
       T.model,
       h("p", null, T.modelText),

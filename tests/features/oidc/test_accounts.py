@@ -185,6 +185,7 @@ async def test_a_provider_gives_names_of_254_characters(browser: Browser, name: 
     assert page["items"][0]["userName"] == name
 
 
+@pytest.mark.feature("decisions")
 @pytest.mark.parametrize("name", LONG_NAMES, ids=["four-bytes", "two-bytes", "address"])
 async def test_long_names_fit_into_cookies_and_identity_headers(
     published_database_url: str,
