@@ -14,7 +14,7 @@ from service.audit.chain.verify import Audit
 from service.audit.decision_event import DecisionEvent, decoded
 from service.records.database.transactions import Database
 from tests.log_capture.conftest import Logged, Row, watched
-from tests.support.inside import inside_published
+from tests.support.inside import denial_log, inside_published
 
 pytestmark = pytest.mark.anyio
 
@@ -97,10 +97,7 @@ async def test_repetitions_are_counted_and_all_logs_agree(
     published_database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "decisions.jsonl"
-    settings = {
-        "PORTCULLIS_POLICY__DECISION_LOG": str(path),
-        "PORTCULLIS_OPLOG__CHAIN_KEY": "k" * 48,
-    }
+    settings = denial_log(path) | {"PORTCULLIS_OPLOG__CHAIN_KEY": "k" * 48}
     started = inside_published(published_database_url, redis_url, **settings)
     async with started as running, watched(running, redis_url) as logged:
         token = await logged.log_in(await logged.person("user"))

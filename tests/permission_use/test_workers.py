@@ -23,6 +23,7 @@ from service.embedded import EmbeddedStores
 from tests.permission_use.conftest import logged_uses, stored_uses
 from tests.service.callers import PASSWORD, log_in
 from tests.support.databases import database, session_store
+from tests.support.inside import all_decisions
 from tests.support.running import Running, running
 from tests.support.waiting import eventually
 
@@ -152,8 +153,8 @@ def nodes_on(stores: EmbeddedStores, folder: Path, seed: int) -> Iterator[Nodes]
     logs = [folder / f"{number}.jsonl" for number in range(2)]
     with database(stores) as url, session_store(stores) as redis_url:
         shared = {"DATABASE_URL": url, "REDIS_URL": redis_url, "JWT_SECRET": secrets.token_urlsafe(48)}
-        shared |= {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD, "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1"}
-        first, second = ({**shared, "PORTCULLIS_POLICY__DECISION_LOG": str(log)} for log in logs)
+        shared |= {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
+        first, second = (shared | all_decisions(log) for log in logs)
         with (
             running(folder, "--workers", "2", **first) as first_node,
             running(folder, "--workers", "2", **second) as second_node,

@@ -17,6 +17,7 @@ from service.embedded import EmbeddedStores
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside
 from tests.support.running import Running, portcullis, running
+from tests.support.without import OFF
 
 PASSWORD = "portals, hinges & bolts"
 
@@ -84,6 +85,7 @@ def command_on(
             "JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR",
             "PORTCULLIS_CONFIG": "",
             "PORTCULLIS_SERVER__DATA": str(tmp_path),
+            **OFF,
         }.items():
             monkeypatch.setenv(name, value)
         return run

@@ -13,7 +13,7 @@ import pytest
 from service.__main__ import main
 from service.embedded import EmbeddedStores
 from tests.support.databases import database, session_store
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside, denial_log, inside_published
 from tests.support.members import Member, member
 from tests.web.driver import Answer
 
@@ -31,7 +31,7 @@ async def logged(
 ) -> AsyncIterator[tuple[Inside, Path]]:
     """A service, and the file of its decision log."""
     path = tmp_path_factory.mktemp("log") / "decisions.jsonl"
-    chosen = {"PORTCULLIS_POLICY__DECISION_LOG": str(path)}
+    chosen = denial_log(path)
     with database(stores, published_template) as url, session_store(stores) as redis_url:
         async with inside_published(url, redis_url, **chosen) as running:
             yield running, path

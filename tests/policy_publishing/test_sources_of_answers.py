@@ -16,7 +16,7 @@ from tests.log_reading.entries import person
 from tests.policy_publishing.test_instants import NOTHING_TESTED
 from tests.policy_publishing.test_refusals_by_id import known
 from tests.support.databases import database, session_store
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside, denial_log, inside_published
 from tests.support.members import ids_of
 from tests.support.running import portcullis, running
 
@@ -42,7 +42,7 @@ async def logged(
     """An installation whose policy is not that of the files, and what stands for names in its questions."""
     folder = tmp_path_factory.mktemp("logged")
     named = {"LOG": str(folder / "decisions.jsonl"), "REPORT": str(folder / "report.md")}
-    chosen = {"PORTCULLIS_POLICY__DECISION_LOG": named["LOG"]}
+    chosen = denial_log(Path(named["LOG"]))
     with database(stores, published_template) as url, session_store(stores) as redis_url:
         async with inside_published(url, redis_url, **chosen) as service:
             await person(url, "rita", "auditor")

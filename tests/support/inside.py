@@ -27,7 +27,7 @@ from service.web.requests.middleware import RequestMiddleware
 from tests.support.cheap_hashes import COSTS, cheap_hasher
 from tests.support.running import PATIENT
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, administrator_hash
-from tests.support.without import OFF
+from tests.support.without import OFF, need
 from tests.web.driver import JSON, Answer, ask
 
 USUAL: Final = {"PORTCULLIS_PASSWORD__INITIAL": "false"}
@@ -38,9 +38,15 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 AsyncConnection = psycopg.AsyncConnection[tuple[Any, ...]]
 
 
+def denial_log(log: Path) -> dict[str, str]:
+    """Return the variables of a service that writes each denial to ``log``; skips where nothing writes it."""
+    need("export")
+    return {"PORTCULLIS_POLICY__DECISION_LOG": str(log)}
+
+
 def all_decisions(log: Path) -> dict[str, str]:
     """Return the variables of a service that writes every decision to ``log``, the allowed ones too."""
-    return {"PORTCULLIS_POLICY__DECISION_LOG": str(log), "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1"}
+    return denial_log(log) | {"PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1"}
 
 
 class Inside:

@@ -23,6 +23,17 @@ _GONE: Final = {feature.name for feature in off_by(tuple(filter(None, _NAMES.spl
 _FEATURES: Final = Path(__file__).parents[1] / "features"
 
 
+def is_off(feature: str) -> bool:
+    """Tell whether tests run without ``feature``."""
+    return feature in _GONE
+
+
+def need(feature: str) -> None:
+    """Skip a test that uses ``feature``, such as by a fixture, where that is off."""
+    if is_off(feature):
+        pytest.skip(f"the feature {feature} is off")
+
+
 def _used(item: pytest.Item) -> set[str]:
     """Return the features that a test is about."""
     marked = {name for mark in item.iter_markers("feature") for name in mark.args}

@@ -50,6 +50,7 @@ async def test_no_request_stores_it(shared: Inside, line: str, body: dict[str, A
     assert (answer.status, answer.code, answer.fields) == (422, "validation_failed", [field])
 
 
+@pytest.mark.feature("tables")
 @pytest.mark.parametrize("name", ["@operator", "\uff20review:7"])
 async def test_no_way_makes_a_user_whose_name_the_logs_have_for_what_is_no_user(
     shared: Inside, name: str
@@ -64,6 +65,7 @@ async def test_no_way_makes_a_user_whose_name_the_logs_have_for_what_is_no_user(
         assert b"must not begin with @" in answer.body, answer.body
 
 
+@pytest.mark.feature("tables")
 async def test_no_table_stores_it(shared: Inside) -> None:
     users = "/api/user/import", f"userName,nickName\r\nheron,{TURNED}\r\n", "nickName"
     roles = "/api/role/import", f"roleCode,roleName\r\naudit,{TURNED}\r\n", "roleName"

@@ -6,11 +6,11 @@ from typing import Final
 from service.app.container import Container
 from service.app.parts import Part
 from service.app.stores import pool
+from service.features.export.decision_events import DecisionEvents
 from service.features.export.decisions import decision_log
 from service.features.export.exporter import Exporter
 from service.kernel.metrics import Sample
 from service.settings.export import EXPORT_CONNECTIONS
-from service.web.observability.decision_events import DecisionEvents
 
 WITHIN: Final = 10.0
 """Seconds that a transaction may take; requests do not wait for it."""

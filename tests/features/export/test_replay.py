@@ -29,7 +29,7 @@ from service.laboratory.replay import Replayed, replay
 from service.records.database.transactions import Database
 from tests.access_requests.test_emergencies import close
 from tests.access_requests.test_requests import ASKED, ONE, after, asked, decide, ruled
-from tests.decision_log.world import LINES, World, caller, world
+from tests.features.export.world import LINES, World, caller, world
 from tests.policies.stock import MODEL, POLICIES, ROOT
 from tests.support.demands import undemanding
 from tests.support.inside import all_decisions, inside_published

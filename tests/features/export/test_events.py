@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from service.audit.decision_event import decoded, encoded
-from tests.decision_log.world import (
+from tests.features.export.world import (
     EDITS,
     GRANTS,
     IMPORTS,

@@ -18,11 +18,11 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
 from service.errors import PermissionDenied, RowFault, RowsRefused, TokenInvalid
+from service.features.export.decision_events import DecisionEvents
 from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import logged, login, needs, public
-from service.web.observability.decision_events import DecisionEvents
 from service.web.requests.application import Application
 from service.web.requests.credentials import HeaderToken
 from service.web.requests.guard import AuthorizationGuard
