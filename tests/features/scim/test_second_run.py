@@ -64,7 +64,9 @@ async def run(client: ScimClient) -> list[str]:
 async def rows(house: Inside) -> dict[str, Any]:
     """Return which versions of which rows there are, by table: a row that is written again has another."""
     tables = await query(
-        house, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'sys' ORDER BY 1"
+        house,
+        "SELECT table_name FROM information_schema.tables"
+        " WHERE table_schema = 'sys' AND table_type = 'BASE TABLE' ORDER BY 1",
     )
     made = {}
     for (table,) in tables:
