@@ -1,6 +1,6 @@
 """Decisions beside a service, as a library: the names that programs of others import.
 
-``docs/guides/decisions-beside-a-service.md`` has an example.
+``docs/guides/decisions-beside-a-service.md`` has an example. ``pdp.pyi`` has their types, for type checkers.
 """
 
 from service.kernel.feature import provided

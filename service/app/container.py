@@ -115,8 +115,7 @@ class Container:
         )
         async with AsyncExitStack() as last_first:
             for end in reversed(in_order):
-                if end is not None:
-                    last_first.push_async_callback(end)
+                last_first.push_async_callback(end)
 
 
 def _token_of_requests(auth: Auth, cookies: Cookies) -> HeaderToken:

@@ -18,7 +18,7 @@ from tests.support.running import ROOT
 SERVICE: Final = ROOT / "service"
 FEATURES: Final = SERVICE / "features"
 LOADER: Final = SERVICE / "kernel" / "feature.py"
-PARTS: Final = ("tables", "dialect", "parts", "routes", "jobs", "checks", "samples", "rows")
+PARTS: Final = ("tables", "dialect", "parts", "routes", "jobs", "checks", "rows")
 SQL: Final = ("sqlalchemy", "psycopg", "alembic")
 CONSOLE: Final = SERVICE / "console"
 VIEWS: Final = sorted(CONSOLE.glob("features/*/feature.js"))
