@@ -61,10 +61,10 @@ class Feature:
 
     The others are texts ``module:name``, empty without such a part. ``tables`` is a module that declares
     tables. ``dialect`` is a ``Dialect``. ``routes`` is called with the routes and the container, ``parts``
-    with the container, and returns a ``Part`` that lives as long as the worker, or None. ``jobs`` returns, for
-    the settings, its jobs; ``checks`` are those of ``doctor``. ``rows`` counts the rows that need the feature:
-    a start with the feature off refuses while there are any. ``provides`` has, by port, what the trunk asks
-    for without knowing who answers.
+    with the container, and returns a ``Part`` that lives as long as the worker, or None. ``jobs`` returns,
+    for the settings, its jobs; ``checks`` are those of ``doctor``. ``rows`` counts the rows that need the
+    feature: a start with the feature off refuses while there are any. ``provides`` has, by port, what the
+    trunk asks for without knowing who answers.
     """
 
     name: str
