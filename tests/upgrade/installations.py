@@ -50,10 +50,11 @@ def on_data_directory(name: str) -> Iterator[Upgraded]:
 
 
 @contextmanager
-def on_dump(name: str) -> Iterator[Upgraded]:
+def on_dump(name: str, **settings: str) -> Iterator[Upgraded]:
     """Restore the dump of a version into a new PostgreSQL, and start today's service on it.
 
     The session store is a server of its own as well, which starts on the files of the earlier one.
+    ``settings`` are further variables of today's service.
     """
     with open_folder() as folder, pytest.MonkeyPatch.context() as patch:
         kept, clock = unpacked(name, folder), SetClock(folder)
@@ -67,7 +68,7 @@ def on_dump(name: str) -> Iterator[Upgraded]:
             restore(kept, stores.database_url)
             values = variables(folder, clock) | secrets(kept)
             values |= {"DATABASE_URL": stores.database_url, "REDIS_URL": stores.redis_url}
-            values |= {"PORTCULLIS_SERVER__DATA": str(kept.data)}  # its files
+            values |= {"PORTCULLIS_SERVER__DATA": str(kept.data)} | settings  # its files
             with running_anew(folder, "--workers", "1", **values) as service:
                 yield Upgraded(kept.facts, service, folder, values)
 

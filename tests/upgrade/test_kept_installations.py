@@ -7,7 +7,9 @@ signing keys, the history of the policy, the chains of the logs.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import httpx
@@ -16,8 +18,12 @@ import pytest
 from tests.upgrade.earlier import COMMITS, PASSWORD, RELEASE
 from tests.upgrade.installations import Upgraded, on_data_directory, on_dump
 
-WAYS = {"data directory of 0.2.0": (on_data_directory, RELEASE)}
+WAYS: dict[str, tuple[Callable[[str], AbstractContextManager[Upgraded]], str]] = {
+    "data directory of 0.2.0": (on_data_directory, RELEASE)
+}
 WAYS |= {f"dump of {name}": (on_dump, name) for name in COMMITS}
+WITHOUT = partial(on_dump, PORTCULLIS_FEATURES__OFF="all")
+WAYS |= {f"dump of {name}, all features off": (WITHOUT, name) for name in COMMITS}
 CHOSEN = [pytest.param(way, marks=[pytest.mark.extended] if "dump" in way else []) for way in WAYS]
 CONTENT = b"kept over an upgrade\n"
 
