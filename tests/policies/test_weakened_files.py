@@ -101,7 +101,7 @@ def test_a_file_of_demands_that_is_not_in_use_is_tested_and_checked_too(
         "service.laboratory.tested.table_of", lambda *_: Table(Path("none"), Lines(SHIPPED.rules), ())
     )
 
-    status = policy_check.run(Namespace(), variables)
+    status = policy_check.run(Namespace(lines=False), variables)
     printed = capsys.readouterr().out
     result = result_of(load(variables), (), coverage=False, mutate=False)
 
