@@ -19,11 +19,6 @@ export const VIEWS = [
     operation: "GET /api/user/list",
   },
   { pattern: "/users/new", load: () => import("./views/user-form.js"), operation: "POST /api/user" },
-  {
-    pattern: "/users/import",
-    load: () => import("./views/user-import.js"),
-    operation: "POST /api/user/import",
-  },
   { pattern: "/users/{id}", load: () => import("./views/user.js"), operation: "GET /api/user/{id}" },
   {
     pattern: "/users/{id}/edit",
@@ -71,11 +66,6 @@ export const VIEWS = [
     operation: "GET /api/role/list",
   },
   { pattern: "/roles/new", load: () => import("./views/role-form.js"), operation: "POST /api/role" },
-  {
-    pattern: "/roles/import",
-    load: () => import("./views/role-import.js"),
-    operation: "POST /api/role/import",
-  },
   { pattern: "/roles/{id}", load: () => import("./views/role.js"), operation: "GET /api/role/{id}" },
   {
     pattern: "/roles/{id}/edit",

@@ -62,10 +62,6 @@ export const ROLES = {
   made: (/** @type {string} */ name) => `Role ${name} was created.`,
   saved: (/** @type {string} */ name) => `Role ${name} was saved.`,
   editTitle: (/** @type {string} */ name) => `Edit the role ${name}`,
-  importTitle: "Import roles",
-  importText:
-    "Roles are found by code: known ones are changed, others created. " +
-    "The file is checked first, and all rows are saved together or none.",
 };
 
 export const PERMISSIONS = {

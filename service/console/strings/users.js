@@ -153,11 +153,6 @@ export const USERS = {
     "A role that is chosen here has no end. For an end or a reason, assign it on the page of the user, under Roles.",
   rolesTitle: (/** @type {string} */ name) => `Change the roles of ${name}?`,
   rolesText: "These are the consequences of the new roles.",
-  importTitle: "Import users",
-  importText:
-    "Users are found by name: known ones are changed, others created. " +
-    "The file is checked first, and all rows are saved together or none. " +
-    "A new person without a password is disabled.",
 };
 
 export const BULK = {

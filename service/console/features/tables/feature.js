@@ -1,0 +1,16 @@
+// @ts-check
+/** Users and roles as tables: the views of their imports. */
+
+/** @type {import("../../core/page.js").View[]} */
+export const VIEWS = [
+  {
+    pattern: "/users/import",
+    load: () => import("./users.js"),
+    operation: "POST /api/user/import",
+  },
+  {
+    pattern: "/roles/import",
+    load: () => import("./roles.js"),
+    operation: "POST /api/role/import",
+  },
+];
