@@ -127,6 +127,7 @@ CONSOLE_CHECKS = (
         "--check",
         "service/console/**/*.js",
         "service/console/types/call.d.ts",
+        "service/console/types/view.d.ts",
         "service/console/client/types.d.ts",
     ),
 )

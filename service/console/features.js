@@ -1,6 +1,8 @@
 // @ts-check
 /**
- * The registry of features in the console: one line for each exports the `VIEWS` of its `feature.js`, under the name of
+ * The registry of features in the console: one line for each exports the `VIEWS` of its `feature.js`. They are views of
+ * its own, and parts of views of the core that ask for them (`types/view.d.ts`). The name of a line is the name of
  * the feature in `service/features`.
  */
+export { VIEWS as follower } from "./features/follower/feature.js";
 export { VIEWS as tables } from "./features/tables/feature.js";

@@ -5,9 +5,13 @@
  */
 import * as features from "./features.js";
 
-/** @type {import("./core/page.js").View[]} */
-export const VIEWS = [
-  ...Object.values(features).flat(),
+/** @typedef {import("./types/view").View} View */
+
+/** The views of features, and the parts that they add to views. @type {(View | import("./types/view").Part)[]} */
+const ADDED = Object.values(features).flat();
+
+/** @type {View[]} */
+const OWN = [
   { pattern: "/", load: () => import("./views/home.js") },
   { pattern: "/account", load: () => import("./views/account.js") },
   { pattern: "/account/devices", load: () => import("./views/devices.js") },
@@ -338,3 +342,9 @@ export const VIEWS = [
   },
   { pattern: "/policy/compare", load: () => import("./views/compare.js"), operation: "GET /api/policy/diff" },
 ];
+
+/** @type {View[]} */
+export const VIEWS = [...ADDED.filter((each) => "pattern" in each), ...OWN].map((view) => ({
+  ...view,
+  parts: ADDED.filter((each) => "within" in each).filter(({ within }) => within === view.pattern),
+}));

@@ -72,7 +72,7 @@ const GROUPED = [
 
 /**
  * Return the groups with the entries of the core, and those of `views` that bring some.
- * @param {import("./core/page.js").View[]} views
+ * @param {import("./types/view").View[]} views
  */
 export function navigationOf(views) {
   const groups = GROUPED.map(([title, entries]) => /** @type {Group} */ ([title, [...entries]]));

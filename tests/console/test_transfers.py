@@ -1,4 +1,4 @@
-"""Tables that leave by an export or come by an import, and what the console says of them before."""
+"""Tables that leave by an export, what the console says of them before, and the template of a document."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.console.visits import Visit
 @pytest.mark.parametrize(
     ("path", "title"),
     [
-        ("/users", "Users"),
-        ("/roles", "Roles"),
+        pytest.param("/users", "Users", marks=pytest.mark.feature("tables")),
+        pytest.param("/roles", "Roles", marks=pytest.mark.feature("tables")),
         ("/logs/operations", "Audit log"),
         ("/logs/logins", "Sign-ins"),
     ],
@@ -51,24 +51,6 @@ def test_an_export_says_its_filters_and_its_rows(visit: Visit, house: House) -> 
     expect(dialog.get_by_role("status")).to_have_text("2")
     visit.axe()
     visit.picture("export")
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize(("kind", "name"), [("users", "wanda"), ("roles", "reporter")])
-def test_a_template_is_a_table_that_can_be_imported(
-    visit: Visit, tmp_path: Path, kind: str, name: str
-) -> None:
-    page = visit.page
-    visit.sign_in(address=f"/{kind}/import")
-    headed(page, f"Import {kind}")
-    with page.expect_download() as download:
-        button(page, "Download a template").click()
-    file = tmp_path / download.value.suggested_filename
-    download.value.save_as(file)
-    page.get_by_label("A file: CSV").set_input_files(file)
-    expect(page.get_by_text("1 to create")).to_be_visible()
-    expect(page.get_by_role("row", name=name)).to_contain_text("Created")
-    visit.axe()
 
 
 @pytest.mark.extended

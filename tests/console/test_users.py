@@ -311,34 +311,3 @@ def test_a_session_of_a_user_is_shown_and_ended(visitor: Callable[[], Visit], ho
     expect(page.get_by_text("This user is not signed in.")).to_be_visible()
     theirs.page.get_by_role("link", name="User", exact=True).click()
     expect(theirs.page.get_by_role("heading", name="Sign in again")).to_be_visible()
-
-
-@pytest.mark.extended
-def test_the_faults_of_a_table_are_shown_by_row_before_it_is_saved(visit: Visit, house: House) -> None:
-    page = visit.page
-    visit.sign_in(address="/users/import")
-    file = page.get_by_label("A file")
-
-    def choose(text: str) -> None:
-        file.set_input_files({"name": "users.csv", "mimeType": "text/csv", "buffer": text.encode()})
-
-    choose("userName,nickName,roles\nruff,Ruff,auditor\nreeve,,nobody\n")
-    expect(page.get_by_role("alert")).to_contain_text("Nothing was saved")
-    faults = page.get_by_role("table").get_by_role("row")
-    expect(faults.nth(1)).to_contain_text("2")
-    expect(faults.nth(1)).to_contain_text("nickName")
-    expect(page.locator(".request")).to_contain_text("422 ")
-    visit.axe()
-    visit.picture("import")
-
-    choose("userName,nickName,roles\nruff,Ruff,auditor\nreeve,Reeve,\n")
-    expect(page.get_by_text("2 to create")).to_be_visible()
-    assert house.api.get("/api/user/list?userName=ruff").json()["data"]["total"] == 0
-    visit.axe()
-    button(page, "Save 2 rows").click()
-    headed(page, "Users")
-    assert [role["roleCode"] for role in stored(house, "ruff")["roles"]] == ["auditor"]
-    button(page, "Export").click()
-    with page.expect_download() as download:
-        button(page.get_by_role("dialog"), "JSON Lines").click()
-    assert '"userName":"ruff"' in download.value.path().read_text(encoding="utf-8").replace(": ", ":")

@@ -105,9 +105,21 @@ def test_a_view_of_a_feature_is_offered_where_the_feature_is_on_and_stands_in_th
     texts = {path.parent.name: path.read_text("utf-8") for path in VIEWS}
     for name, text in texts.items():
         operations = re.findall(r'operation: "\w+ ([^"]+)"', text)
-        assert len(operations) == text.count("pattern: "), name
+        assert len(operations) == len(re.findall(r"\b(?:pattern|within): ", text)), name
         assert all(named(name).owns(path) for path in operations) or not named(name).off, name
         assert set(re.findall(r'after: "([^"]+)"', text)) <= {*listed}, name
+
+
+def test_what_a_feature_adds_to_a_view_of_the_core_is_asked_for_by_that_view() -> None:
+    loaders = (CONSOLE / "loaders.js").read_text("utf-8")
+    views = re.findall(r'pattern: "([^"]+)",\s+load: \(\) => import\("([^"]+)"\)', loaders)
+    asking = {
+        pattern for pattern, script in views if "show(page, parts)" in (CONSOLE / script).read_text("utf-8")
+    }
+    within = {
+        pattern for path in VIEWS for pattern in re.findall(r'within: "([^"]+)"', path.read_text("utf-8"))
+    }
+    assert within == asking
 
 
 def test_all_names_every_feature_with_a_switch() -> None:

@@ -32,7 +32,7 @@ const BESIDE = { [HEALTH]: alarm, [REQUESTS]: waiting, [REVIEWS]: reviewed };
 let [held, drawn] = ["", ""];
 /** @type {Promise<void> | null} */ let refreshing = null;
 
-/** Show the frame, and in it the view of the address. @param {import("./page.js").View[]} views */
+/** Show the frame, and in it the view of the address. @param {import("../types/view").View[]} views */
 export async function open(views) {
   useViews(views);
   const outlet = h("main", { id: "content", tabindex: "-1" });

@@ -5,20 +5,6 @@ import { h, link } from "./dom.js";
 import { session } from "./session.js";
 
 /**
- * An entry of the navigation that a view of a feature brings; it stands behind the entry with the path `after`.
- * @typedef {{after: string, text: string, icon: string}} Entry
- */
-
-/**
- * One is offered when the caller may call its operation.
- * @typedef {object} View
- * @property {string} pattern
- * @property {() => Promise<{show: (page: Page) => Promise<(() => void) | void>}>} load
- * @property {string} [operation] Such as `GET /api/user/list`; without one, every user may see the view.
- * @property {Entry} [entry] Its place in the navigation; the entries of the core are in `navigation.js`.
- */
-
-/**
  * What pages ask of the router.
  * @typedef {object} Router
  * @property {(title: string, path: string) => void} announce Takes the title of a view, and its path.

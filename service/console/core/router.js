@@ -12,7 +12,7 @@ import { focusIn, focusOn, forgetFocus } from "./focus.js";
 import { Page } from "./page.js";
 import { session } from "./session.js";
 
-/** @typedef {import("./page.js").View} View */
+/** @typedef {import("../types/view").View} View */
 /** @typedef {{view: View, params: Record<string, string>}} Match */
 
 /**
@@ -23,7 +23,7 @@ import { session } from "./session.js";
 const left = new Map();
 
 /** All views. @type {View[]} */ let views = [];
-/** The views that have been loaded. @type {Set<View>} */
+/** The views, and the parts of them, that have been loaded. @type {Set<View | import("../types/view").Part>} */
 const reached = new Set();
 
 /** The patterns of views that have the way to them above their heading, for which room is left while they load. */
@@ -217,9 +217,9 @@ async function show({ same = false, back = false } = {}) {
         matched.view.operation?.startsWith("GET ") && refused(made, matched.view.operation),
       );
     } else {
-      const { show: view } = await loaded(matched.view);
+      const { view, parts } = await loaded(matched.view);
       if (signal.aborted) return;
-      const ending = (await view(made)) ?? null;
+      const ending = (await view(made, parts)) ?? null;
       if (signal.aborted) ending?.();
       else leave = ending;
     }
@@ -281,19 +281,25 @@ export async function reconsider() {
 }
 
 /**
- * Load a view. A browser asks only once for a file that could not be loaded, and a new page, as is needed after an
- * upgrade, costs the session. So the first time this makes sure that the service can be reached.
- * @param {View} view
+ * Load a view, and the parts of it that the caller may see. A browser asks only once for a file that could not be
+ * loaded, and a new page, as is needed after an upgrade, costs the session. So the first time this makes sure that the
+ * service can be reached.
+ * @param {View} matched
  */
-async function loaded(view) {
-  if (!reached.has(view)) {
+async function loaded(matched) {
+  const offered = (matched.parts ?? []).filter(({ operation }) => session.mayCall(operation));
+  const all = [matched, ...offered];
+  if (!all.every((each) => reached.has(each))) {
     const answer = await fetch(import.meta.url, { cache: "no-cache" }).catch(() => null);
     if (!answer || answer.status >= 500) throw new Problem(0, { code: "unreachable" });
   }
   try {
-    const module = await view.load();
-    reached.add(view);
-    return module;
+    const [{ show: view }, ...parts] = await Promise.all([
+      matched.load(),
+      ...offered.map(({ load }) => load()),
+    ]);
+    for (const each of all) reached.add(each);
+    return { view, parts: parts.map(({ part }) => part) };
   } catch (error) {
     throw error instanceof TypeError ? new Problem(0, { code: "outdated" }) : error;
   }

@@ -1,6 +1,6 @@
 // @ts-check
 /** The policy in force: its revision, the model with its explanation, and the lines. */
-import { badge, button, card, definition, h, link } from "../core/dom.js";
+import { button, card, definition, h, link } from "../core/dom.js";
 import { ask, tell } from "../parts/dialog.js";
 import { objectOf, partsOf } from "../parts/policy.js";
 import { table } from "../parts/rows.js";
@@ -8,11 +8,14 @@ import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { POLICY as T } from "../strings/policy.js";
 
-/** @param {import("../core/page.js").Page} page */
-export async function show(page) {
-  const [{ data }, followers] = await Promise.all([
+/**
+ * @param {import("../core/page.js").Page} page
+ * @param {import("../types/view").ShowPart[]} parts Stand behind what is in force.
+ */
+export async function show(page, parts) {
+  const [{ data }, ...added] = await Promise.all([
     page.call("GET", "/api/policy", { query: { size: 1 } }),
-    page.may("GET /api/policy/followers") ? page.call("GET", "/api/policy/followers") : null,
+    ...parts.map((part) => part(page)),
   ]);
   page.crumbs(["/policy/revisions", T.tab.revisions]);
   page.title(
@@ -44,7 +47,7 @@ export async function show(page) {
         ),
       ),
     ),
-    followers?.data.followers.length ? following(page, followers.data) : null,
+    added,
     card(
       T.model,
       h("p", null, T.modelText),
@@ -90,32 +93,6 @@ export async function show(page) {
         return { items: rules.map(partsOf), total, page: Number(number) || 1, size: Number(size) };
       },
     }),
-  );
-}
-
-/**
- * Return who decides beside other services; who was seen within a day is listed.
- * @param {import("../core/page.js").Page} page
- * @param {import("../types/api").FollowerList} list
- */
-function following(page, { revision, followers }) {
-  return card(
-    T.followers,
-    h("p", null, T.followersText),
-    table(
-      T.followers,
-      [T.follower, T.state, T.account, T.followed, T.revision, T.behind, T.renewed, T.bound],
-      followers.map((each) => [
-        h("code", null, each.name),
-        each.following ? badge(T.follows, "good") : badge(T.lapsed, "warn"),
-        page.may("GET /api/user/{id}") ? link(`/users/${each.userId}`, each.userName) : each.userName,
-        each.services.join(", "),
-        each.revision ? String(each.revision) : null,
-        each.revision ? T.revisionsBehind(revision - each.revision) : null,
-        time(each.seenTime, { seconds: true }),
-        T.seconds((Date.parse(each.leaseTime) - Date.parse(each.seenTime)) / 1000),
-      ]),
-    ),
   );
 }
 

@@ -1,7 +1,7 @@
 // @ts-check
 /** Users and roles as tables: the views of their imports. */
 
-/** @type {import("../../core/page.js").View[]} */
+/** @type {import("../../types/view").View[]} */
 export const VIEWS = [
   {
     pattern: "/users/import",

@@ -1,0 +1,32 @@
+/** Views, and what features add to the core: what `loaders.js` and `features/<name>/feature.js` list. */
+import type { Child } from "../core/dom.js";
+import type { Page } from "../core/page.js";
+
+/** An entry of the navigation that a view of a feature brings; it stands behind the entry with the path `after`. */
+export interface Entry {
+  after: string;
+  text: string;
+  icon: string;
+}
+
+/** A view is offered when the caller may call its operation. */
+export interface View {
+  pattern: string;
+  load: () => Promise<{ show: (page: Page, parts: ShowPart[]) => Promise<(() => void) | void> }>;
+  /** Such as `GET /api/user/list`; without one, every user may see the view. */
+  operation?: string;
+  /** Its place in the navigation; the entries of the core are in `navigation.js`. */
+  entry?: Entry;
+  /** What features add to it. */
+  parts?: Part[];
+}
+
+/** What a feature adds to the view with the pattern `within`, for callers who may call the operation. */
+export interface Part {
+  within: string;
+  operation: string;
+  load: () => Promise<{ part: ShowPart }>;
+}
+
+/** Returns what a part shows; null for nothing. */
+export type ShowPart = (page: Page) => Promise<Child>;
