@@ -14,6 +14,7 @@ from tests.console.house import House
 from tests.console.test_every_view import UNSAFE
 from tests.console.test_users import button, headed
 from tests.console.visits import Visit, settled
+from tests.support.without import is_off
 
 REQUEST = "GET /api/policy/permission-map"
 
@@ -298,6 +299,9 @@ def test_the_lines_in_force_are_searched(visit: Visit) -> None:
     expect(page.locator(".model")).to_contain_text("[policy_effect]")
     visit.axe()
     narrow(page)
+    scripts = page.evaluate("() => performance.getEntriesByType('resource').map(({ name }) => name)")
+    added = [script for script in scripts if script.endswith("/features/follower/followers.js")]
+    assert len(added) == (not is_off("follower"))
 
 
 @pytest.mark.feature("follower")
