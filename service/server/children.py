@@ -18,6 +18,7 @@ from typing import Final
 import service
 from service.files.connections import modules_of
 from service.kernel.worker_slot import Slot
+from service.server.handover import OFF
 from service.server.shares import Share
 from service.server.stop_order import StopOrder
 from service.settings import Settings
@@ -33,8 +34,10 @@ _LONGEST: Final = 107 - len("/pymp-12345678/listener-12345678")  # sun_path of u
 def tell_the_template(settings: Settings) -> None:
     """Have the template import what workers with these settings use. Call it before the first child.
 
-    The template comes last, since it freezes what has been imported.
+    The template comes last, since it freezes what has been imported. It is told which features are off: it
+    does not import those.
     """
+    os.environ[OFF] = ",".join(settings.features.off)
     processes.set_forkserver_preload([*modules_of(settings.objstore), _TEMPLATE])
 
 

@@ -9,6 +9,9 @@ from service.settings import Settings
 VARIABLE: Final = "_PORTCULLIS_HANDOVER"
 """In the environment of the template: the number of the launcher's file."""
 
+OFF: Final = "_PORTCULLIS_OFF"
+"""In the environment of the template: the features that are off, comma between."""
+
 
 class Handover:
     """A file without a name (memfd_create(2)), empty until the settings are handed over."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from service.app import Container, application, describe_routes
+from service.app import Container, application
 from service.authz.publishing.shipped import configured, files_of
 from service.kernel.worker_slot import Slot
 from service.server.handover import VARIABLE
@@ -102,9 +102,7 @@ class Template:
         with suppress(Exception):  # each worker fails at the same, and reports it
             if content := self._file.read_bytes():
                 self._has_tried = True
-                settings: Settings = pickle.loads(content)  # noqa: S301 - the launcher has written it
-                describe_routes(settings.features.off)  # a child would spend a fifth of a second on it
-                self.prebuilt = built(settings)
+                self.prebuilt = built(pickle.loads(content))  # noqa: S301 - the launcher has written it
                 gc.collect()
                 gc.freeze()  # see service.server.template
 
