@@ -78,7 +78,7 @@ def sync(settings: Settings, *, dry_run: bool) -> list[str]:
 
     async def compare(database: Database) -> Differences:
         async with database.snapshot() as connection:
-            return await differences(connection, routes)
+            return await differences(connection, routes, shipped.absent)
 
     async def change(database: Database) -> Differences:
         nonlocal revision
@@ -86,7 +86,7 @@ def sync(settings: Settings, *, dry_run: bool) -> list[str]:
         if comparison.proposed:
             changes = await operator_changes(database, shipped, seals_of(settings.oplog))
             async with changes.begin(f"policy sync by {operator_name()}") as begun:
-                comparison = await differences(begun.connection, routes_of_code(shipped))
+                comparison = await differences(begun.connection, routes_of_code(shipped), shipped.absent)
                 await register(begun.connection, comparison.proposed)
             revision = begun.policy.revision
         return comparison

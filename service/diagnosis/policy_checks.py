@@ -293,7 +293,7 @@ async def routes(installation: Installation) -> Finding:
     shipped = installation.policy
     known = installation.routes(shipped)
     async with installation.records() as connection:
-        difference = await differences(connection, known)
+        difference = await differences(connection, known, shipped.absent)
     problems = []
     missing = len(difference.proposed) + len(difference.unbindable)
     if missing and not shipped.leaves_unregistered:

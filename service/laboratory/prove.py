@@ -8,7 +8,6 @@ import msgspec
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass
-from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import (
     ACCOUNT,
     APPROVE,
@@ -114,7 +113,7 @@ def _asked(policy: Policy, method: str, path: str) -> Iterable[RequestClass]:
     if asked_shape in map(shape, routes):
         return all_requests(policy, [route for route in routes if shape(route) == asked_shape])
     place = request_path(path)
-    route = ResourceIndex(routes).find(method, place)
+    route = policy.routes.find(method, place)
     return () if route is None else (RequestClass(route, place, f"{method} {path}"),)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Final
 
@@ -16,7 +17,7 @@ from service.authz.publishing.derive import covered_by
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.lockout import locked_out
 from service.authz.publishing.publisher import publish_if_changed
-from service.authz.publishing.shipped import Shipped, configured
+from service.authz.publishing.shipped import Shipped, configured, read_named
 from service.authz.publishing.sync import differences, register
 from service.errors import Refusal
 from service.files.bucket import create_bucket
@@ -31,7 +32,7 @@ from service.records.feature_rows import rows_in_need
 from service.records.seed_catalogue import ADMINISTRATOR
 from service.server.hardening import end_with_parent
 from service.server.prepared import FirstLogin, Prepared, Refused
-from service.settings import FIRST_PASSWORD, Settings
+from service.settings import FIRST_PASSWORD, Features, Settings
 from service.web.observability.log_format import configure_logging
 
 _PUBLISH_PATIENCE = 120.0  # seconds: others may be publishing, and large policies take a while
@@ -143,6 +144,14 @@ def publish_policy(settings: Settings, shipped: Shipped) -> Policy:
     return policy
 
 
+def _of_all_features(settings: Settings) -> Shipped:
+    """Return the static policy of a node without ``features.off``: all nodes share what is stored."""
+    policy = settings.policy
+    strict = policy.unregistered == "deny"
+    chosen = replace(settings, features=Features())
+    return read_named(chosen, policy.folder, assurance=policy.assurance, strict=strict)
+
+
 async def _publish(settings: Settings, shipped: Shipped) -> Policy:
     database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
     try:
@@ -154,7 +163,7 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
                 raise UnpreparedError("; ".join(needed))
             latest, seals = await policy_revisions.latest(connection), seals_of(settings.oplog)
             if latest is None and not shipped.leaves_unregistered:
-                difference = await differences(connection, routes_of_code(shipped))
+                difference = await differences(connection, routes_of_code(_of_all_features(settings)))
                 await register(connection, difference.proposed)
             if latest is not None and (await seals.judged(connection, latest)).authenticity == "unknown_key":
                 raise UnpreparedError(_UNKNOWN_KEY.format(latest.revision))

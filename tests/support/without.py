@@ -12,20 +12,29 @@ from typing import Final
 
 import pytest
 
-from service.kernel.feature import off_by
+from service.kernel.feature import about_any, off_by
 
 VARIABLE: Final = "TESTED_WITHOUT_FEATURES"
 """In the environment: the value of the setting ``features.off`` for the services of all tests."""
 _NAMES: Final = os.environ.get(VARIABLE, "")
 OFF: Final[dict[str, str]] = {"PORTCULLIS_FEATURES__OFF": _NAMES} if _NAMES else {}
 """The variable of the setting, for each service that a test starts."""
-_GONE: Final = {feature.name for feature in off_by(tuple(filter(None, _NAMES.split(","))))}
+OFF_NAMES: Final = tuple(filter(None, _NAMES.split(",")))
+"""The value of that setting, as the settings have it."""
+GONE: Final = off_by(OFF_NAMES)
+"""The features that tests run without."""
+_GONE: Final = {feature.name for feature in GONE}
 _FEATURES: Final = Path(__file__).parents[1] / "features"
 
 
 def is_off(feature: str) -> bool:
     """Tell whether tests run without ``feature``."""
     return feature in _GONE
+
+
+def is_served(request: str) -> bool:
+    """Tell whether what serves ``request``, such as ``POST /api/user/import``, is on in this run."""
+    return not about_any(GONE, request.partition("?")[0])
 
 
 def need(feature: str) -> None:

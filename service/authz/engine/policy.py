@@ -16,7 +16,7 @@ from service.authz.engine.enforcer import IndexedEnforcer
 from service.authz.engine.external_routes import ExternalRoutes
 from service.authz.engine.lines import Lines
 from service.authz.engine.predicates import ANONYMOUS
-from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.resource_index import ResourceIndex, RouteIndex
 from service.authz.engine.rules import (
     ANYONE,
     ASSURANCE,
@@ -117,7 +117,7 @@ class Policy:
     first; ``at`` gives it as it decides at an instant.
     ``digest`` is that of the stored policy, the lines and the permission map published as ``revision``;
     ``own_digest`` is that of the node's static policy, model and files. ``permission_map`` decodes tokens.
-    Thread-safe.
+    ``absent`` are the endpoints of features that are off on this node. Thread-safe.
     """
 
     def __init__(
@@ -132,6 +132,7 @@ class Policy:
         own: Lines | None = None,
         shared: Lines | None = None,
         like: Policy | None = None,
+        absent: Iterable[str] = (),
     ) -> None:
         """Build it from a linted model and all checked lines. Without lines it denies everything.
 
@@ -148,6 +149,7 @@ class Policy:
         self.rules = in_force(self._written, self.ending, ())
         self.own = Lines() if own is None else own
         self.shared = Lines() if shared is None else shared
+        self.absent = frozenset(absent)
         self.revision = revision
         self.digest = digest
         self.own_digest = own_digest
@@ -306,9 +308,9 @@ class Policy:
         return self.judge(RESOURCE, resource, None if resource == NO_SESSION else held), decision
 
     @cached_property
-    def routes(self) -> ResourceIndex:
+    def routes(self) -> RouteIndex:
         """The routes of this service, by the requests that they serve."""
-        return ResourceIndex(self.rules.objects(ENDPOINT))
+        return RouteIndex(self.rules.objects(ENDPOINT), self.absent)
 
     def decide(self, layer: str, object_: str, caller: Caller | None, /) -> Decision:
         """Decide if ``caller`` may access ``object_`` in ``layer``; None is a caller without a session."""

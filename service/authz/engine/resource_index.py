@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from service.authz.engine.paths import shape
@@ -104,6 +104,30 @@ class ResourceIndex:
         if path.isascii() or not self.service.ignore_case:
             return {self.find(method, path)}
         return {self.find(method, folded) for folded in (path, path.lower(), path.upper(), path.casefold())}
+
+
+class RouteIndex(ResourceIndex):
+    """An index of the routes of this service; requests that fit one of ``absent`` best have no route.
+
+    The worker answers them 404, even where a more general route would fit: a feature that is off would serve
+    them.
+    """
+
+    __slots__ = ("absent",)
+
+    def __init__(self, routes: Collection[str], absent: Collection[str] = ()) -> None:
+        """Index ``routes``; raises PolicyError if two routes match the same requests."""
+        super().__init__({*routes, *absent})
+        self.absent = absent
+
+    def find(self, method: str, path: str) -> str | None:
+        """Return the route that serves ``method`` and the canonical ``path``, or None."""
+        route = super().find(method, path)
+        return None if route in self.absent else route
+
+    def is_absent(self, method: str, path: str) -> bool:
+        """Tell whether a feature that is off would serve such a request."""
+        return bool(self.absent) and super().find(method, path) in self.absent
 
 
 _LOWER: Final = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")

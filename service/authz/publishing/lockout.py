@@ -12,7 +12,6 @@ from typing import Final
 from service.authz.engine.lines import changes
 from service.authz.engine.policy import Policy, is_registered
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
-from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ANYONE, ASSURANCE, ENDPOINT, OF_REQUESTS, RESOURCE, assured
 from service.authz.proof.batch_decider import BatchDecider
 from service.errors import Conflict
@@ -100,8 +99,7 @@ def _administering(policy: Policy, other: Policy | None = None) -> list[RequestC
 
     With ``other``, only requests that the two could decide differently, as the two tell them apart.
     """
-    served = policy.rules.objects(ENDPOINT)
-    routes = [name for name in served if name in ADMINISTERING]
+    routes = [name for name in policy.rules.objects(ENDPOINT) if name in ADMINISTERING]
     resources, differing = registered(policy), set()
     if other is not None:
         changed = changes(other.rules.by_object, policy.rules.by_object)
@@ -112,5 +110,5 @@ def _administering(policy: Policy, other: Policy | None = None) -> list[RequestC
         if not differing and all(layer not in OF_REQUESTS or name in resources for layer, name in changed):
             # A request goes to the same resource in both, and is decided alike where that has not changed.
             resources = {name for layer, name in changed if layer == RESOURCE}
-    requests = request_classes(routes, resources, differing, serving=ResourceIndex(served))
+    requests = request_classes(routes, resources, differing, serving=policy.routes)
     return sorted(requests, key=attrgetter("name"))

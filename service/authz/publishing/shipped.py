@@ -69,7 +69,8 @@ class Shipped:
     accounts, ``assurance`` how strongly they must have authenticated. ``invariants`` are statements about
     the policy that must stay true; they decide no request. Lines and statements of ``extensions`` are among
     them. ``off`` are the features that are switched off: lines and statements about what they serve are left
-    out. ``takeover_days`` is how long an act on an account lets its holder count as its owner.
+    out, and ``absent`` are their endpoints. ``takeover_days`` is how long an act on an account lets its
+    holder count as its owner.
     """
 
     model_text: str
@@ -81,6 +82,7 @@ class Shipped:
     assurance: tuple[Rule, ...] = ()
     takeover_days: int = TAKEOVER_DAYS
     off: tuple[Feature, ...] = ()
+    absent: frozenset[str] = frozenset()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -171,6 +173,7 @@ class Shipped:
             own=self._lines,
             shared=shared,
             like=like,
+            absent=self.absent,
         )
 
 
@@ -247,12 +250,17 @@ def read_shipped(
         extensions=added,
         assurance=(*_served(demanded, off), *(line for line in lines if line.layer == ASSURANCE)),
         off=off,
+        absent=_objects(endpoints) - _objects(_served(endpoints, off)),
     )
 
 
 def _served(rules: Iterable[Rule], off: tuple[Feature, ...]) -> tuple[Rule, ...]:
     """Return the lines that are not about what the features ``off`` serve."""
     return tuple(rule for rule in rules if not (off and about_any(off, rule.object)))
+
+
+def _objects(rules: Iterable[Rule]) -> frozenset[str]:
+    return frozenset(rule.object for rule in rules)
 
 
 def files_of(policy: PolicySettings) -> list[Path]:

@@ -107,10 +107,13 @@ class Differences:
     unrouted: tuple[Resource, ...]
 
 
-async def differences(connection: Connection, routes: Iterable[KnownRoute]) -> Differences:
+async def differences(
+    connection: Connection, routes: Iterable[KnownRoute], absent: Iterable[str] = ()
+) -> Differences:
     """Compare the routes with what is registered, disabled resources included.
 
     Public routes are left out: nobody is logged in there, so that no resource would ever decide them.
+    Resources for ``absent``, the endpoints of features that are off, are no differences: they stay.
     """
     known = {route.object: route for route in routes}
     stored = {
@@ -128,7 +131,7 @@ async def differences(connection: Connection, routes: Iterable[KnownRoute]) -> D
         # Registered and bound to nothing, such a route would be open to everybody logged in; bound to
         # disabled Buttons, it would be closed to all who may call it now.
         tuple(proposal.route for proposal in missing if proposal not in bindable),
-        tuple(stored[name] for name in unrouted(stored, known)),
+        tuple(stored[name] for name in unrouted(stored, [*known, *absent])),
     )
 
 

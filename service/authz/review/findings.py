@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from service.authz.engine.rules import PolicyError
+from service.kernel.feature import Feature, about_any
 from service.kernel.strict_yaml import Document, YamlError, read_yaml
 
 FILE = "accepted.yaml"
@@ -48,9 +49,10 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Accepted:
-    """The acceptances of some files."""
+    """The acceptances of some files; there are no findings about what the features ``off`` would serve."""
 
-    def __init__(self, files: Iterable[Document[_File]] = ()) -> None:
+    def __init__(self, files: Iterable[Document[_File]] = (), off: Collection[Feature] = ()) -> None:
+        self._off = off
         self._acceptances = [
             (acceptance, file.place("accepted", number))
             for file in files
@@ -77,13 +79,15 @@ class Accepted:
         stale = [
             Finding(STALE, place, f"there is no {acceptance.finding} at {acceptance.place}")
             for acceptance, place in self._acceptances
-            if place not in used and acceptance.finding in looked_for
+            if place not in used
+            and acceptance.finding in looked_for
+            and not about_any(self._off, acceptance.place)
         ]
         return [*judged, *stale]
 
 
-def read_accepted(paths: Iterable[Path], codes: Collection[str]) -> Accepted:
-    """Read files of acceptances; ``codes`` are all that findings may have.
+def read_accepted(paths: Iterable[Path], codes: Collection[str], off: Collection[Feature] = ()) -> Accepted:
+    """Read files of acceptances; ``codes`` are all that findings may have, ``off`` the features without any.
 
     Raises PolicyError with file, line and reason of every fault.
     """
@@ -103,7 +107,7 @@ def read_accepted(paths: Iterable[Path], codes: Collection[str]) -> Accepted:
         ]
     if faults:
         raise PolicyError(*faults)
-    return Accepted(files)
+    return Accepted(files, off)
 
 
 def _fits(accepted: str, place: str) -> bool:

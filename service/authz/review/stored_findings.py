@@ -166,7 +166,7 @@ def _resources(standing: Standing, resources: Collection[StoredResource]) -> Ite
     rules = standing.policy.rules
     routes = list(rules.objects(ENDPOINT))
     enabled = [resource for resource in resources if resource.enabled]
-    for name in unrouted((resource.name for resource in enabled), routes):
+    for name in unrouted((resource.name for resource in enabled), [*routes, *standing.policy.absent]):
         yield Finding(UNROUTED, name, "no route serves such a request: its bindings guard nothing")
     is_open = rules.codes(RESOURCE, UNREGISTERED_REQUESTS) == (LOGIN,)
     consequence = "administrators can't guard it" if is_open else "nobody passes"

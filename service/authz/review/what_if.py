@@ -112,6 +112,7 @@ def with_resource(
             revision=policy.revision,
             own=policy.own,
             like=policy,
+            absent=policy.absent,
         )
     except PolicyError as error:  # another resource has the same requests
         raise ValidationFailed(("resource", str(error))) from None

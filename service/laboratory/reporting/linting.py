@@ -23,6 +23,7 @@ from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
 from service.authz.review.impact import Standing
 from service.authz.review.sources import READ_WITHIN
 from service.authz.review.stored_findings import StoredResource, unmet_demands
+from service.kernel.feature import off_by
 from service.kernel.permission_catalogue import CATALOGUE, permissions
 from service.kernel.services import PORTCULLIS
 from service.laboratory import file_findings
@@ -33,7 +34,7 @@ from service.operator.stores import reachable
 from service.records import bindings, resources, role_holdings
 from service.records.database.transactions import Database
 from service.records.seed_catalogue import ADMINISTRATOR_ROLE, ROLES, WILDCARDS, seeded_resources
-from service.settings import Settings
+from service.settings import Features, Settings
 from service.web.requests.routes import Routes, RoutesError
 
 _STORED: Final = (*stored_findings.CODES, *request_findings.CODES, *menu_findings.CODES)
@@ -60,7 +61,7 @@ def acceptances(settings: Settings, more: Iterable[str]) -> Accepted:
     """Read the acceptances of the policy's own folder, and of the files ``more``; PolicyError."""
     own = near(policy_folder(settings.policy.folder)) / FILE
     paths = [*([own] if own.exists() else []), *map(Path, more)]
-    return read_accepted(paths, (*file_findings.CODES, *_STORED))
+    return read_accepted(paths, (*file_findings.CODES, *_STORED), off_by(settings.features.off))
 
 
 def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
@@ -80,7 +81,7 @@ def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
                 collected += [finding for finding in _stored(there) if finding not in collected]
     findings = accepted.applied(collected, looked_for)
     if stored:
-        findings = _accepted_as_shipped(findings)
+        findings = _accepted_as_shipped(findings, settings.features)
     return Linted(all(finding.accepted is not None for finding in findings), stored, tuple(findings))
 
 
@@ -174,9 +175,9 @@ _AS_SHIPPED: Final = {
 """Why findings of a new installation are meant; it has no others."""
 
 
-def _accepted_as_shipped(findings: Iterable[Finding]) -> list[Finding]:
+def _accepted_as_shipped(findings: Iterable[Finding], features: Features) -> list[Finding]:
     """Accept those findings, word by word, that a new installation of this version has."""
-    shipped = set(_of_a_new_installation())
+    shipped = set(_of_a_new_installation(features))
     return [
         msgspec.structs.replace(finding, accepted=_AS_SHIPPED[finding.finding])
         if finding in shipped and finding.finding in _AS_SHIPPED
@@ -185,10 +186,10 @@ def _accepted_as_shipped(findings: Iterable[Finding]) -> list[Finding]:
     ]
 
 
-def _of_a_new_installation() -> list[Finding]:
+def _of_a_new_installation(features: Features) -> list[Finding]:
     """Return what there is to find in the seeds, with the policy that ships and without any extension."""
     seeds, codes = seeded_resources(), [*dict(WILDCARDS), *permissions(CATALOGUE)]
-    policy = configured(Settings()).policy(derive(seeds, codes), {}, 0)
+    policy = configured(Settings(features=features)).policy(derive(seeds, codes), {}, 0)
     standing = Standing(
         policy, {role.code: role.codes for role in ROLES}, Counter({(ADMINISTRATOR_ROLE,): 1})
     )
