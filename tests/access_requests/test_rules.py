@@ -140,6 +140,7 @@ async def test_a_role_without_a_rule_is_switched_and_deleted_without_a_revision(
     assert await revision(house) == before
 
 
+@pytest.mark.feature("tables")
 async def test_a_table_does_not_switch_a_role_that_can_be_asked_for(house: Inside) -> None:
     number = await role(house)
     await house.data("PUT", path(number), RULE)

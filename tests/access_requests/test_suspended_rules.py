@@ -114,6 +114,7 @@ async def test_a_button_that_gets_another_code_suspends_the_rule_too(house: Insi
     assert (await suspended(house, number), await lines(house)) == (True, [])
 
 
+@pytest.mark.feature("tables")
 async def test_a_table_that_would_suspend_a_rule_is_refused(house: Inside) -> None:
     number, _ = await rule_of_a_clerk(house)
     table = b"roleCode,permissions\r\nheron,system:file:list\r\n"

@@ -70,6 +70,7 @@ async def test_an_edit_that_leaves_the_address_and_a_dry_run_send_nothing(mailin
     assert len(mailing.mails(person.id)) == before
 
 
+@pytest.mark.feature("tables")
 async def test_an_address_in_an_import_is_told_and_confirmed_as_any_other(mailing: Mailing) -> None:
     person = await mailing.person()
     row = {"userName": person.name, "email": "imported@example.org"}

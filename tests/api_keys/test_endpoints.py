@@ -191,6 +191,7 @@ async def test_a_service_account_is_not_the_administrator_who_must_remain(worker
     assert (refused.code, refused.json["rule"]) == ("conflict", "last_administrator")
 
 
+@pytest.mark.feature("tables")
 async def test_tables_bring_service_accounts_and_never_keys(workers: Workers) -> None:
     row = {"userName": "imported-bot", "nickName": "Bot", "kind": "service", "service": "orders"}
     body = {"users": [row, {**row, "userName": "faulty-bot", "password": "four wary herons"}]}

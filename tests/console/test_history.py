@@ -46,6 +46,7 @@ def birds(house: House, word: str) -> None:
     assert house.api.post("/api/user/import", json={"users": table}).status_code == 200
 
 
+@pytest.mark.feature("tables")
 def test_the_way_back_leads_to_the_row_and_the_scroll_of_a_long_list(visit: Visit, house: House) -> None:
     birds(house, "spoonbill")
     page = visit.page

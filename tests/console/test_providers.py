@@ -21,6 +21,8 @@ from tests.support.chromium import chromium
 from tests.support.ports import free_port
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
+pytestmark = pytest.mark.feature("oidc")
+
 KNOWN = (
     "INSERT INTO sys.directory_account (source, issuer, subject, user_id, managed)"
     " SELECT 'good', %s, %s, id, false FROM sys.user WHERE user_name = '{}'"

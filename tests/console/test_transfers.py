@@ -53,6 +53,7 @@ def test_an_export_says_its_filters_and_its_rows(visit: Visit, house: House) -> 
     visit.picture("export")
 
 
+@pytest.mark.feature("tables")
 @pytest.mark.extended
 def test_a_template_of_an_openapi_document_can_be_read(visit: Visit, tmp_path: Path) -> None:
     page = visit.page

@@ -19,6 +19,7 @@ from service.endpoints.system import ON_THE_NODE, CheckFinding, _shown
 from service.errors import Unavailable
 from service.settings import Policy, Server, Settings
 from tests.support.inside import Inside
+from tests.support.without import OFF_NAMES
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.anyio
 async def test_every_check_is_made_and_its_finding_shown(service: Inside) -> None:
     report = await service.data("GET", "/api/system/findings")
     items = {finding["check"]: finding for finding in report["items"]}
-    assert list(items) == [check.name for check in checks_for()]
+    assert list(items) == [check.name for check in checks_for(OFF_NAMES)]
     assert items["database"]["state"] == items["session-store"]["state"] == "ok"
     assert items["database"]["message"].startswith("PostgreSQL ")
     assert "itself failed" not in str(report)
@@ -37,7 +38,7 @@ async def test_every_check_is_made_and_its_finding_shown(service: Inside) -> Non
 async def test_paths_and_addresses_of_the_node_are_not_shown(service: Inside) -> None:
     report = await service.data("GET", "/api/system/findings")
     messages = {finding["check"]: (finding["state"], finding["message"]) for finding in report["items"]}
-    for name in (check.name for check in checks_for() if check.local):
+    for name in (check.name for check in checks_for(OFF_NAMES) if check.local):
         state, message = messages[name]
         assert message == ("As it should be" if state == "ok" else ON_THE_NODE)
     assert "/" not in messages["data-directory"][1]

@@ -15,6 +15,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -40,6 +41,8 @@ GUIDES = sorted(
     ),
     key=lambda page: page.stem == "first-hour",  # the last, since it leaves roles that others would count
 )
+USED: Final = {"provision-from-a-directory": "scim", "tables": "tables", "first-hour": "decisions"}
+"""The features that guides use."""
 FILE = re.compile(r"(?:#|//) ([\w.-]+\.(?:py|mjs|toml))\n")
 
 Place = tuple[Inside, dict[str, str]]
@@ -93,7 +96,17 @@ def placed(text: str, variables: dict[str, str]) -> str:
     return text.replace("http://127.0.0.1:8080", variables["base"]).replace("8081", variables["FREE_PORT"])
 
 
-@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.stem))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page,
+            id=page.stem,
+            marks=[pytest.mark.feature(name)] if (name := USED.get(page.stem)) else [],
+        )
+        for page in GUIDES
+    ],
+)
 async def test_a_guide_works_and_answers_what_it_shows(page: Path, service: Place, tmp_path: Path) -> None:
     await follow(page, service, tmp_path)
 

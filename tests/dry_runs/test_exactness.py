@@ -14,10 +14,11 @@ from service.audit.chain.seals import RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import read_shipped
 from service.kernel.codes import HeldCodes
 from service.records.database.transactions import Database
 from tests.support.inside import Inside
-from tests.support.unstarted import SHIPPED
+from tests.support.without import GONE
 
 pytestmark = pytest.mark.anyio
 
@@ -33,6 +34,7 @@ PATHS: Final = (
 )
 
 
+SHIPPED: Final = read_shipped(off=GONE)
 SERVING: Final = ResourceIndex({rule.object for rule in SHIPPED.endpoints})
 
 

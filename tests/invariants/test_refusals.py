@@ -178,6 +178,7 @@ async def test_a_dry_run_warns_and_tells_what_would_change(service: Inside) -> N
     )
 
 
+@pytest.mark.feature("tables")
 async def test_an_import_that_breaks_a_statement_is_refused_whole(service: Inside) -> None:
     table = b"roleCode,roleName,permissions\nnewer,Newer,system:user:list\nworse,Worse,system:user:delete\n"
 

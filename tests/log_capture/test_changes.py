@@ -267,6 +267,7 @@ async def test_the_life_of_a_user_is_told_without_passwords(logged: Logged) -> N
     assert role_code not in json.dumps(created["changes"])
 
 
+@pytest.mark.feature("tables")
 async def test_an_import_names_each_record_that_it_touches(logged: Logged) -> None:
     calls = Calls(logged)
     await button(logged, "import:a")

@@ -14,6 +14,7 @@ from service.web.requests.application import Message
 from tests.log_capture.conftest import PASSWORD, Logged, watched
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside_published
+from tests.support.without import is_served
 from tests.web.driver import JSON, ask
 
 pytestmark = pytest.mark.anyio
@@ -291,12 +292,20 @@ async def test_a_preview_is_marked_whether_it_was_answered_or_refused_by_the_pol
 
     _, answered = await logged.entry_of("DELETE", f"/api/user/{person.id}?dryRun=true")
     _, refused = await logged.entry_of("DELETE", f"/api/user/{person.id}?dryRun=true", token=token)
-    _, imported = await logged.entry_of("POST", "/api/role/import?dryRun=true", {"roles": []})
+    imported = []
+    if is_served("POST /api/role/import"):
+        imported = [(await logged.entry_of("POST", "/api/role/import?dryRun=true", {"roles": []}))[1]]
     _, done = await logged.entry_of("DELETE", f"/api/user/{person.id}")
 
     outcomes = [
         (entry["status"], entry["decision"], entry["dry_run"])
-        for entry in (answered, refused, imported, done)
+        for entry in (answered, refused, *imported, done)
     ]
-    assert outcomes == [(200, "allow", True), (403, "deny", True), (200, "allow", True), (200, "allow", None)]
+    rehearsed = (200, "allow", True)
+    assert outcomes == [
+        rehearsed,
+        (403, "deny", True),
+        *(rehearsed for _ in imported),
+        (200, "allow", None),
+    ]
     assert (answered["changes"], done["targets"]) == (None, [f"user:{person.name}"])

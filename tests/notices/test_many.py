@@ -55,6 +55,7 @@ async def test_two_kinds_arrive_at_a_mail_server_with_their_words_and_their_own_
     assert mailing.mails(person.id, "new_device")[0].link == ""  # once it is sent, nothing has it
 
 
+@pytest.mark.feature("tables")
 async def test_an_import_of_many_tells_those_whose_roles_it_changes_and_no_new_user(mailing: Mailing) -> None:
     names = [f"many-{number}" for number in range(SOME)]
     first = "userName,nickName,roles\n" + "".join(f"{name},{name},auditor\n" for name in names)

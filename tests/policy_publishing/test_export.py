@@ -16,6 +16,7 @@ from service.kernel.codes import HeldCodes
 from service.server.prepare import publish_policy
 from service.settings import load
 from tests.support.running import portcullis
+from tests.support.without import OFF
 
 SECRET = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
 HOLDERS: tuple[list[str] | None, ...] = (
@@ -42,7 +43,7 @@ def plain_enforcer(folder: Path) -> Any:
 def test_a_plain_casbin_loads_what_is_exported_and_answers_alike(
     seeded_database_url: str, tmp_path: Path
 ) -> None:
-    settings = load({"PORTCULLIS_CONFIG": "", **variables(seeded_database_url)})
+    settings = load({"PORTCULLIS_CONFIG": "", **OFF, **variables(seeded_database_url)})
     with psycopg.connect(seeded_database_url) as connection:
         connection.execute("UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:list'")
     policy = publish_policy(settings, configured(settings))
@@ -73,7 +74,7 @@ def test_a_plain_casbin_loads_what_is_exported_and_answers_alike(
 def test_an_export_replaces_the_one_before_and_says_when_it_can_not(
     seeded_database_url: str, tmp_path: Path
 ) -> None:
-    settings = load({"PORTCULLIS_CONFIG": "", **variables(seeded_database_url)})
+    settings = load({"PORTCULLIS_CONFIG": "", **OFF, **variables(seeded_database_url)})
     publish_policy(settings, configured(settings))
     folder = tmp_path / "new" / "folder"
     export_policy(settings, folder)
@@ -88,7 +89,7 @@ def test_an_export_replaces_the_one_before_and_says_when_it_can_not(
 
 
 def test_lines_that_were_tampered_with_are_not_exported(seeded_database_url: str, tmp_path: Path) -> None:
-    settings = load({"PORTCULLIS_CONFIG": "", **variables(seeded_database_url)})
+    settings = load({"PORTCULLIS_CONFIG": "", **OFF, **variables(seeded_database_url)})
     publish_policy(settings, configured(settings))
     with psycopg.connect(seeded_database_url) as connection:
         connection.execute("UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v1 = 'GET /api/user/list'")

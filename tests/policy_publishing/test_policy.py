@@ -11,6 +11,7 @@ from service.authz.engine.paths import shape
 from service.authz.publishing.shipped import read_shipped
 from tests.policies.stock import MODEL, POLICIES
 from tests.support.inside import Inside, inside
+from tests.support.without import GONE
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +39,7 @@ async def test_the_policy_in_force_is_shown_whole(shared: Inside) -> None:
     assert (
         [worker["ownDigest"] for worker in policy["workers"]]
         == [policy["ownDigest"]]
-        == [read_shipped().digest]
+        == [read_shipped(off=GONE).digest]
     )
 
 
@@ -121,6 +122,7 @@ async def test_an_explanation_says_what_the_caller_must_have_proved(shared: Insi
     assert unknown.fields == ["assurance"]
 
 
+@pytest.mark.feature("tables")
 async def test_an_explanation_and_the_gate_agree(service: Inside) -> None:
     await execute(service, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:export'")
     await service.data("POST", "/api/policy/reload")

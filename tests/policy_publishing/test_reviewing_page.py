@@ -46,7 +46,10 @@ async def used(shared: Inside) -> Inside:
 
 @pytest.mark.parametrize(
     ("part", "names"),
-    [("questions", QUESTIONS), pytest.param("tour", ("check", "test"), marks=pytest.mark.extended)],
+    [
+        pytest.param("questions", QUESTIONS, marks=pytest.mark.feature("tables")),
+        pytest.param("tour", ("check", "test"), marks=pytest.mark.extended),
+    ],
     ids=["questions", "tour"],
 )
 async def test_the_commands_print_what_the_page_shows(
@@ -63,6 +66,7 @@ async def test_the_commands_print_what_the_page_shows(
         assert re.fullmatch(pattern(text), printed, flags=re.DOTALL), printed
 
 
+@pytest.mark.feature("tables")
 async def test_an_auditor_is_answered_what_the_page_shows(used: Inside) -> None:
     requests = shown("questions", "json")
 

@@ -120,6 +120,7 @@ async def test_a_role_a_menu_and_a_resource_are_found_by_their_names(
         await house.data("DELETE", f"/api/role/{role}")
 
 
+@pytest.mark.feature("scim")
 @EACH
 async def test_a_directory_finds_what_it_has_made_and_makes_no_second(
     house: Inside, texts: Sequence[str]

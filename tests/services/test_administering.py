@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member
+from tests.support.without import is_served
 
 pytestmark = pytest.mark.anyio
 
@@ -53,9 +54,10 @@ async def test_no_account_is_bound_to_such_a_name(house: Inside, name: str) -> N
     ] * 2
     rows = [{"userName": user_name, "nickName": "R", "service": name} for user_name in ("new", "robot")]
     rows[0]["kind"] = "service"
-    imported = await house.ask("POST", "/api/user/import", {"users": rows})
-    assert imported.status == 422
-    assert [error["field"].rpartition(".")[2] for error in imported.json["errors"]] == ["service"] * 2
+    if is_served("POST /api/user/import"):
+        imported = await house.ask("POST", "/api/user/import", {"users": rows})
+        assert imported.status == 422
+        assert [error["field"].rpartition(".")[2] for error in imported.json["errors"]] == ["service"] * 2
     assert (await house.data("GET", f"/api/user/{made['id']}"))["service"] == "orders"
 
 
@@ -120,8 +122,8 @@ async def test_questions_of_reviewers_answer_about_other_services(house: Inside)
     assert (who["endpoint"], who["anyLogin"], who["visitors"]) == (None, False, False)
     what = await house.data("GET", "/api/policy/what?roleCode=clerk&size=200")
     assert "orders GET /orders/{id}" in {access["object"] for access in what["items"]}
-    matrix = await house.data("GET", "/api/policy/matrix?size=200&page=2")
-    rows = {row["object"]: row for row in matrix["items"]}
+    pages = [await house.data("GET", f"/api/policy/matrix?size=200&page={page}") for page in (1, 2)]
+    rows = {row["object"]: row for page in pages for row in page["items"]}
     assert "clerk" in {entry["roleCode"] for entry in rows["orders GET /orders/{id}"]["roles"]}
     diff = f"/api/policy/diff?from={before}&to={bound['policyRevision']}&access=true"
     assert "orders GET /orders/{id}" in str(await house.data("GET", diff))

@@ -171,6 +171,7 @@ def replacement(stored: dict[str, Any]) -> dict[str, Any]:
     return {name: stored[name] for name in names} | {"roleIds": [role["id"] for role in stored["roles"]]}
 
 
+@pytest.mark.feature("tables")
 @pytest.mark.parametrize(
     ("values", "status"),
     [
@@ -211,6 +212,7 @@ async def test_what_it_creates_is_a_service_account_of_the_same_service(
             assert (refusal["field"], "decisionId" in refusal) == ("service", True)
 
 
+@pytest.mark.feature("tables")
 async def test_all_denied_rows_of_a_table_are_told_and_none_is_saved(bound: House) -> None:
     people = await targets(bound.service)
     rows = [

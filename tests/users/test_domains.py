@@ -39,6 +39,7 @@ async def test_a_user_is_known_by_both_spellings(house: Inside, name: str, other
     house.token = administrator
 
 
+@pytest.mark.feature("scim")
 async def test_a_directory_finds_an_address_by_both_spellings(house: Inside) -> None:
     client = await scim_client(house)
     user = await client.user("heron", emails=[{"value": ENCODED}])

@@ -68,6 +68,7 @@ async def test_a_refused_grant_stands_in_the_operation_log_as_a_denial(house: In
     assert (allowed["status"], allowed["decision"]) == (201, "allow")
 
 
+@pytest.mark.feature("tables")
 async def test_a_row_of_a_table_that_is_refused_tells_the_decision_and_is_logged_as_a_denial(
     house: Inside,
 ) -> None:

@@ -98,6 +98,7 @@ async def test_what_a_session_with_an_initial_password_may_not_do_is_refused_wit
     ).status == 200
 
 
+@pytest.mark.feature("tables")
 async def test_an_imported_password_is_initial(service: Inside) -> None:
     await service.data("POST", "/api/user/import", {"users": [HERON]})
 

@@ -16,6 +16,7 @@ from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, member
 from tests.support.rules_oracle import covers
 from tests.support.running import ROOT
+from tests.support.without import is_served
 from tests.users.writes import (
     LEVELS,
     PROVIDER,
@@ -127,7 +128,7 @@ def test_every_write_of_the_route_table_is_walked_or_said_to_act_on_nobody_else(
     assert all((ROOT / place).exists() for place in WALKED_EXTERNAL.values())
 
 
-@pytest.mark.parametrize("write", WRITES, ids=str)
+@pytest.mark.parametrize("write", [write for write in WRITES if is_served(write.endpoint)], ids=str)
 async def test_a_write_needs_its_own_code_and_those_of_what_it_touches(stage: Stage, write: Write) -> None:
     before = stage.world.stored()
     for attempt in stage.attempts[write]:

@@ -140,6 +140,7 @@ async def editing_import(house: Inside, people: dict[str, int]) -> AsyncIterator
     yield importing
 
 
+@pytest.mark.feature("tables")
 async def test_an_import_gives_way_to_acts_on_a_user_whom_it_has_edited(house: Inside) -> None:
     people = await imported(house, 400)
     first = people[min(people)]
@@ -182,6 +183,7 @@ async def test_a_dry_run_gives_way_to_an_act_on_a_user_whom_it_edits(
     assert given.json["detail"].startswith("An act that keeps somebody out or takes rights came between")
 
 
+@pytest.mark.feature("tables")
 async def test_an_import_gives_way_to_an_act_behind_another_edit_of_the_same_user(house: Inside) -> None:
     people = await imported(house, 400)
     first = people[min(people)]
@@ -206,6 +208,7 @@ async def test_an_import_gives_way_to_an_act_behind_another_edit_of_the_same_use
     assert (await house.data("GET", f"/api/user/{first}"))["status"] == "disabled"
 
 
+@pytest.mark.feature("tables")
 async def test_an_import_goes_on_beside_acts_on_others(house: Inside) -> None:
     people = await imported(house, 100)
     heron = await person(house, "heron-others")
@@ -218,6 +221,7 @@ async def test_an_import_goes_on_beside_acts_on_others(house: Inside) -> None:
         assert (await importing).status == 200
 
 
+@pytest.mark.feature("oidc")
 async def test_acts_that_protect_wait_for_no_edit_of_a_directory(house: Inside) -> None:
     path, body = "/api/directory/long", {"kind": "oidc", "mapping": [], "ceiling": []}
     await house.data("PUT", path, body)

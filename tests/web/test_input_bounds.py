@@ -71,7 +71,9 @@ def test_every_whole_number_that_is_sent_has_an_upper_bound_that_the_database_ta
         ),
         ("POST", "/api/access-request", {"roleId": 1, "duration": BEYOND}),
         ("POST", "/api/access-request", {"roleId": BEYOND, "duration": 60}),
-        ("GET", f"/scim/v2/Users?startIndex={BEYOND}", None),
+        pytest.param(
+            *("GET", f"/scim/v2/Users?startIndex={BEYOND}", None), marks=pytest.mark.feature("scim")
+        ),
     ],
 )
 async def test_a_number_beyond_its_bound_is_refused(
@@ -95,6 +97,7 @@ async def test_a_mapping_names_no_group_that_nobody_can_see(house: Inside, group
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, "mapping[0].group")
 
 
+@pytest.mark.feature("scim")
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -114,6 +117,7 @@ async def test_a_directory_sends_no_text_that_nobody_can_see(
     assert await client.refused("POST", path, body) == (400, "invalidValue")
 
 
+@pytest.mark.feature("scim")
 async def test_a_shown_name_of_a_directory_is_kept_as_it_is_seen(house: Inside) -> None:
     client = await scim_client(house)
     names = {"displayName": f"{UNSEEN}\n", "name": {"formatted": "Grey\u200bHeron"}}
