@@ -7,6 +7,7 @@ commit.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final, Literal, TypeAlias
 
 from sqlalchemy import BigInteger, ColumnElement, bindparam, case, cast, extract, func, insert, select
@@ -17,6 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
+from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Kind, NewAccount, Target
 from service.kernel.text import name_key
 from service.records import assignments, bans, factors, role_rights
@@ -330,34 +332,43 @@ async def create(
     return written[name_key(account.values["user_name"])]
 
 
+_PORTION: Final = 25
+_NEW_USERS: Final = (
+    upsert(user)
+    .on_conflict_do_nothing(index_elements=[user.c.user_name_key])
+    .returning(user.c.user_name_key, user.c.id)
+)
+
+
 async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dict[str, int]:
     """Write new users with their roles; return the ids of the users written, by the key of their name.
 
-    Users whose name is taken are left out. Two statements, whatever the number: writing users one by one
-    would block all other changes for seconds.
+    Users whose name is taken are left out. They are written in portions: one by one they would block all
+    other changes for seconds, and the text of one statement for all would keep the event loop busy.
     """
     by_key = {name_key(row.account.values["user_name"]): row for row in rows}
     if not by_key:
         return {}
-    written = await connection.execute(
-        upsert(user)
-        .on_conflict_do_nothing(index_elements=[user.c.user_name_key])
-        .returning(user.c.user_name_key, user.c.id),
-        [
-            WRITER.new(
-                UserValues(**row.account.values),
-                made_by=row.account.made_by,
-                password_hash=row.password_hash,
-                password_initial=None if row.password_hash is None else GIVEN,
-            )
-            for row in by_key.values()
-        ],
-    )
-    ids = {row.user_name_key: row.id for row in written}
+    ids: dict[str, int] = {}
+    others, remaining = CooperativeYield(), iter(by_key.values())
+    while portion := list(islice(remaining, _PORTION)):
+        written = await connection.execute(_NEW_USERS, [_new_user(row) for row in portion])
+        ids |= {row.user_name_key: row.id for row in written}
+        await others.after_item()
     given = [{"user_id": ids[key], "role_id": role_id} for key in ids for role_id in by_key[key].role_ids]
-    if given:
-        await connection.execute(insert(user_role), given)
+    for place in range(0, len(given), _PORTION):
+        await connection.execute(insert(user_role), given[place : place + _PORTION])
+        await others.after_item()
     return ids
+
+
+def _new_user(row: NewRow) -> dict[str, Any]:
+    return WRITER.new(
+        UserValues(**row.account.values),
+        made_by=row.account.made_by,
+        password_hash=row.password_hash,
+        password_initial=None if row.password_hash is None else GIVEN,
+    )
 
 
 async def update(

@@ -1,5 +1,6 @@
 """Tables: bodies of many rows, as JSON or CSV; each row is validated on its own."""
 
+import asyncio
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from msgspec.inspect import Field, ListType, StructType, type_info
 
 from service.errors import BadRequest, RowFault, RowsRefused, UnsupportedMediaType, ValidationFailed
 from service.features.tables.csv_tables import CsvTable, Raw
+from service.kernel.cooperative_yield import cooperatively
 from service.kernel.strict_json import strict_json
 from service.web.content.streams import JSON, JSON_LINES
 from service.web.messages.bodies import MAX_BODY, JsonBody
@@ -95,20 +97,22 @@ class TableBody(Generic[T]):
         if content_type.startswith(CSV):
             if _CSV.fullmatch(content_type) is None or request.raw_header(b"content-encoding") is not None:
                 raise UnsupportedMediaType("CSV must be in UTF-8, with a header, and not compressed")
-            return self._made(self._csv.rows(await request.body_within(MAX_BODY)), strict=False)
+            body = await request.body_within(MAX_BODY)
+            return await asyncio.to_thread(lambda: self._made(self._csv.rows(body), strict=False))
         if content_type == JSON_LINES:
             if request.raw_header(b"content-encoding") is not None:
                 raise UnsupportedMediaType("The body must not be compressed")
-            return self._made(self._from_lines(await request.body_within(MAX_BODY)), strict=True)
+            body = await request.body_within(MAX_BODY)
+            return await asyncio.to_thread(lambda: self._made(self._from_lines(body), strict=True))
         if not content_type.startswith(JSON):
             raise UnsupportedMediaType(f"The body must be {JSON}, {JSON_LINES} or {CSV}, in UTF-8")
         rows = getattr(await self._json.read(request), self._name)
-        return self._made(enumerate(rows, 1), strict=True)
+        return await asyncio.to_thread(lambda: self._made(enumerate(rows, 1), strict=True))
 
     def _made(self, rows: Iterable[Raw], *, strict: bool) -> T:
         made, numbers = [], []
         faults = []
-        for number, row in rows:
+        for number, row in cooperatively(rows):
             if isinstance(row, RowFault):
                 faults.append(row)
                 continue

@@ -22,6 +22,7 @@ from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied
 from service.features.tables.table_import import TableImport, TableRow, Work
+from service.kernel.cooperative_yield import CooperativeYield, cooperatively
 from service.kernel.identity import Caller
 from service.kernel.text import name_key
 from service.mail.notices import Notices
@@ -101,7 +102,7 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
     ) -> list[Wanted]:
         codes = {code for row in rows for code in row.codes or ()}
         known = await user_list.directory(connection, {name_key(row.name) for row in rows}, codes)
-        return wanted_by(rows, known, faults, bound_to)
+        return await asyncio.to_thread(wanted_by, rows, known, faults, bound_to)
 
     async def _hashes(self, users: Sequence[Wanted]) -> Hashes:
         passwords: dict[int | None, str] = {
@@ -118,7 +119,9 @@ async def _create(work: Work, users: Sequence[Wanted], hashes: Hashes | None) ->
     """Write all new users together; the existing roles are checked once for each distinct set."""
     by_roles: dict[tuple[int, ...], list[Wanted]] = {}
     rows: dict[str, NewRow] = {}
+    others = CooperativeYield()
     for user in users:
+        await others.after_item()
         password_hash = _hash_of(user, hashes)
         with work.faults.of(user.given.row, "service"):
             account = work.check.new_account(user.values)
@@ -138,6 +141,7 @@ async def _create(work: Work, users: Sequence[Wanted], hashes: Hashes | None) ->
     ]
     await work.check.take_over(work.connection, made, "made")
     for user in users:
+        await others.after_item()
         if user.key in rows and user.key not in written:
             work.faults.note(user.given.row, "userName", Conflict(TAKEN, rule="unique"))
         work.changes += change_log.imported_user(UserValues(**user.values), user.given.codes or ())
@@ -208,11 +212,11 @@ def wanted_by(
 ) -> list[Wanted]:
     """Return the changes of each row, and add the faults of rows, except those of passwords.
 
-    ``bound_to`` is the service that the caller is bound to, None for none.
+    ``bound_to`` is the service that the caller is bound to, None for none. Not for the event loop.
     """
     once_each(faults, "userName", ((table_row.row, name_key(table_row.name)) for table_row in rows))
     users = []
-    for table_row in rows:
+    for table_row in cooperatively(rows):
         before = known.users.get(name_key(table_row.name))
         role_ids = _role_ids(table_row, before, known, faults)
         if before is None:
