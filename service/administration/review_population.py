@@ -1,5 +1,6 @@
 """Which assignments a review asks about, what each opens, what is proposed, and who may decide."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -14,6 +15,7 @@ from service.authz.publishing.derive import covered_by
 from service.authz.review.unused import DAYS, RoleUses, first_day, read_role_uses
 from service.errors import ValidationFailed
 from service.kernel.codes import HeldCodes, is_code
+from service.kernel.cooperative_yield import CooperativeYield, cooperatively
 from service.kernel.held_code_index import DecisiveCodes
 from service.kernel.request_objects import assignment_for
 from service.kernel.services import split_object
@@ -104,7 +106,13 @@ async def _same_as_all(
     # Reviewer and user take part: nobody but these two.
     persons = await people.of(connection, (), at, beside=[*reviewer_ids, *user_ids])
     return Undecidable(
-        {user_id for user_id in user_ids if all(persons.same(each, user_id) for each in reviewer_ids)}
+        await asyncio.to_thread(
+            lambda: {
+                user_id
+                for user_id in cooperatively(user_ids)
+                if all(persons.same(each, user_id) for each in reviewer_ids)
+            }
+        )
     )
 
 
@@ -142,15 +150,13 @@ async def draw(
     used = await last_uses_of(connection, uses.covered, [each.id for each in subjects])
     last = await role_rights.administrators(connection, 2)
     nobody = await undecidable({each.user_id for each in subjects})
-    items = [
-        _item(
-            each,
-            used.get(each.id),
-            _ground(each, uses, used.get(each.id), since),
-            _finding(each, opened[each.role_code], nobody, last),
-        )
-        for each in subjects
-    ]
+    items = []
+    others = CooperativeYield()
+    for each in subjects:
+        ground = _ground(each, uses, used.get(each.id), since)
+        finding = _finding(each, opened[each.role_code], nobody, last)
+        items.append(_item(each, used.get(each.id), ground, finding))
+        await others.after_item()
     statements = _statements(policy, invariants, opened)
     roles = {role: {"opens": [*codes], "statements": statements[role]} for role, codes in opened.items()}
     return Drawn(roles, items)

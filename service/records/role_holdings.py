@@ -22,6 +22,7 @@ from service.kernel.identity import Kind
 from service.records import assignments, bans, factors, role_lives, roles
 from service.records.assignments import Present, Source, assigned, of_user
 from service.records.database.paging import Page
+from service.records.database.portions import each_row
 from service.records.schema.rights import menu, role, role_code_life, role_menu, user, user_ban, user_role
 
 Roles: TypeAlias = tuple[str, ...]
@@ -120,8 +121,8 @@ async def read(
     each = each_with_roles(ACTIVE, at)
     persons = sa.func.count().filter(each.c.kind == "person")
     counted = sa.select(each.c.role_ids, sa.func.count(), persons).group_by(each.c.role_ids)
-    rows = (await connection.execute(counted)).all()
     # There may be a set of roles for each user.
+    rows = [row async for row in each_row(await connection.execute(counted))]
     return await asyncio.to_thread(_holdings, codes, role_codes, rows)
 
 

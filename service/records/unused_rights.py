@@ -13,10 +13,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.cooperative_yield import CooperativeYield
 from service.records import assignment_list, permission_uses
 from service.records.assignment_list import Assignment
 from service.records.assignments import in_force, instant
 from service.records.database.paging import Page, page_of
+from service.records.database.portions import each_row
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.rights import (
     api_key,
@@ -120,7 +122,11 @@ async def role_uses(connection: AsyncConnection, since: date) -> dict[int, dict[
     )
     by_code = sa.cast(sa.func.json_object_agg(each.c.code, each.c.last), sa.Text)
     rows = await connection.execute(sa.select(each.c.role_id, by_code).group_by(each.c.role_id))
-    return {role_id: _LAST_DAYS.decode(text) for role_id, text in rows}
+    uses, others = {}, CooperativeYield()
+    for role_id, text in rows:
+        uses[role_id] = _LAST_DAYS.decode(text)
+        await others.after_item()
+    return uses
 
 
 Covered = Mapping[int, Collection[str]]
@@ -209,7 +215,7 @@ async def last_uses_of(
     chosen = user_role.c.id == sa.any_(sa.literal(list(assignment_ids), ARRAY(sa.BigInteger)))
     used = _uses_of_assignments(covered, None).where(chosen).subquery()
     last = sa.select(used.c.id, sa.func.max(used.c.day).label("day")).group_by(used.c.id)
-    return {row.id: row.day for row in await connection.execute(last)}
+    return {row.id: row.day async for row in each_row(await connection.execute(last))}
 
 
 async def unused_keys(connection: AsyncConnection, since: date, *, page: int, size: int) -> Page[UnusedKey]:

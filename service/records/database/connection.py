@@ -15,6 +15,7 @@ from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo, ExecStatus
 from psycopg.pq.abc import PGconn
+from psycopg.rows import tuple_row
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -22,6 +23,7 @@ from service.kernel.metrics import Durations
 from service.kernel.operator_error import OperatorError
 from service.kernel.origin import Span, Value
 from service.kernel.tracing import traced
+from service.records.database.portions import PortionCursor
 
 RV = TypeVar("RV")
 
@@ -75,6 +77,11 @@ class PromptConnection(psycopg.AsyncConnection[Any]):
     """
 
     _last: tuple[bytes, Callable[[int], None]] | None = None
+
+    def __init__(self, pgconn: PGconn, row_factory: Any = tuple_row) -> None:
+        """``pgconn`` is the connection of libpq, as psycopg has opened it."""
+        super().__init__(pgconn, row_factory)
+        self.cursor_factory = PortionCursor
 
     def send_with_commit(self, statement: bytes, committed: Callable[[int], None]) -> None:
         """Have the next commit run ``statement`` first, in the same round trip.
