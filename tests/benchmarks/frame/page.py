@@ -27,7 +27,8 @@ _INTRODUCTION: Final = """# Performance
 
 What the service costs, measured. [How it is measured, and where the time
 goes](../explanation/performance.md) explains the figures. Each ratio is that of neighbouring rounds of the
-same run, and stays when the machine changes; the figures themselves do not.
+same run, and stays when the machine changes; the figures themselves do not. A [launcher](glossary.md)
+starts the workers of a node.
 """
 
 
