@@ -13,6 +13,7 @@ from tests.service.conftest import variables_for
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside_published
 from tests.support.running import running
+from tests.support.waiting import eventually
 
 OFF = {"PORTCULLIS_FEATURES__OFF": "metrics", "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN}
 
@@ -34,7 +35,7 @@ def test_the_launcher_makes_no_board_and_its_workers_serve(
 ) -> None:
     variables = variables_for(seeded_database_url, redis_url) | OFF
     with running(tmp_path, "--workers", "2", **variables) as service:
-        assert len(service.workers) == 2
+        assert eventually(lambda: len(service.workers) == 2)
         assert not [
             link
             for descriptor in Path(f"/proc/{service.workers[0]}/fd").iterdir()
