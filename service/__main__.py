@@ -10,7 +10,14 @@ from pathlib import Path
 
 from service import __version__
 from service.cli.endings import UNREAD, flushed, in_words
-from service.cli.lazy_commands import CommandParser, add_command, add_commands, add_data, add_single, families
+from service.cli.lazy_commands import (
+    CommandParser,
+    add_brought,
+    add_command,
+    add_commands,
+    add_data,
+    families,
+)
 from service.installation import InstallationError, check_installation
 from service.kernel.structlog_alone import leave_rich_out
 from service.kernel.text import OptionValue
@@ -88,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     add_command(
         commands.add_parser, "doctor", "check the installation for operator errors", "service.cli.doctor"
     )
-    add_single(commands.add_parser)
+    add_brought(commands.add_parser)
     return parser
 
 

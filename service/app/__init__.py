@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 
 from service.app.container import Container, Lifespan
+from service.app.parts import only
 from service.app.routes import add_routes
 from service.authn.step_up_methods import StepUpMethods
 from service.authz.publishing.shipped import Shipped, read_shipped
@@ -31,7 +33,7 @@ def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -
 
 def application(container: Container, shipped: Shipped) -> RequestMiddleware:
     """Return the ASGI application of ``container``."""
-    settings = container.settings
+    settings, parts = container.settings, container.parts.values()
     app = Application()
     routes = add_routes(app, container, shipped.extensions)
     routes.check((*shipped.endpoints, *shipped.assurance), shipped.opened_by)
@@ -43,12 +45,12 @@ def application(container: Container, shipped: Shipped) -> RequestMiddleware:
         address_of,
         _finished(container),
         container.trail.collector.operation,
-        begin=next((part.arrived for part in container.parts.values() if part.arrived), _nothing),
+        begin=only(parts, attrgetter("arrived")) or _nothing,
         stop=stop,
         cross_origin=container.cross_origin,
         takes_path=routes.takes_path,
         folders=routes.folders,
-        tracing=next((part.tracing for part in container.parts.values() if part.tracing), None),
+        tracing=only(parts, attrgetter("tracing")),
         refused_reads=container.trail.journal.refused_reads,
         methods=StepUpMethods(
             container.sign_in.second_factors.check,

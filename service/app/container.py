@@ -10,11 +10,12 @@ import secrets
 import socket
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from operator import attrgetter
 from typing import Any
 
 from service.administration.account_links import notices_of
 from service.app import administration, audit_trail, files, node, policy, sign_in, stores
-from service.app.parts import Part, decisions_of, parts_of
+from service.app.parts import Part, only, parts_of
 from service.app.readiness import SLOWLY
 from service.audit.permission_uses import PermissionUses
 from service.authn.factors.sealing import FactorKeys
@@ -60,7 +61,6 @@ class Container:
         )
         self.files = files.make(settings, self.stores)
         self.revisions = PublishedRevisions(self.policy.live, reader_of(self.stores.database))
-        self.parts: dict[str, Part] = {}
         self.node = node.make(settings, self.stores, self.policy, self.trail, worker=worker)
         now = self.stores.sessions.synchronized.now
         self.requestable = RequestableRoles(self.stores.database)
@@ -76,8 +76,9 @@ class Container:
             self.sign_in.current_rights,
         )
         self.features = on_by(settings.features.off)
+        self.parts: dict[str, Part] = {}  # which a part keeps while the others are made
         self.parts.update(parts_of(self, self.features))
-        self.decisions = decisions_of(self.parts.values())
+        self.decisions = only(self.parts.values(), attrgetter("decisions"))
         """The decision log; None where it goes nowhere."""
 
     def begin_as(self, slot: Slot) -> None:

@@ -1,7 +1,7 @@
 """Parts of a worker that features bring."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from service.audit.decision_log import DecisionLog
 from service.kernel.feature import Feature
@@ -9,6 +9,8 @@ from service.kernel.metrics import Sample
 from service.web.messages.context import RequestContext
 from service.web.requests.middleware import RequestTracing
 from service.web.requests.operation import Followed
+
+T = TypeVar("T")
 
 
 class Part:
@@ -56,6 +58,6 @@ def parts_of(container: Any, features: Iterable[Feature]) -> dict[str, Part]:
     return {name: part for name, part in made.items() if part is not None}
 
 
-def decisions_of(parts: Iterable[Part]) -> DecisionLog | None:
-    """Return the decision log that one of ``parts`` keeps, if any does."""
-    return next((part.decisions for part in parts if part.decisions is not None), None)
+def only(parts: Iterable[Part], read: Callable[[Part], T | None]) -> T | None:
+    """Return what ``read`` finds in the one of ``parts`` that has it; None if none has."""
+    return next((value for part in parts if (value := read(part)) is not None), None)

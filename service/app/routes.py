@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Final
 
 from service import __version__
 from service.administration.dry_runs import DryRuns
 from service.app.container import Container
 from service.app.extensions import Dependencies, add_extensions
+from service.app.parts import only
 from service.app.readiness import facts
 from service.authn.factors.passkeys import RelyingParty
 from service.authn.oauth import ClientCredentials, Introspection
@@ -112,7 +114,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         policy.acknowledged.by,
         dry_runs.impact_of,
         container.cross_origin,
-        followed=next((part.followed for part in container.parts.values() if part.followed), None),
+        followed=only(container.parts.values(), attrgetter("followed")),
         idempotent_writes=container.administration.idempotent_writes,
     )
     features = container.features

@@ -6,12 +6,12 @@ their lines. A new command is a file and a line of ``FAMILIES``.
 """
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from service.installation import check_installation
-from service.kernel.feature import Feature, FeatureCommands, declared
+from service.kernel.feature import declared
 
 Run: TypeAlias = Callable[[argparse.Namespace, Mapping[str, str]], int | None]
 Parts: TypeAlias = Mapping[str, tuple[Callable[[argparse.ArgumentParser], None], Run]]
@@ -74,9 +74,7 @@ def add_commands(parser: argparse.ArgumentParser, family: Family) -> None:
     for name, text, module in family.commands:
         last = module or f"{family.name}_{name.replace('-', '_')}"
         add_command(parsers.add_parser, name, text, f"{__package__}.{last}")
-    for feature, added in _brought(family.name):
-        for name, text, module in added.commands:
-            add_command(parsers.add_parser, name, text, feature.module(module), _switch(feature, added))
+    add_brought(parsers.add_parser, family.name)
 
 
 def add_command(
@@ -101,20 +99,15 @@ def families() -> tuple[Family, ...]:
     return (*FAMILIES, *new.values())
 
 
-def add_single(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the commands of features that stand in no family."""
-    for feature, added in _brought(""):
-        for name, text, module in added.commands:
-            add_command(add_parser, name, text, feature.module(module), _switch(feature, added))
-
-
-def _brought(family: str) -> Iterator[tuple[Feature, FeatureCommands]]:
+def add_brought(add_parser: Callable[..., argparse.ArgumentParser], family: str = "") -> None:
+    """Add the commands that features bring to ``family``, by default those that stand in none."""
     for feature in declared():
-        yield from ((feature, added) for added in feature.commands if added.family == family)
-
-
-def _switch(feature: Feature, added: FeatureCommands) -> str:
-    return feature.name if feature.off and not added.apart else ""
+        for added in feature.commands:
+            if added.family != family:
+                continue
+            switch = feature.name if feature.off and not added.apart else ""
+            for name, text, module in added.commands:
+                add_command(add_parser, name, text, feature.module(module), switch)
 
 
 def _sentence(text: str) -> str:

@@ -7,7 +7,6 @@ commit.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from typing import Any, Final, Literal, TypeAlias
 
 from sqlalchemy import BigInteger, ColumnElement, bindparam, case, cast, extract, func, insert, select
@@ -18,12 +17,12 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
-from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Kind, NewAccount, Target
 from service.kernel.text import name_key
 from service.records import assignments, bans, factors, role_rights
 from service.records.assignments import AT
 from service.records.database.filters import among
+from service.records.database.portions import write_in_portions
 from service.records.database.row_mapper import PreparedSelect, RowMapper, RowWriter, Source
 from service.records.schema.rights import permission_use, role, user, user_ban, user_login, user_role
 from service.records.user_list import Status, UserNames, UserValues
@@ -344,21 +343,15 @@ async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dic
     """Write new users with their roles; return the ids of the users written, by the key of their name.
 
     Users whose name is taken are left out. They are written in portions: one by one they would block all
-    other changes for seconds, and the text of one statement for all would keep the event loop busy.
+    other changes for seconds.
     """
     by_key = {name_key(row.account.values["user_name"]): row for row in rows}
     if not by_key:
         return {}
-    ids: dict[str, int] = {}
-    others, remaining = CooperativeYield(), iter(by_key.values())
-    while portion := list(islice(remaining, _PORTION)):
-        written = await connection.execute(_NEW_USERS, [_new_user(row) for row in portion])
-        ids |= {row.user_name_key: row.id for row in written}
-        await others.after_item()
+    written = await write_in_portions(connection, _NEW_USERS, map(_new_user, by_key.values()), _PORTION)
+    ids: dict[str, int] = {row.user_name_key: row.id for row in written}
     given = [{"user_id": ids[key], "role_id": role_id} for key in ids for role_id in by_key[key].role_ids]
-    for place in range(0, len(given), _PORTION):
-        await connection.execute(insert(user_role), given[place : place + _PORTION])
-        await others.after_item()
+    await write_in_portions(connection, insert(user_role), given, _PORTION)
     return ids
 
 

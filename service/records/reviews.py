@@ -14,12 +14,11 @@ from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
-from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.value_rules import ID
 from service.records.assignments import Source, instant, not_ended
 from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of, sorts_of
-from service.records.database.portions import PORTION
+from service.records.database.portions import write_in_portions
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.requests import access_request
 from service.records.schema.reviews import review, review_item
@@ -234,12 +233,8 @@ async def create(connection: AsyncConnection, new: NewReview, items: Sequence[Ne
     written = sa.insert(review).values({each.name: getattr(new, each.name) for each in fields(new)})
     made = await _REVIEW.returned(connection, written.returning(*_REVIEW.columns))
     names = [each.name for each in fields(NewItem)]
-    others = CooperativeYield()
-    for place in range(0, len(items), PORTION):
-        portion = items[place : place + PORTION]
-        rows = [{"review_id": made.id} | {name: getattr(item, name) for name in names} for item in portion]
-        await connection.execute(sa.insert(review_item), rows)
-        await others.after_item()
+    rows = ({"review_id": made.id} | {name: getattr(item, name) for name in names} for item in items)
+    await write_in_portions(connection, sa.insert(review_item), rows)
     return made
 
 

@@ -234,6 +234,8 @@ def _race_window(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault
 
 
 def _features(settings: Settings, faulty: Collection[str]) -> Iterator[Fault]:
+    if not settings.features.off:
+        return
     yield from (Fault("features.off", fault) for fault in switch_faults(settings.features.off))
     unset = Settings()
     for feature in off_by(settings.features.off):

@@ -1,10 +1,12 @@
-"""Long results, read and made into records in portions, so that the event loop serves others meanwhile."""
+"""Many rows, read and written in portions, so that the event loop serves others meanwhile."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
+from itertools import islice
 from typing import Any, Final
 
 import psycopg
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.cooperative_yield import CooperativeYield
 
@@ -34,3 +36,24 @@ async def each_row(result: sa.Result[*tuple[Any, ...]]) -> AsyncIterator[sa.Row[
         for row in portion:
             yield row
         await others.after_item()
+
+
+async def write_in_portions(
+    connection: AsyncConnection,
+    statement: sa.Insert,
+    rows: Iterable[Mapping[str, Any]],
+    size: int = PORTION,
+) -> list[sa.Row[*tuple[Any, ...]]]:
+    """Run ``statement`` for ``size`` rows at a time; return the rows that it returns, if it returns any.
+
+    ``rows`` are made as they are written. Others run between two portions: the text of one statement for all
+    rows would keep the event loop.
+    """
+    returned: list[sa.Row[*tuple[Any, ...]]] = []
+    others, remaining = CooperativeYield(), iter(rows)
+    while portion := list(islice(remaining, size)):
+        result = await connection.execute(statement, portion)
+        if result.returns_rows:
+            returned += result.all()
+        await others.after_item()
+    return returned

@@ -10,10 +10,9 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import NullType, TypeEngine
 
-from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.fields import fields_of, spelt
 from service.kernel.text import name_key
-from service.records.database.portions import PORTION
+from service.records.database.portions import each_row
 
 R = TypeVar("R")
 
@@ -61,12 +60,7 @@ class RowMapper(Generic[R]):
 
     async def all(self, connection: AsyncConnection, statement: sa.Executable) -> list[R]:
         """Return the rows of ``statement``, which selects ``columns``, in its order."""
-        records: list[R] = []
-        others = CooperativeYield()
-        for portion in (await connection.execute(statement)).partitions(PORTION):
-            records += map(self.of, portion)
-            await others.after_item()
-        return records
+        return [self.of(row) async for row in each_row(await connection.execute(statement))]
 
     async def returned(self, connection: AsyncConnection, statement: sa.Executable) -> R:
         """Return the only row of ``statement``, for writes that return the row written."""
