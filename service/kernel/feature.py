@@ -64,7 +64,8 @@ class Feature:
     with the container, and returns a ``Part`` that lives as long as the worker, or None. ``jobs`` returns,
     for the settings, its jobs; ``checks`` are those of ``doctor``. ``rows`` counts the rows that need the
     feature: a start with the feature off refuses while there are any. ``provides`` has, by port, what the
-    trunk asks for without knowing who answers.
+    trunk asks for without knowing who answers. ``listens`` has, by event (``service.kernel.events``), what is
+    called when it happens.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Feature:
     checks: str = ""
     rows: str = ""
     provides: Mapping[str, str] = field(default_factory=dict)
+    listens: Mapping[str, str] = field(default_factory=dict)
 
     def owns(self, path: str) -> bool:
         """Tell whether ``path``, such as ``/scim/v2/Users`` or a template, is one that it alone serves."""

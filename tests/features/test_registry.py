@@ -71,6 +71,7 @@ def test_everything_that_a_feature_names_is_there(feature: Feature) -> None:
     named = [text for name in PARTS if (text := getattr(feature, name))]
     named += [
         *feature.provides.values(),
+        *feature.listens.values(),
         *(module for each in feature.commands for _, _, module in each.commands),
     ]
     assert [text for text in named if feature.part(text) is None] == []

@@ -1,0 +1,53 @@
+"""Events: what the trunk says at some points of its work, so that features take part without being known.
+
+An event is declared where it happens, and lists what a listener may rely on. A feature names its listeners in
+its ``feature.py``, as text. They are called one after the other, in the order of the registry, and each is
+waited for: what one raises ends the work, as if the trunk itself had raised it.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import cached_property
+from typing import Final, Generic, ParamSpec
+
+from service.kernel.feature import declared
+
+P = ParamSpec("P")
+
+_DECLARED: Final[dict[str, "Event[...]"]] = {}
+
+
+class Event(Generic[P]):
+    """A point in the work of the trunk that features listen to; its parameters are those of its listeners.
+
+    ``when`` says what is about to happen or has happened, ``within`` which transaction is open and which
+    locks are held, ``locks`` what a listener may lock, ``raises`` what it may raise and what follows.
+
+    Listeners are called whether their feature is on or off: what it has stored stays true to the trunk.
+    """
+
+    def __init__(self, name: str, *, when: str, within: str, locks: str, raises: str) -> None:
+        if name in _DECLARED:
+            raise ValueError(f"the event {name!r} is declared twice")
+        self.name = name
+        self.when = when
+        self.within = within
+        self.locks = locks
+        self.raises = raises
+        _DECLARED[name] = self
+
+    @cached_property
+    def listeners(self) -> tuple[Callable[P, Awaitable[None]], ...]:
+        """Who listens, in the order of the registry; they are imported when the event first happens."""
+        return tuple(
+            feature.part(feature.listens[self.name]) for feature in declared() if self.name in feature.listens
+        )
+
+    async def tell(self, *facts: P.args, **named: P.kwargs) -> None:
+        """Call the listeners, each after the one before has returned; raises what one of them raises."""
+        for listener in self.listeners:
+            await listener(*facts, **named)
+
+
+def events() -> dict[str, "Event[...]"]:
+    """Return the events that are declared in the modules imported so far, by name."""
+    return dict(sorted(_DECLARED.items()))
