@@ -21,6 +21,7 @@ import uvloop
 from service.audit.decision_log import DecisionLog, DecisionWriter, output_named
 from service.features.decisions.questions import ROUTE, USER, Asked, Resource, Subject
 from service.features.follower.following import seal_key_of
+from service.features.follower.kept import pieces, sealed
 from service.features.follower.point import DecisionPoint
 from service.features.follower.server import PdpApp
 from service.features.follower.settings import PdpSettings
@@ -50,7 +51,7 @@ def main(pace: Pace) -> Iterator[Result | Note]:
     yield from in_process(point, size, pace)
     with tempfile.TemporaryDirectory(prefix="pc-") as folder:
         file = Path(folder) / "policy"
-        file.write_bytes(point.state.kept(seal_key_of(KEY)))
+        file.write_bytes(sealed(pieces(point.state.kept()), seal_key_of(KEY)))
         yield from starts(file, pace)
         del point
         gc.collect()

@@ -7,6 +7,7 @@ import os
 import secrets
 import ssl
 from base64 import urlsafe_b64encode
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -15,10 +16,12 @@ import msgspec
 import structlog
 
 from service.authz.engine.rules import PolicyError
+from service.features.follower.kept import pieces, sealed
 from service.features.follower.point import DecisionPoint
 from service.features.follower.protocol import PATH, Changes
 from service.features.follower.settings import PdpSettings, PdpSettingsError
 from service.features.follower.state import DivergedError
+from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.metrics import Sample
 
 _WAIT_SHARE: Final = 0.25  # of the bound: how long a renewal may wait for news
@@ -227,7 +230,11 @@ class Follower:
         if path is None or applied == of or now - written < _KEEP_EVERY:
             return
         self._kept = (now, applied)
-        writing = asyncio.create_task(asyncio.to_thread(_write, path, self.point.state.kept(self._seal_key)))
+        content, turns = [], CooperativeYield()
+        for piece in pieces(self.point.state.kept()):
+            content.append(piece)
+            await turns.after_item()
+        writing = asyncio.create_task(asyncio.to_thread(_write, path, content, self._seal_key))
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
@@ -239,7 +246,7 @@ class Follower:
     def keep_now(self) -> None:
         """Write the file, as before an end; raises OSError."""
         if self.settings.file is not None and self.point.state.complete:
-            _write(self.settings.file, self.point.state.kept(self._seal_key))
+            _write(self.settings.file, pieces(self.point.state.kept()), self._seal_key)
 
     def samples(self) -> list[Sample]:
         """Return what is measured."""
@@ -261,16 +268,17 @@ def seal_key_of(api_key: str) -> bytes:
     return hmac.digest(api_key.encode(), b"portcullis: file of a follower", "sha256")
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: Iterable[bytes], seal_key: bytes) -> None:
     """Write a file as a whole, that only its owner may read: who may do what is in it."""
+    whole = sealed(content, seal_key)
     new = path.with_name(f"{path.name}.new")
     with contextlib.suppress(FileNotFoundError):
         new.unlink()
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as opened:
-        opened.write(content)
-        opened.flush()
-        os.fsync(opened.fileno())
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(whole)
+        file.flush()
+        os.fsync(file.fileno())
     new.replace(path)
 
 

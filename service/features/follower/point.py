@@ -29,6 +29,7 @@ from service.features.decisions.questions import (
     question_by,
     service_asked,
 )
+from service.features.follower.kept import opened
 from service.features.follower.lease import DEFAULT_BOUND, HubTime, Lease, since_boot
 from service.features.follower.protocol import Changes, is_visible
 from service.features.follower.state import FollowedState
@@ -175,7 +176,7 @@ class DecisionPoint:
 
     def restore(self, content: bytes, seal_key: bytes) -> None:
         """Take what a file has kept, sealed by ``seal_key``. It gives no lease. Raises ValueError."""
-        self.state.restore(content, seal_key)
+        self.state.restore(opened(content, seal_key))
         self._parts.clear()
         self._known.clear()
         self._forget_tokens()

@@ -1,19 +1,18 @@
 """What a follower has of the policy, of rights and of revocations; changed by the hub's answers alone."""
 
-import hmac
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 from math import ceil
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Struct
 
 from service.authn.token_verifying import Accepted, TokenVerifier, public_key
 from service.authz.engine.followed_policy import FollowedPolicy
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
 from service.authz.lint.model import lint_model
+from service.features.follower.kept import Ended, Kept
 from service.features.follower.lease import since_boot
 from service.features.follower.protocol import (
     Account,
@@ -40,7 +39,6 @@ FORM: Final = 3
 """The version of the file's form."""
 _MOST_CALLERS: Final = 20_000  # that are remembered with their rights
 _MOST_ENDED: Final = 200_000  # sessions that have ended, or users who were marked
-_MARGIN: Final = 60.0  # seconds by which clocks may differ
 _ENDLESS: Final = float("inf")
 _Name = TypeVar("_Name", int, str)
 
@@ -55,55 +53,6 @@ class Held(NamedTuple):
     codes: HeldCodes
     since: float
     until: float
-
-
-class Ended(NamedTuple):
-    """Tokens of a session or a user that were ended: those issued until ``until``, in ms by the hub's time.
-
-    ``read`` is when the follower has read it, in seconds since boot, and in the file how many seconds ago;
-    ``life`` is that of the longest-lived token then, in seconds.
-    """
-
-    until: int
-    read: float
-    life: float
-
-    def is_over(self, time: float, now: float, life: float) -> bool:
-        """Whether the last of these tokens has expired, by the hub's time and by the clock since boot.
-
-        Neither alone would do: the hub's time may be ahead for a moment, or may have been when tokens were
-        issued.
-        """
-        return min(time - self.until / 1000, now - self.read) > max(self.life, life) + _MARGIN
-
-
-class Kept(Struct, frozen=True):
-    """All of the state, for the file."""
-
-    form: int
-    position: str
-    names: bytes
-    services: tuple[str, ...]
-    lines: dict[str, dict[str, tuple[str, ...]]]
-    bits: dict[str, int]
-    model: str
-    revision: int
-    own_digest: str
-    digest: str
-    rights: int
-    snapshot: str
-    tokens: TokenRules
-    account: Account
-    roles: list[tuple[int, tuple[str, ...]]]
-    users: list[UserRecord]
-    keys: list[KeyRecord]
-    marked: dict[int, Ended]
-    ended: dict[str, Ended]
-    whole_since: int
-
-
-_encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(Kept).decode
 
 
 class FollowedState:
@@ -337,43 +286,36 @@ class FollowedState:
             codes = self._held[roles] = HeldCodes(given)
         return Held(codes, since, until)
 
-    def kept(self, seal_key: bytes) -> bytes:
-        """Return the content of the file: an HMAC-SHA-256 by ``seal_key``, and what is followed."""
+    def kept(self) -> Kept:
+        """Return what is followed, for the file; later changes do not change it."""
         assert self.policy is not None  # noqa: S101 - only what is complete is kept
         assert self.tokens is not None  # noqa: S101 - as above
         assert self.account is not None  # noqa: S101 - as above
-        content = _encode(
-            Kept(
-                FORM,
-                self.position or "",
-                self.names,
-                tuple(sorted(self.followed.services)),
-                {layer: dict(objects) for layer, objects in self.lines.by_object.items()},
-                self.bits,
-                self.model,
-                self.policy.revision,
-                self.policy.own_digest,
-                self.digest.text,
-                self.rights,
-                self.snapshot,
-                self.tokens,
-                self.account,
-                list(self.roles.items()),
-                list(self.users.values()),
-                list(self.keys.values()),
-                _moved(self.marked, self._clock()),
-                _moved(self.ended, self._clock()),
-                self.whole_since,
-            )
+        return Kept(
+            FORM,
+            self.position or "",
+            self.names,
+            tuple(sorted(self.followed.services)),
+            {layer: dict(objects) for layer, objects in self.lines.by_object.items()},
+            self.bits,
+            self.model,
+            self.policy.revision,
+            self.policy.own_digest,
+            self.digest.text,
+            self.rights,
+            self.snapshot,
+            self.tokens,
+            self.account,
+            list(self.roles.items()),
+            list(self.users.values()),
+            list(self.keys.values()),
+            _moved(self.marked, self._clock()),
+            _moved(self.ended, self._clock()),
+            self.whole_since,
         )
-        return hmac.digest(seal_key, content, "sha256") + content
 
-    def restore(self, content: bytes, seal_key: bytes) -> None:
-        """Take the content of a file; raises ValueError unless it was kept with this key, by this version."""
-        seal, content = content[:32], content[32:]
-        if not hmac.compare_digest(hmac.digest(seal_key, content, "sha256"), seal):
-            raise ValueError("it is damaged, forged, or sealed by another API key")
-        kept = _decode(content)
+    def restore(self, kept: Kept) -> None:
+        """Take what a file has kept; raises ValueError unless it was kept by this version."""
         if kept.form != FORM or frozenset(kept.services) != self.followed.services:
             raise ValueError("it is of another version, or of other services")
         lint_model(kept.model, "the kept model")

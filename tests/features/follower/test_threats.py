@@ -17,10 +17,11 @@ import pytest
 from service.features.decisions.messages import MOST_AT_ONCE
 from service.features.follower import hub as following
 from service.features.follower.following import Follower, RefusedError, seal_key_of
+from service.features.follower.kept import Kept
 from service.features.follower.library import point_of
 from service.features.follower.point import DecisionPoint
 from service.features.follower.server import PdpApp
-from service.features.follower.state import DivergedError, Kept
+from service.features.follower.state import DivergedError
 from tests.features.follower.conftest import House, log_in, may
 from tests.support.members import ids_of
 from tests.support.tls import Authority

@@ -11,6 +11,7 @@ from redis.asyncio import Redis as Client
 
 from service.features.decisions.questions import Asked, Resource, Subject
 from service.features.follower.following import Follower
+from service.features.follower.kept import pieces, sealed
 from service.features.follower.library import point_of
 from service.features.follower.point import DecisionPoint
 from service.features.follower.settings import PdpSettingsError
@@ -172,7 +173,7 @@ async def test_a_session_that_has_ended_does_not_come_back_by_clocks_or_a_shorte
         )
 
         other = DecisionPoint(("orders",), clock=lambda: 5.0)  # after the machine was started again
-        other.restore(point.state.kept(b"k"), b"k")
+        other.restore(sealed(pieces(point.state.kept()), b"k"), b"k")
         ages = {name: clock() - each.read for name, each in point.state.ended.items()}
         assert {name: 5.0 - each.read for name, each in other.state.ended.items()} == ages
         assert await reason(later=100_000, since_boot=100_001) == "subject_not_active"
