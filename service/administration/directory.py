@@ -14,12 +14,12 @@ from typing import Any, Final
 import structlog
 
 from service.administration import change_log
-from service.administration.access_requests.rules import fail_all
 from service.administration.accounts import Accounts
 from service.administration.delegation import DelegationCheck
 from service.administration.lasting import FOR_GOOD
 from service.administration.managed_accounts import managed_by, target_of
 from service.administration.older_nodes import require_known
+from service.administration.request_rules import fail_all
 from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.authn.revocations import Revocations

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from service.administration.access_requests.rules import shown
+from service.administration.request_rules import shown
 from service.administration.steps import Step, changed
 from service.authz.engine.rules import APPROVE, ASSURANCE, REQUEST, assured
 from service.kernel.request_objects import ask, role_of

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from service.administration import change_log
 from service.administration import review_settling as settling
-from service.administration.access_requests.asking import require_reason
 from service.administration.older_nodes import require_known
 from service.administration.people import People, reason_of
+from service.administration.reasons import require_reason
 from service.administration.review_closing import Closing
 from service.administration.review_population import Reviewers, draw
 from service.administration.unit_of_work import PublishingRequiredError, Saved, UnitOfWork, UnitsOfWork

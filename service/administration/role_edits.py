@@ -4,11 +4,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from service.administration import change_log
-from service.administration.access_requests import suspending
-from service.administration.access_requests.rules import end_requests, require_closed
+from service.administration import change_log, suspended_rules
 from service.administration.change_log import check_record, check_values
 from service.administration.lasting import FOR_GOOD
+from service.administration.request_rules import end_requests, require_closed
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.errors import Conflict, ValidationFailed
 from service.kernel.origin import FieldChange, field_changes, values_change
@@ -181,7 +180,7 @@ async def set_menus(
     if saved != before:
         unit.refreshing.update(await role_rights.in_role(unit.connection, role_id))
         unit.changes += _given_changes(target, before, saved)
-        await suspending.ask_anew(unit, role_id, reach)
+        await suspended_rules.ask_anew(unit, role_id, reach)
     return saved
 
 

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from service.administration import resource_edits, role_edits
-from service.administration.access_requests import rules
+from service.administration import request_rules, resource_edits, role_edits
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES
 from service.administration.role_edits import Given
 from service.administration.unit_of_work import UnitOfWork, unconditionally
@@ -132,9 +131,9 @@ class Step:
             case "give":
                 await role_edits.set_menus(unit, record_id, Given(given), unconditionally)
             case "rule":
-                await rules.put(unit, record_id, given, unconditionally)
+                await request_rules.put(unit, record_id, given, unconditionally)
             case "unrule":
-                await rules.delete(unit, record_id, unconditionally)
+                await request_rules.delete(unit, record_id, unconditionally)
             case "delete":
                 await edits.delete(unit, record_id, unconditionally)
             case _:

@@ -3,7 +3,7 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from service.administration.access_requests.approver_findings import approver_findings
+from service.administration.approver_findings import approver_findings
 from service.administration.people import People
 from service.administration.review_population import Reviewers
 from service.audit.chain.seals import seals_of

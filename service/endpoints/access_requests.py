@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from service.administration.access_requests import passing
 from service.administration.access_requests.effects import Effect
 from service.administration.access_requests.requests import AccessRequests, Asked
 from service.administration.unit_of_work import Saved
@@ -16,6 +15,7 @@ from service.authz.engine.rules import ACCOUNT, APPROVE
 from service.authz.proof.batch_decider import BatchDecider
 from service.endpoints.request_rules import Stage
 from service.errors import Conflict, NotFound
+from service.kernel import passing
 from service.kernel.account_acts import READ_REQUESTS
 from service.kernel.identity import codes_asked
 from service.kernel.persons import Persons

@@ -5,9 +5,9 @@ from typing import Annotated, Final
 from msgspec import Meta
 from msgspec.structs import asdict
 
-from service.administration.access_requests import rules
-from service.administration.access_requests.rules import Match
+from service.administration import request_rules
 from service.administration.changes import Changes
+from service.administration.request_rules import Match
 from service.endpoints.record_endpoints import RecordEndpoint, in_force
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.codes import MAX_CODE_LENGTH
@@ -84,7 +84,7 @@ class RuleOfRole(RecordEndpoint[Changes]):
     async def on_get(self, context: RequestContext, id: int) -> RequestRuleOfRole:
         """Read how a role is asked for; 404 if it can't be."""
         async with self.database.snapshot() as connection:
-            rule = await rules.read(connection, id)
+            rule = await request_rules.read(connection, id)
         shown = RequestRuleOfRole.of(rule)
         answer_tag(context, content_tag(shown))
         return shown
@@ -109,7 +109,7 @@ class RuleOfRole(RecordEndpoint[Changes]):
         saved = await self.changes.make(
             context.write,
             f"requests for role {id} ruled",
-            lambda unit: rules.put(unit, id, values, _unchanged(context)),
+            lambda unit: request_rules.put(unit, id, values, _unchanged(context)),
         )
         shown = RequestRuleOfRole.of(saved.record)
         answer_tag(context, content_tag(shown))
@@ -126,7 +126,7 @@ class RuleOfRole(RecordEndpoint[Changes]):
         saved = await self.changes.make(
             context.write,
             f"requests for role {id} ended",
-            lambda unit: rules.delete(unit, id, _unchanged(context)),
+            lambda unit: request_rules.delete(unit, id, _unchanged(context)),
         )
         return Published(policy_revision=in_force(context, saved))
 

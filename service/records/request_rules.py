@@ -19,7 +19,7 @@ from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.kernel.request_objects import PublishedRule, Stage
 from service.kernel.value_rules import MAX_DURATION
 from service.records.database.row_mapper import RowMapper
-from service.records.schema.requests import request_rule
+from service.records.schema.request_rules import request_rule
 from service.records.schema.rights import role, role_menu
 
 

@@ -8,7 +8,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.administration.access_requests.passing import have_passed, places
+from service.kernel.passing import have_passed, places
 
 STAGES = st.lists(st.integers(1, 3), min_size=1, max_size=3)
 

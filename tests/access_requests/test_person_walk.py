@@ -16,7 +16,7 @@ from typing import Final, get_args
 
 import pytest
 
-from service.administration.access_requests import passing
+from service.kernel import passing
 from service.kernel.account_acts import CONTROL_ACTS
 from service.kernel.persons import ControlAct, Edge, Persons
 from tests.access_requests.person_walk import ACTS, PersonFoundError, Walk

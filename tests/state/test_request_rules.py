@@ -14,7 +14,7 @@ from service.administration.state import RuleState, StageState, State
 from service.authz.engine.rules import APPROVE, REQUEST
 from service.cli.state_report import as_lines, as_markdown
 from service.kernel.strict_yaml import YamlError
-from service.records.schema.requests import request_rule
+from service.records.schema.request_rules import request_rule
 from service.state_files.reading import read_state
 from service.state_files.writing import as_yaml
 from tests.state.conftest import Ground

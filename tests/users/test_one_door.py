@@ -131,7 +131,7 @@ def test_only_the_delegation_check_compares_the_codes_of_callers_and_users() -> 
         # What a role gave when it was asked for, and gives now: it is shown to those who decide.
         ("role_rights.reach_of_roles", "administration/access_requests/effects"),
         # What the author of a rule must be able to grant: the enforcer is asked about each code.
-        ("role_rights.reach_of_roles", "administration/access_requests/suspending"),
+        ("role_rights.reach_of_roles", "administration/suspended_rules"),
     }
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from service.authz.engine.rules import Rule
 from service.authz.publishing.revisions import PublishedRevisions
-from service.authz.review.requestable import MOST_ROLES, RequestableRoles
+from service.authz.review.refused import MOST_ROLES
+from service.authz.review.requestable import RequestableRoles
 from service.embedded import EmbeddedStores
 from service.records.database.transactions import Database
 from service.web.requests.credentials import HeaderToken

@@ -97,12 +97,6 @@ def given_until(request: NewRequest, until: datetime | None, now: datetime) -> d
     return end if until is None else min(end, until)
 
 
-def require_reason(reason: str) -> None:
-    """Return when ``reason`` says why somebody decides, in characters that can be seen; refuses it else."""
-    if fault := REASON(reason) or (None if reason.strip() else "must say why"):
-        raise ValidationFailed(("reason", fault))
-
-
 def require_shorter(request: AccessRequest, until: datetime, now: datetime) -> None:
     """Return when an approval that ends at ``until`` lengthens nothing; ``ValidationFailed`` else."""
     if until <= max(now, request.valid_from or now):

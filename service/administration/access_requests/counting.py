@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from service.administration.access_requests import passing
 from service.administration.access_requests.asking import given_until
 from service.administration.access_requests.taking_part import TakingPart
 from service.administration.lasting import lasting
@@ -14,6 +13,7 @@ from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import APPROVE, GRANT
 from service.authz.proof.batch_decider import BatchDecider
+from service.kernel import passing
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.request_objects import stage_for, without_grant

@@ -14,7 +14,6 @@ from service.administration.access_requests.appointing import circle_of
 from service.administration.access_requests.asking import (
     given_until,
     new_request,
-    require_reason,
     require_shorter,
     rule_of,
     until_of,
@@ -23,6 +22,7 @@ from service.administration.access_requests.counting import Approvals, approvals
 from service.administration.access_requests.effects import Effect, effect_of, permissions_of
 from service.administration.access_requests.taking_part import TakingPart
 from service.administration.people import People
+from service.administration.reasons import require_reason
 from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.authz.engine.policy import Decision, Policy

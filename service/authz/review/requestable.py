@@ -1,12 +1,11 @@
 """Which roles, asked for and granted, would open what was refused: a refusal names them to a person."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import REQUEST
 from service.authz.proof.batch_decider import BatchDecider
+from service.authz.review.refused import MOST_ROLES, Refused
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import CooperativeYield
@@ -14,17 +13,6 @@ from service.kernel.identity import Caller
 from service.kernel.request_objects import ask, role_of
 from service.records import roles
 from service.records.database.transactions import Database
-
-MOST_ROLES: Final = 20
-"""The most roles that are named."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """What was refused: the objects of layers that must all open, or any one of them."""
-
-    objects: Sequence[tuple[str, str]]
-    any_one: bool = False
 
 
 class RequestableRoles:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from service.administration import change_log
-from service.administration.access_requests import suspending
+from service.administration import change_log, suspended_rules
 from service.administration.change_log import check_record, check_values
 from service.administration.lasting import FOR_GOOD
 from service.administration.many_rows import RowFaults, once_each
@@ -82,7 +81,7 @@ async def _update(under_way: _Roles, before: CodedRole, table_row: TableRow) -> 
         await roles.update(work.connection, before.id, values)
     if gives:
         await _give(under_way, before.id, table_row)
-        await suspending.require_standing(work.connection, work.check, before.id, reach)
+        await suspended_rules.require_standing(work.connection, work.check, before.id, reach)
     if gives or "enabled" in values:
         under_way.changed.add(before.id)
     saved = replace(

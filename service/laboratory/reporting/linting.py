@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from service.administration.access_requests.approver_findings import approver_findings
+from service.administration.approver_findings import approver_findings
 from service.administration.people import People
 from service.app import check_routes, made_routes
 from service.authz.engine.rules import PolicyError, read_rules

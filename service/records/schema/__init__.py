@@ -10,6 +10,7 @@ from service.records.schema import (  # noqa: F401 - so that ``metadata`` has al
     logs,
     of_users,
     policy,
+    request_rules,
     requests,
     reviews,
     rights,

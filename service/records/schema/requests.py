@@ -1,63 +1,9 @@
-"""Requests for roles, what people decided about them, and the rules by which roles are asked for."""
+"""Requests for roles, and what people decided about them."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from service.records.schema.base import chosen, filled, identity, metadata, moment, versioned
-from service.records.schema.rights import role
-
-request_rule = sa.Table(
-    "request_rule",
-    metadata,
-    sa.Column("role_id", sa.ForeignKey(role.c.id, ondelete="CASCADE"), primary_key=True),
-    # A permission code, or @login.
-    filled("requestable_by"),
-    # Of each stage, in order: the code of those who approve, and how many of them must.
-    sa.Column("stage_codes", ARRAY(sa.Text), nullable=False),
-    sa.Column("stage_approvals", ARRAY(sa.Integer), nullable=False),
-    # In seconds: how long the role is given at most, and how long a request waits for approvals.
-    sa.Column(
-        "max_duration",
-        sa.Integer,
-        sa.CheckConstraint("max_duration > 0", name="max_duration"),
-        nullable=False,
-    ),
-    sa.Column(
-        "pending_timeout",
-        sa.Integer,
-        sa.CheckConstraint("pending_timeout > 0", name="pending_timeout"),
-        nullable=False,
-    ),
-    sa.Column("reason_required", sa.Boolean, nullable=False),
-    sa.Column("grant_needed", sa.Boolean, nullable=False),
-    sa.Column(
-        "assurance",
-        sa.Text,
-        sa.CheckConstraint(
-            "assurance ~ '^(login|two-factors|phishing-resistant)(-within-(15m|12h))?$'", name="assurance"
-        ),
-    ),
-    sa.Column(
-        "emergency",
-        sa.Boolean,
-        # By two factors at least: nobody approves before.
-        sa.CheckConstraint(
-            "NOT emergency OR coalesce(assurance ~ '^(two-factors|phishing-resistant)', false)",
-            name="emergency",
-        ),
-        nullable=False,
-    ),
-    # Who has made it, or edited it last; null for the operator. No foreign key: it outlives the account.
-    sa.Column("author_id", sa.BigInteger),
-    # It has no lines: its author may not grant what the role has come to give.
-    sa.Column("suspended", sa.Boolean, nullable=False, server_default=sa.false()),
-    *versioned(),
-    sa.CheckConstraint(
-        "cardinality(stage_codes) BETWEEN 1 AND 5 AND cardinality(stage_approvals) = cardinality(stage_codes)"
-        " AND 1 <= ALL (stage_approvals) AND 9 >= ALL (stage_approvals)",
-        name="stages",
-    ),
-)
+from service.records.schema.base import chosen, filled, identity, metadata, moment
 
 STATES = ("pending", "approved", "denied", "expired", "cancelled", "failed")
 """What becomes of a request: it leaves the first one once, for ever; a trigger keeps it so."""

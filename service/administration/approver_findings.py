@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from service.administration.access_requests import passing
 from service.administration.people import People, reason_of
 from service.authz.engine.rules import REQUEST
 from service.authz.review.findings import Finding
 from service.authz.review.impact import Standing
 from service.authz.review.request_findings import ONE_PERSON, Approvers
+from service.kernel import passing
 from service.kernel.request_objects import ask, role_of
 from service.kernel.text import counted
 from service.records import role_holdings
