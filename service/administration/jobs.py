@@ -3,6 +3,7 @@
 Commands read the list too, so it does not import the application.
 """
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
@@ -29,7 +30,7 @@ from service.jobs.housekeeping import (
     remind_of_keys,
 )
 from service.jobs.runner import Job, JobRunner
-from service.kernel.feature import on_by
+from service.kernel.feature import insert_behind, on_by
 from service.keyspace import SessionStore
 from service.mail.outbox import Outbox, seal_links_anew
 from service.mail.sending import Sending
@@ -141,7 +142,7 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
 
         return await close_due(database, settings, notices_of(settings))
 
-    return (
+    trunk = (
         Job(
             "log-maintenance",
             "Make and drop months of the logs, and report their heads",
@@ -260,13 +261,17 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             pending=openings.some_ended,
         ),
         Job("key-reminders", "Log the API keys that expire within 14 days", remind_of_keys, _DAY),
-        *(
-            job
-            for feature in on_by(settings.features.off)
-            if feature.jobs
-            for job in feature.part(feature.jobs)(settings)
-        ),
     )
+    return _with_features(trunk, settings)
+
+
+def _with_features(trunk: Iterable[Job], settings: Settings) -> tuple[Job, ...]:
+    """Return the jobs of the trunk and of features, in the order of lists."""
+    listed = [*trunk]
+    for feature in on_by(settings.features.off):
+        for job in feature.part(feature.jobs)(settings) if feature.jobs else ():
+            insert_behind(listed, job, job.after)
+    return tuple(listed)
 
 
 def runner_of(settings: Settings, worker: str) -> JobRunner:

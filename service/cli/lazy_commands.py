@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from service.installation import check_installation
-from service.kernel.feature import declared
+from service.kernel.feature import declared, insert_behind
 
 Run: TypeAlias = Callable[[argparse.Namespace, Mapping[str, str]], int | None]
 Parts: TypeAlias = Mapping[str, tuple[Callable[[argparse.ArgumentParser], None], Run]]
@@ -19,11 +19,15 @@ Parts: TypeAlias = Mapping[str, tuple[Callable[[argparse.ArgumentParser], None],
 
 
 class Command(NamedTuple):
-    """A command: its name, such as ``what-if``, one line of help, and its module if that has another name."""
+    """A command: its name, such as ``what-if``, one line of help, and its module if that has another name.
+
+    ``feature`` names the one that it belongs to, if that can be off.
+    """
 
     name: str
     help: str
     module: str = ""
+    feature: str = ""
 
 
 class Family(NamedTuple):
@@ -69,12 +73,19 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def add_commands(parser: argparse.ArgumentParser, family: Family) -> None:
-    """Add to ``parser`` the commands of ``family``."""
+    """Add to ``parser`` the commands of ``family``, with those that features bring."""
     parsers = parser.add_subparsers(dest="action", required=True, parser_class=CommandParser)
-    for name, text, module in family.commands:
-        last = module or f"{family.name}_{name.replace('-', '_')}"
-        add_command(parsers.add_parser, name, text, f"{__package__}.{last}")
-    add_brought(parsers.add_parser, family.name)
+    listed = [
+        command._replace(module=f"{__package__}.{command.module or _module_of(family, command)}")
+        for command in family.commands
+    ]
+    _insert_brought(listed, family.name)
+    for command in listed:
+        add_command(parsers.add_parser, *command)
+
+
+def _module_of(family: Family, command: Command) -> str:
+    return f"{family.name}_{command.name.replace('-', '_')}"
 
 
 def add_command(
@@ -88,26 +99,35 @@ def add_command(
 
 
 def families() -> tuple[Family, ...]:
-    """Return all families of commands, those that features bring last."""
-    known = {family.name for family in FAMILIES}
-    new = {
-        added.family: Family(added.family, added.help, ())
-        for feature in declared()
-        for added in feature.commands
-        if added.family and added.family not in known
-    }
-    return (*FAMILIES, *new.values())
+    """Return all families of commands; those that features bring stand behind the one that each names."""
+    listed = [*FAMILIES]
+    for feature in declared():
+        for added in feature.commands:
+            if added.family and added.family not in {family.name for family in listed}:
+                insert_behind(listed, Family(added.family, added.help, ()), added.after)
+    return tuple(listed)
 
 
-def add_brought(add_parser: Callable[..., argparse.ArgumentParser], family: str = "") -> None:
-    """Add the commands that features bring to ``family``, by default those that stand in none."""
+def add_brought(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the commands that features bring and that stand in no family."""
+    listed: list[Command] = []
+    _insert_brought(listed, "")
+    for command in listed:
+        add_command(add_parser, *command)
+
+
+def _insert_brought(listed: list[Command], family: str) -> None:
+    """Put the commands that features bring to ``family`` into its list."""
     for feature in declared():
         for added in feature.commands:
             if added.family != family:
                 continue
             switch = feature.name if feature.off and not added.apart else ""
+            after = added.after
             for name, text, module in added.commands:
-                add_command(add_parser, name, text, feature.module(module), switch)
+                insert_behind(listed, Command(name, text, feature.module(module), switch), after)
+                if after:
+                    after = name
 
 
 def _sentence(text: str) -> str:

@@ -15,7 +15,7 @@ from service.diagnosis import (
     user_checks,
 )
 from service.diagnosis.findings import Finding, Installation
-from service.kernel.feature import on_by
+from service.kernel.feature import insert_behind, on_by
 
 Look: TypeAlias = Callable[[Installation], Finding | Awaitable[Finding]]
 """Checks one thing; the first sentence of its docstring says why it matters."""
@@ -110,6 +110,5 @@ def checks_for(off: Collection[str] = ()) -> tuple[Check, ...]:
     ordered = [*CHECKS]
     for feature in on_by(off):
         for check in feature.part(feature.checks) if feature.checks else ():
-            places = [place for place, before in enumerate(ordered, 1) if before.name == check.after]
-            ordered.insert(places[0] if places else len(ordered), check)
+            insert_behind(ordered, check, check.after)
     return tuple(ordered)

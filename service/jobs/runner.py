@@ -30,7 +30,8 @@ class Job:
 
     A run that takes longer than ``within`` seconds is stopped, and has failed. After a failure the job is due
     again in ``retry`` seconds, or after its interval, if that is shorter. Where ``pending`` finds no work, a
-    run by schedule is left out, and neither recorded nor logged: so a job may look every few seconds.
+    run by schedule is left out, and neither recorded nor logged: so a job may look every few seconds. A job
+    of a feature stands behind the job with the name ``after``, or at the end.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Job:
     within: float = 600.0
     retry: float = 300.0
     pending: Pending | None = None
+    after: str = ""
 
     def again_in(self, *, failed: bool) -> float | None:
         """Return the seconds from the end of a run to the next one; None without a schedule."""

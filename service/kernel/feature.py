@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 _FOLDER: Final = "service.features"
 _FIELD: Final = re.compile(r"\\\{\w+\\\}")  # of an escaped template
@@ -40,13 +40,16 @@ class FeatureCommands:
     """Commands of one family, whose name is "" for those without one: ``portcullis NAME``.
 
     Each has its name, one line of help, and its module in the feature's folder. ``help`` is that of the
-    family, where the trunk has no such family. ``apart``: they read no settings of the service.
+    family, where the trunk has no such family. ``apart``: they read no settings of the service. Help lists
+    them behind the command of the family with the name ``after``, or at the end; a family of the feature
+    itself stands behind the family ``after``.
     """
 
     family: str
     commands: tuple[tuple[str, str, str], ...]
     help: str = ""
     apart: bool = False
+    after: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -114,6 +117,23 @@ def declared() -> tuple[Feature, ...]:
     """Return all features, in the order of the registry, whether they are on or off."""
     names: tuple[str, ...] = import_module(_FOLDER).NAMES
     return tuple(import_module(f"{_FOLDER}.{name}.feature").FEATURE for name in names)
+
+
+class Listed(Protocol):
+    """Something that stands in a list by its name, such as a command, a job or a check."""
+
+    @property
+    def name(self) -> str:
+        """Its name, which no other one in the list has."""
+
+
+L = TypeVar("L", bound=Listed)
+
+
+def insert_behind(listed: list[L], added: L, after: str) -> None:
+    """Put ``added`` behind the one of ``listed`` with the name ``after``, or at the end if there is none."""
+    places = [place for place, before in enumerate(listed, 1) if before.name == after]
+    listed.insert(places[0] if places else len(listed), added)
 
 
 def named(name: str) -> Feature:
