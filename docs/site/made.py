@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from docs.site import command_line
+from docs.site import command_line, events
 from service import settings
 from service.kernel import permission_catalogue
 
@@ -19,6 +19,7 @@ def parts() -> dict[str, str]:
     """Return each part as Markdown, by its name."""
     return {
         "commands": command_line.markdown(),
+        "events": events.markdown(),
         "permissions": permission_catalogue.markdown(),
         "settings": settings.markdown(),
     }

@@ -8,7 +8,7 @@ from typing import Final
 
 from service.administration import change_log
 from service.administration.delegation import Delegation
-from service.administration.managed_accounts import require_unmanaged
+from service.administration.events import BEFORE_ACCOUNT_EDIT
 from service.authn.factors.sealing import FactorKeys
 from service.authn.login_log import LoginLog
 from service.authn.password_change import PasswordChange
@@ -190,7 +190,7 @@ class Invitations:
             user = await user_list.read(connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             await check.target(connection, user_id, "invite")
-            await require_unmanaged(connection, check, user_id)
+            await BEFORE_ACCOUNT_EDIT.tell(connection, user_id, check.directory)
             if not user.invited:
                 raise Conflict("Only a person who has no password yet is invited", rule="has_password")
             by = {"created_by": check.acting_id}

@@ -14,7 +14,7 @@ from service.administration import user_edits as account_rules
 from service.administration.addresses import AddressChanged
 from service.administration.change_log import check_values
 from service.administration.delegation import Delegation
-from service.administration.managed_accounts import require_unmanaged
+from service.administration.events import BEFORE_ACCOUNT_EDIT
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork, unconditionally
 from service.administration.user_edits import NewUser
 from service.authn.password_change import PasswordChange
@@ -135,7 +135,7 @@ class Accounts:
         The id is never used again, so its tokens are not valid for a later user with the same name.
         """
         async with self._touching(write, user_id, "delete", match) as (unit, target, user):
-            await require_unmanaged(unit.connection, unit.check, user_id)
+            await BEFORE_ACCOUNT_EDIT.tell(unit.connection, user_id, unit.check.directory)
             await user_edits.remove(unit.connection, target)
             name = change_log.user_target(user.user_name)
             unit.changes += field_changes(name, change_log.user_fields(user), {})
@@ -237,7 +237,7 @@ class PasswordReset:
         async def authorize(connection: Connection, *, only_reads: bool = False) -> Target:
             check = await self._delegation.check(connection, caller)
             target = await check.target(connection, user_id, "set-password", only_reads=only_reads)
-            await require_unmanaged(connection, check, user_id)
+            await BEFORE_ACCOUNT_EDIT.tell(connection, user_id, check.directory)
             if (user := await accounts.standing_of(connection, user_id)) is not None:
                 change_log.concerns(change_log.user_target(user.user_name))
             return target

@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from service.administration import change_log
+from service.administration.events import BEFORE_ROLES_TAKEN
 from service.administration.lasting import FOR_GOOD
-from service.administration.managed_accounts import require_not_given
 from service.administration.older_nodes import require_known
 from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
@@ -155,7 +155,7 @@ class AssignmentEdits:
         if stored.how is not None:
             raise Conflict("The assignment has ended", rule="history")
         if stored.source == "directory":
-            await require_not_given(connection, edited.target.user_id, [stored.role_id])
+            await BEFORE_ROLES_TAKEN.tell(connection, edited.target.user_id, [stored.role_id])
         return stored, await roles.read(connection, stored.role_id)
 
     async def _saved(self, edited: _Edited, assignment_id: int) -> Assignment:

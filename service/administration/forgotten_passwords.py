@@ -10,7 +10,7 @@ from typing import Any, Final
 from service.administration import change_log
 from service.administration.account_links import AccountLinks, Link, digest_of
 from service.administration.delegation import Delegation
-from service.administration.managed_accounts import require_unmanaged
+from service.administration.events import BEFORE_ACCOUNT_EDIT
 from service.authn.factors import Answer
 from service.authn.factors.challenges import LIFE, Challenge, Challenges
 from service.authn.factors.checking import FactorCheck
@@ -82,7 +82,7 @@ class ForgottenPasswords:
             user = await user_list.read(connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             await check.target(connection, user_id, "start-reset")
-            await require_unmanaged(connection, check, user_id)
+            await BEFORE_ACCOUNT_EDIT.tell(connection, user_id, check.directory)
             self._links.require_mail()
             if user.kind == "service" or user.invited:
                 raise Conflict("Only who has a password can have forgotten it", rule="has_password")

@@ -1,12 +1,10 @@
-"""What directories manage is read-only elsewhere: accounts that they provision, and roles that they give."""
+"""Names of directories, the refusal to edit what they manage, and the people they may take over."""
 
 import re
-from collections.abc import Collection
 from typing import Final
 
-from service.administration.delegation import DelegationCheck
 from service.errors import Conflict, NotFound
-from service.records import accounts, directories
+from service.records import accounts
 from service.records.database.transactions import Connection
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
@@ -20,19 +18,6 @@ def is_name(text: str) -> bool:
 def target_of(name: str) -> str:
     """Return the name of a directory in the operation log."""
     return f"directory:{name}"
-
-
-async def require_unmanaged(connection: Connection, check: DelegationCheck, user_id: int) -> None:
-    """Return unless another directory manages the user; ``Conflict`` that names it else."""
-    manager = await directories.manager_of(connection, user_id)
-    if manager is not None and manager != check.directory:
-        raise managed_by(manager, "The account is managed by the directory {name}: edit it there")
-
-
-async def require_not_given(connection: Connection, user_id: int, role_ids: Collection[int]) -> None:
-    """Return unless a directory has given one of these roles to the user; ``Conflict`` that names it else."""
-    if role_ids and (name := await directories.giving(connection, user_id, role_ids)) is not None:
-        raise managed_by(name, "The directory {name} has given the role, and takes it away")
 
 
 def managed_by(name: str, sentence: str) -> Conflict:

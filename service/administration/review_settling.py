@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from service.administration import change_log
 from service.administration.delegation import DelegationCheck
-from service.administration.managed_accounts import require_not_given
+from service.administration.events import BEFORE_ROLES_TAKEN
 from service.kernel.clock import rfc3339
 from service.kernel.origin import FieldChange, values_change
 from service.mail.notices import Notices
@@ -162,7 +162,7 @@ def _end_twin(
 async def require_possible(connection: Connection, item: Item) -> None:
     """Return unless a directory gives what was decided to end; ``Conflict`` that names it else."""
     if item.source == "directory" and item.decision != "keep":
-        await require_not_given(connection, item.user_id, [item.role_id])
+        await BEFORE_ROLES_TAKEN.tell(connection, item.user_id, [item.role_id])
 
 
 def _became(outcome: Outcome, reason: str | None, at: datetime, entry: str | None) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from service.administration.delegation import DelegationCheck
+from service.administration.events import BEFORE_ACCOUNT_EDIT, BEFORE_ROLES_TAKEN
 from service.administration.lasting import FOR_GOOD
-from service.administration.managed_accounts import require_not_given, require_unmanaged
 from service.administration.own_credentials import require_credentials
 from service.administration.role_demands import require_plain
 from service.administration.unit_of_work import UnitOfWork
@@ -138,7 +138,7 @@ async def edit(
     values = spelt(UserValues, values)
     require_kind(before.kind, values)
     if any(values.get(name, getattr(before, name)) != getattr(before, name) for name in MANAGED):
-        await require_unmanaged(connection, check, before.id)
+        await BEFORE_ACCOUNT_EDIT.tell(connection, before.id, check.directory)
     for name, act in _ACTS.items():
         if values.get(name, getattr(before, name)) != getattr(before, name):
             await check.require_act(connection, target, act, name)
@@ -180,8 +180,9 @@ async def _set_roles(
     await _require_assignable(connection, role_ids, had)
     await check.require_roles(connection, had - requested)
     await check.require_roles(connection, requested - had, until=FOR_GOOD)
-    await require_not_given(connection, before.id, sorted(had - requested))
-    await assignments.revoke_roles(connection, target, sorted(had - requested))
+    if taken := sorted(had - requested):
+        await BEFORE_ROLES_TAKEN.tell(connection, before.id, taken)
+        await assignments.revoke_roles(connection, target, taken)
     await assignments.give(connection, target, [Given(role_id) for role_id in sorted(requested - had)])
 
 

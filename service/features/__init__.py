@@ -6,6 +6,7 @@ The order is that of lists: pages, jobs, checks, commands.
 NAMES = (
     "metrics",
     "export",
+    "directories",
     "scim",
     "oidc",
     "pages",

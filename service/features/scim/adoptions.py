@@ -1,7 +1,8 @@
 """Adoption: an account that is here becomes one that a directory manages, as if its client had created it."""
 
 from service.administration import change_log
-from service.administration.managed_accounts import managed_by, person_of, require_unmanaged
+from service.administration.events import BEFORE_ACCOUNT_EDIT
+from service.administration.managed_accounts import managed_by, person_of
 from service.administration.unit_of_work import RightsUnits
 from service.errors import Conflict, NotFound
 from service.features.scim import store as scim
@@ -42,7 +43,7 @@ class Adoptions:
             user = await user_list.read(connection, target.user_id)
             logged = change_log.user_target(user.user_name)
             change_log.concerns(logged)
-            await require_unmanaged(connection, unit.check, user_id)
+            await BEFORE_ACCOUNT_EDIT.tell(connection, user_id, unit.check.directory)
             held = (await directories.roles_beside(connection, name, [user_id])).get(user_id, ())
             if beyond := await unit.check.beyond(connection, stored.ceiling, held):
                 why = f"The user holds more than the ceiling of {name} allows"

@@ -1,0 +1,1 @@
+"""Directories: what they manage is read-only elsewhere."""
