@@ -7,7 +7,6 @@ from service import __version__
 from service.audit.journal import Journal
 from service.authz.engine.rules import LAYERS
 from service.authz.publishing.watch import PolicyWatch
-from service.diagnosis.machine_checks import CertificateWatch, DiskWatch
 from service.files.object_store import FilesCheck, ObjectStore
 from service.jobs.scheduler import Scheduler
 from service.kernel.clock import rfc3339
@@ -17,6 +16,8 @@ from service.records.database.server_facts import database_health
 from service.records.database.transactions import Database
 from service.records.policy_workers import KNOWN, NodeFacts
 from service.settings import Settings
+from service.web.observability.certificates import CertificateWatch
+from service.web.observability.disks import DiskWatch
 from service.web.observability.readiness import Check, ForwardingWatch, ReadinessChecks
 
 

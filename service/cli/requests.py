@@ -17,8 +17,8 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import Parts, add_usual
 from service.cli.output import aligned, say, show
-from service.diagnosis.settings_checks import is_local
 from service.endpoints.access_requests import AccessRequest, shown_request
+from service.kernel.hosts import is_local
 from service.kernel.strict_json import strict_json
 from service.kernel.text import printable
 from service.operator.database import with_connection, with_database

@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from service.diagnosis.findings import Finding, Findings, fault, ok, unknown, warning
-from service.diagnosis.settings_checks import is_local
+from service.kernel.hosts import is_local
 from service.kernel.strict_json import strict_json
 from service.kernel.text import printable
 

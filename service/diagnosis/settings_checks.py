@@ -1,8 +1,9 @@
 """Checks of settings that are valid but a risk in this installation."""
 
-from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_address
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 
 from service.diagnosis.findings import Finding, Installation, fault, ok, warning
+from service.kernel.hosts import is_local
 from service.settings import FIRST_PASSWORD
 
 _WIDEST = {4: 24, 6: 48}  # prefix lengths; wider public networks than these belong to more than one proxy
@@ -98,11 +99,3 @@ def _collapsed(networks: tuple[IPv4Network | IPv6Network, ...]) -> list[IPv4Netw
         *collapse_addresses(network for network in networks if isinstance(network, IPv4Network)),
         *collapse_addresses(network for network in networks if isinstance(network, IPv6Network)),
     ]
-
-
-def is_local(host: str) -> bool:
-    """Return whether only this machine reaches the address ``host``."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

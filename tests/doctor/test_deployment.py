@@ -23,11 +23,11 @@ from service.diagnosis import machine_checks, store_checks
 from service.diagnosis.checks import checks_for
 from service.diagnosis.examination import examine
 from service.diagnosis.findings import Finding, Installation
-from service.diagnosis.machine_checks import Disk
 from service.installation import changed_files
 from service.records.database.server_facts import Replication, Standby
 from service.settings import Settings, load, local_secret
 from service.settings.sections import shared_digests
+from service.web.observability.disks import Disk
 from tests.doctor.conftest import execute, no_routes, variables_of
 from tests.doctor.test_stores import GOOD
 from tests.support.tls import TlsServer, write_certificate

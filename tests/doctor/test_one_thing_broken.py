@@ -18,13 +18,12 @@ import yaml
 from redis.asyncio import Redis as Store
 from structlog.testing import capture_logs
 
-from service.diagnosis import machine_checks
 from service.diagnosis.checks import checks_for
 from service.diagnosis.examination import examine
 from service.embedded import EmbeddedStores
 from service.keyspace import clock_watch
 from service.settings import load
-from service.web.observability import readiness
+from service.web.observability import certificates, readiness
 from tests.doctor.conftest import no_routes
 from tests.support.inside import Inside, inside
 from tests.support.running import ROOT
@@ -152,7 +151,7 @@ async def site(spare_stores: SpareStores, tmp_path_factory: pytest.TempPathFacto
         TlsServer(certificate) as proxy,
         small_disk(folder / "disk") as disk,
     ):
-        for watch in (machine_checks, readiness, clock_watch):
+        for watch in (certificates, readiness, clock_watch):
             patch.setattr(watch, "EVERY", 0.1)
         variables = {
             "PORTCULLIS_CONFIG": "",

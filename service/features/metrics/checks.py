@@ -4,7 +4,7 @@ from typing import Final
 
 from service.diagnosis.checks import Check
 from service.diagnosis.findings import Finding, Installation, ok, warning
-from service.diagnosis.settings_checks import is_local
+from service.kernel.hosts import is_local
 
 
 def metrics(installation: Installation) -> Finding:
