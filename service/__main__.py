@@ -13,7 +13,6 @@ from service.cli.endings import UNREAD, flushed, in_words
 from service.cli.lazy_commands import (
     CommandParser,
     add_brought,
-    add_command,
     add_commands,
     add_data,
     families,
@@ -90,11 +89,6 @@ def _parser() -> argparse.ArgumentParser:
 
     for family in families():
         add_commands(commands.add_parser(family.name, help=family.help), family)
-    add_command(commands.add_parser, "backup", "everything that is stored, in one file", "service.cli.backup")
-    add_command(commands.add_parser, "restore", "a backup into an empty place", "service.cli.restore")
-    add_command(
-        commands.add_parser, "doctor", "check the installation for operator errors", "service.cli.doctor"
-    )
     add_brought(commands.add_parser)
     return parser
 

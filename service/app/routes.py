@@ -13,9 +13,6 @@ from service.app.parts import only
 from service.app.readiness import facts
 from service.authn.factors.passkeys import RelyingParty
 from service.authn.oauth import ClientCredentials, Introspection
-from service.authz.publishing.shipped import Shipped
-from service.authz.publishing.sync import KnownRoute
-from service.diagnosis.latest import LatestFindings
 from service.endpoints import (
     access_requests,
     account_links,
@@ -273,11 +270,6 @@ def _add_system(routes: Routes, container: Container) -> None:
     routes.add("/api/jobs/{name}/run", jobs.RunOfJob(*asked))
     routes.add("/api/jobs/{name}/paused", jobs.PausedJob(*asked))
     routes.add("/api/mail/list", mails.MailList(container.stores.database))
-    latest = LatestFindings(container.settings, partial(_known, routes), container.policy.live)
-    routes.add("/api/system/findings", system.SystemFindingList(latest))
-    elsewhere = not container.settings.database.backup_days
-    steps = system.SystemFirstSteps(container.stores.database, backups_elsewhere=elsewhere)
-    routes.add("/api/system/first-steps", steps)
     routes.add("/api/system/activity", system.SystemActivity(container.stores.sessions.log))
 
 
@@ -414,10 +406,3 @@ def tags_of(settings: Settings, extensions: Sequence[Extension]) -> dict[str, st
     for feature in on_by(settings.features.off):
         tags |= feature.tags
     return tags | {extension.name: f"{extension.title}." for extension in extensions}
-
-
-def _known(routes: Routes, _shipped: Shipped) -> list[KnownRoute]:
-    """Return the guarded routes, whose lines the start has compared with the code."""
-    return [
-        KnownRoute(operation.object, operation.summary, operation.access) for operation in routes.operations
-    ]

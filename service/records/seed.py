@@ -1,8 +1,6 @@
 """Seeds a new database, once, and tells which first steps were taken in it: what is deleted stays deleted."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
 
 from sqlalchemy import Connection, exists, func, insert, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -11,8 +9,7 @@ from service.kernel.extension import Extension
 from service.kernel.permission_catalogue import CATALOGUE
 from service.kernel.text import name_key
 from service.records.accounts import GIVEN, WRITER
-from service.records.schema.installation import backup, seeded
-from service.records.schema.rights import menu, resource, role, role_menu, user, user_role
+from service.records.schema.rights import menu, role, role_menu, user, user_role
 from service.records.seed_catalogue import (
     ADMINISTRATOR,
     ADMINISTRATOR_ROLE,
@@ -76,34 +73,3 @@ def _role(connection: Connection, granted: SeedRole) -> int:
     rows = select(literal(role_id), menu.c.id).where(given).order_by(menu.c.id)
     connection.execute(insert(role_menu).from_select(["role_id", "menu_id"], rows))
     return role_id
-
-
-@dataclass(frozen=True, slots=True)
-class FirstSteps:
-    """What is not any more as the first start has left it.
-
-    ``password``: nobody is called as the first administrator and has the first password. ``role``, ``user``
-    and ``resource``: there is one that no start has brought. ``backup``: one was made.
-    """
-
-    password: bool
-    role: bool
-    user: bool
-    resource: bool
-    backup: bool
-
-
-_FIRST: Final = user.c.user_name_key == name_key(ADMINISTRATOR.user_name)
-_BROUGHT: Final = select(seeded.c.code).where(seeded.c.kind == "resource")
-_STEPS: Final = select(
-    ~exists().where(_FIRST, user.c.password_time.is_(None)),
-    exists().where(role.c.role_code.not_in([brought.code for brought in ROLES])),
-    exists().where(~_FIRST),
-    exists().where(resource.c.resource_code.not_in(_BROUGHT)),
-    exists(select(backup.c.id)),
-)
-
-
-async def first_steps(connection: AsyncConnection) -> FirstSteps:
-    """Return which steps have been taken."""
-    return FirstSteps(*(await connection.execute(_STEPS)).one())

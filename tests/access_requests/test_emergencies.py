@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from service.diagnosis.checks import CHECKS
-from service.diagnosis.examination import examine
-from service.diagnosis.findings import Finding
+from service.features.operations.checks import CHECKS
+from service.features.operations.diagnosis.examination import examine
+from service.operator.findings import Finding
 from service.settings import load
 from tests.access_requests.test_beginnings import SECRET
 from tests.access_requests.test_limits import emergencies
 from tests.access_requests.test_requests import ASKED, ONE, ask, asked, execute, ruled
-from tests.doctor.conftest import no_routes
 from tests.factors.conftest import SETTINGS, Person
+from tests.features.operations.doctor.conftest import no_routes
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, member, query

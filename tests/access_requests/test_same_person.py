@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from service.diagnosis.checks import CHECKS
-from service.diagnosis.examination import examine
+from service.features.operations.checks import CHECKS
+from service.features.operations.diagnosis.examination import examine
 from service.settings import load
 from tests.access_requests.test_beginnings import SECRET
 from tests.access_requests.test_requests import ONE, asked, decide, execute, ruled, state
-from tests.doctor.conftest import no_routes
+from tests.features.operations.doctor.conftest import no_routes
 from tests.support.inside import Inside
 from tests.support.members import Member, member
 from tests.support.standing_behind import acted

@@ -39,7 +39,6 @@ _COMMANDS = (
     "admin_reset",
     "audit_verify",
     "database",
-    "doctor",
     *(f"policy_{name}" for name in ("diff", "explain", "export", "log", "prove", "replay", "sync", "who")),
     "state_apply",
     "state_export",
@@ -47,7 +46,11 @@ _COMMANDS = (
 )
 _STEPS = {
     "state": ["service.cli.state_export"],
-    "commands": [*(f"service.cli.{name}" for name in _COMMANDS), "service.features.tables.commands"],
+    "commands": [
+        *(f"service.cli.{name}" for name in _COMMANDS),
+        "service.features.operations.commands_doctor",
+        "service.features.tables.commands",
+    ],
     "worker": ["service.server.worker"],
     "all": ["service.cli.commands", "service.server.prepare"],
 }

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from service import __version__
-from service.diagnosis.store_checks import connections_of
+from service.features.operations.diagnosis.store_checks import connections_of
 from service.server.stop_order import longest_stop, with_stop_grace
 from service.settings import Settings, load
 

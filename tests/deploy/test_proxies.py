@@ -13,7 +13,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from service.diagnosis.public import ask_publicly
+from service.features.operations.diagnosis.public import ask_publicly
 from service.server.stop_order import GRACE
 from service.settings import Settings
 from service.web.messages.address import address_behind

@@ -14,9 +14,9 @@ import pytest
 from docs.site import made, pages
 from service.app import check_routes
 from service.audit import redaction
-from service.diagnosis.checks import checks_for
 from service.errors import ConflictRule, Refusal
 from service.features.metrics.families import OF_ALL, OF_WORKERS
+from service.features.operations.checks import checks_for
 from service.kernel import permission_catalogue
 from service.kernel.account_acts import OBJECTS
 from service.kernel.feature import declared

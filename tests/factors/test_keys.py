@@ -9,9 +9,9 @@ import pytest
 
 from service.authn.factors.resealing import seal_anew
 from service.authn.factors.sealing import ID_BYTES, FactorKeys
-from service.diagnosis.checks import checks_for
-from service.diagnosis.examination import examine
-from service.diagnosis.findings import Finding
+from service.features.operations.checks import checks_for
+from service.features.operations.diagnosis.examination import examine
+from service.operator.findings import Finding
 from service.records import factors
 from service.records.database.transactions import Database
 from service.settings import load

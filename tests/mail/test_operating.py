@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from service.authn.factors.sealing import ID_BYTES, FactorKeys
-from service.diagnosis.checks import CHECKS
-from service.diagnosis.examination import examine
-from service.diagnosis.findings import Finding
+from service.features.operations.checks import CHECKS
+from service.features.operations.diagnosis.examination import examine
 from service.mail.outbox import seal_links_anew
+from service.operator.findings import Finding
 from service.records import mail
 from service.records.database.transactions import Database
 from service.records.restore_epochs import end_secrets

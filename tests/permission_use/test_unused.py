@@ -8,8 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from service.diagnosis.findings import Finding, Installation
-from service.diagnosis.user_checks import unused_rights
+from service.features.operations.diagnosis.user_checks import unused_rights
+from service.operator.findings import Finding, Installation
 from service.records.database.transactions import Database
 from service.settings import Settings
 from tests.permission_use.conftest import days_ago, store_uses

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from service.diagnosis.checks import CHECKS
-from service.diagnosis.examination import examine
+from service.features.operations.checks import CHECKS
+from service.features.operations.diagnosis.examination import examine
 from service.settings import load
 from tests.access_requests.test_beginnings import SECRET
-from tests.doctor.conftest import no_routes
+from tests.features.operations.doctor.conftest import no_routes
 from tests.reviews.test_evidence_command import run
 from tests.reviews.test_reviews import DECIDES, decide, execute, items, started
 from tests.reviews.test_sign_offs import newest, sign

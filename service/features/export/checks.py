@@ -4,12 +4,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
-from service.diagnosis.checks import Check
-from service.diagnosis.findings import Finding, Installation, fault, ok, warning
 from service.features.export import store_destinations
 from service.features.export.store_destinations import StoredDestination
 from service.kernel.clock import now
 from service.kernel.text import counted, printable
+from service.operator.findings import Check, Finding, Installation, fault, ok, warning
 from service.settings import Destination
 
 LATE: Final = 600.0

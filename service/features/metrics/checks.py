@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from service.diagnosis.checks import Check
-from service.diagnosis.findings import Finding, Installation, ok, warning
 from service.kernel.hosts import is_local
+from service.operator.findings import Check, Finding, Installation, ok, warning
 
 
 def metrics(installation: Installation) -> Finding:

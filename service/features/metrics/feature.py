@@ -6,6 +6,7 @@ FEATURE = Feature(
     name="metrics",
     title="Metrics for Prometheus",
     off=True,
+    needs=("operations",),
     paths=("/metrics",),
     parts="parts:MetricsPart",
     routes="api:add_routes",

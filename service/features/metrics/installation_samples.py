@@ -9,11 +9,12 @@ from typing import Final, get_args
 
 from service.app.parts import Part
 from service.errors import Unavailable
+from service.features.operations import store as backups
+from service.features.operations.store import Standing
 from service.jobs.runner import Job
 from service.kernel.metrics import Sample, counted
 from service.keyspace import LogQueue, SessionStore
-from service.records import access_requests, backups, jobs, mail, policy_revisions, policy_workers
-from service.records.backups import Standing
+from service.records import access_requests, jobs, mail, policy_revisions, policy_workers
 from service.records.database.transactions import Database
 from service.records.jobs import StoredJob
 from service.records.logs import chain as log_chain

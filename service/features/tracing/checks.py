@@ -3,9 +3,8 @@
 import asyncio
 from typing import Final
 
-from service.diagnosis.checks import Check
-from service.diagnosis.findings import Finding, Installation, fault, ok, warning
 from service.features.tracing.packages import HOW, collector_of, is_installed
+from service.operator.findings import Check, Finding, Installation, fault, ok, warning
 
 
 async def collector(installation: Installation) -> Finding:

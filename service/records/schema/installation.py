@@ -1,19 +1,9 @@
-"""What the database says of itself: backups, restores, what was seeded, versions that fit, and jobs."""
+"""What the database says of itself: restores, what was seeded, versions that fit, and jobs."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from service.records.schema.base import SCHEMA, chosen, filled, identity, metadata, moment
-
-backup = sa.Table(
-    "backup",
-    metadata,
-    sa.Column("id", sa.Text, primary_key=True),
-    moment("make_time"),
-    sa.Column("snapshot_time", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("user_name", sa.Text, nullable=False),
-    sa.Column("with_files", sa.Boolean, nullable=False),
-)
 
 # One row for the beginning of this database, and one for each restore.
 # Tokens carry the name of the newest restore epoch; those of the ones before are refused.

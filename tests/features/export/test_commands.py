@@ -13,20 +13,20 @@ from structlog.testing import capture_logs
 
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep
-from service.diagnosis.findings import Installation
 from service.features.export.checks import export
 from service.features.export.commands import COMMANDS
 from service.features.export.jobs import forget_dead_letters
 from service.kernel.operator_error import OperatorError
+from service.operator.findings import Installation
 from service.records.database.server_facts import ServerFacts
 from service.records.logs import months
 from service.records.schema_revision import SchemaStanding
 from service.settings import Destination, Export, Settings
 from service.settings.destinations import Destinations
-from tests.doctor.conftest import no_routes
 from tests.features.export.conftest import SECRET, Place
 from tests.features.export.receiver import HttpReceiver, answering, poisoned
 from tests.features.export.test_delivery import drained
+from tests.features.operations.doctor.conftest import no_routes
 
 pytestmark = pytest.mark.anyio
 

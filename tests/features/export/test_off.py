@@ -10,7 +10,7 @@ import pytest
 
 from service.__main__ import main
 from service.administration.jobs import all_jobs
-from service.diagnosis.checks import checks_for
+from service.features.operations.checks import checks_for
 from service.operator.errors import UnpreparedError
 from service.server.prepare import check, publish_policy
 from service.settings import SettingsError, load

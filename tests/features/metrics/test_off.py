@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.diagnosis.checks import checks_for
+from service.features.operations.checks import checks_for
 from service.kernel.feature import provided
 from tests.features.metrics.test_metrics import TOKEN
 from tests.service.conftest import variables_for

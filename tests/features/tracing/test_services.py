@@ -11,14 +11,14 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from service.diagnosis.checks import checks_for
-from service.diagnosis.findings import Installation
+from service.features.operations.checks import checks_for
 from service.features.tracing.checks import collector
 from service.features.tracing.packages import HOW
+from service.operator.findings import Installation
 from service.server.prepare import check
 from service.settings import Settings, SettingsError, Tracing, load
-from tests.doctor.conftest import no_routes
 from tests.features.metrics.test_metrics import TOKEN, value
+from tests.features.operations.doctor.conftest import no_routes
 from tests.features.tracing.conftest import asked
 from tests.service.conftest import variables_for
 from tests.support.collector import Collector, collecting, named

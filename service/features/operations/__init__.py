@@ -1,0 +1,1 @@
+"""Backup and restore, and ``doctor``: what an operator sees to."""

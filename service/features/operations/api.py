@@ -1,0 +1,146 @@
+"""What is wrong with the installation, and what is left to do: ``/api/system``."""
+
+from functools import partial
+from typing import Annotated, Any, Final
+
+from msgspec import Meta
+
+from service.authz.publishing.shipped import Shipped
+from service.authz.publishing.sync import KnownRoute
+from service.endpoints.record_endpoints import Endpoint
+from service.errors import Unavailable
+from service.features.operations.diagnosis.latest import LatestFindings
+from service.features.operations.diagnosis.upkeep_checks import NEW
+from service.features.operations.store_first_steps import first_steps
+from service.kernel.clock import now
+from service.operator.findings import Finding, State, worst_of
+from service.records.database.transactions import Database
+from service.records.user_overview import oldest_user
+from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import named, needs, refuses
+from service.web.messages.schema import Id, Moment, Schema, moment
+from service.web.requests.routes import Routes
+
+ON_THE_NODE: Final = "Run portcullis doctor on the node for the details"
+
+
+class UserOfFinding(Schema):
+    """An account that a finding is about."""
+
+    id: Id
+    user_name: Annotated[str, Meta(examples=["admin"])]
+
+
+class CheckFinding(Schema):
+    """What one check has found.
+
+    `ok`; `warning`: it works, and may do harm; `fault`: it does not work, or is a security hole; `unknown`:
+    it could not be checked. `remedy` says what to do, and `users` are the accounts that `message` names.
+    """
+
+    check: Annotated[str, Meta(examples=["clocks"])]
+    state: State
+    message: Annotated[str, Meta(examples=["session store +0.0 s, database +0.0 s against this machine"])]
+    remedy: str | None
+    users: list[UserOfFinding]
+
+
+class SystemFindings(Schema):
+    """The findings of all checks, made at `checkedTime`; `status` is the worst state of them."""
+
+    status: State
+    checked_time: Moment
+    items: list[CheckFinding]
+
+
+class SystemFindingList(Endpoint[LatestFindings]):
+    """``/api/system/findings``."""
+
+    @needs("system:doctor:read")
+    @refuses(Unavailable)
+    @named("listFindings")
+    async def on_get(self, context: RequestContext) -> SystemFindings:
+        """List what is wrong with the installation, or may soon be, as `portcullis doctor` does.
+
+        The checks are made by the node that answers, and given again for 15 seconds. Messages that name paths
+        or addresses of the node are left out.
+        """
+        examined = await self.part.read()
+        return SystemFindings(
+            status=worst_of(examined.findings),
+            checked_time=moment(examined.begun),
+            items=[_shown(name, finding) for name, finding in examined.findings],
+        )
+
+
+def _shown(name: str, finding: Finding) -> CheckFinding:
+    if finding.local:
+        message = "As it should be" if finding.state == "ok" else ON_THE_NODE
+        return CheckFinding(check=name, state=finding.state, message=message, remedy=None, users=[])
+    return CheckFinding(
+        check=name,
+        state=finding.state,
+        message=finding.message,
+        remedy=finding.remedy or None,
+        users=[UserOfFinding(*user) for user in finding.users],
+    )
+
+
+Step = Annotated[bool, Meta(examples=[False])]
+
+
+class FirstSteps(Schema):
+    """Which of the first steps have been taken, from what is stored.
+
+    `password`: the first administrator has another password than that of the first start, or another name.
+    `role`, `user`, `resource`: there is one that no start has brought. `backup`: one was made, or others make
+    backups (`database.backup_days` is 0). `isNew` for a week after the first start: what is still missing
+    then is told by the findings.
+    """
+
+    is_new: Annotated[bool, Meta(examples=[True])]
+    password: Step
+    role: Step
+    user: Step
+    resource: Step
+    backup: Step
+
+
+class SystemFirstSteps:
+    """``/api/system/first-steps``."""
+
+    def __init__(self, database: Database, *, backups_elsewhere: bool) -> None:
+        self._database = database
+        self._backups_elsewhere = backups_elsewhere
+
+    @needs("system:doctor:read")
+    @named("getFirstSteps")
+    async def on_get(self, context: RequestContext) -> FirstSteps:
+        """Read what is still as the first start has left it, and has to be done."""
+        async with self._database.transaction() as connection:
+            taken = await first_steps(connection)
+            began = await oldest_user(connection)
+        return FirstSteps(
+            is_new=began is not None and now() - began < NEW,
+            password=taken.password,
+            role=taken.role,
+            user=taken.user,
+            resource=taken.resource,
+            backup=taken.backup or self._backups_elsewhere,
+        )
+
+
+def add_routes(routes: Routes, container: Any) -> None:
+    """Register the endpoints, made of the parts of ``container``."""
+    latest = LatestFindings(container.settings, partial(_known, routes), container.policy.live)
+    routes.add("/api/system/findings", SystemFindingList(latest))
+    elsewhere = not container.settings.database.backup_days
+    steps = SystemFirstSteps(container.stores.database, backups_elsewhere=elsewhere)
+    routes.add("/api/system/first-steps", steps)
+
+
+def _known(routes: Routes, _shipped: Shipped) -> list[KnownRoute]:
+    """Return the guarded routes, whose lines the start has compared with the code."""
+    return [
+        KnownRoute(operation.object, operation.summary, operation.access) for operation in routes.operations
+    ]

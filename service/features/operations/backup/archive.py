@@ -1,0 +1,313 @@
+"""The archive: a POSIX tar file that ends with a manifest and its seal, written once and read in order.
+
+Who has the key of the log chains has made the seal. It covers the manifest, and with it the digest of each
+member. Without the key nothing is sealed: a plain digest would prove no origin.
+"""
+
+from __future__ import annotations
+
+import errno
+import hmac
+import os
+import secrets
+import tarfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, NamedTuple, Self
+
+import msgspec
+
+from service import __version__
+from service.audit.chain.form import Chain
+from service.features.operations.backup import manifest as manifests
+from service.operator.errors import LaunchError
+
+_BLOCK: Final = 512
+_CHUNK: Final = 1024 * 1024
+_LARGEST_MANIFEST: Final = 1024 * 1024 * 1024
+_LARGEST_SEAL: Final = 256
+_OF_DISKS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+
+
+class ArchiveError(LaunchError):
+    """The archive can't be written, or is not a complete one."""
+
+
+class ArchiveWriter:
+    """Writes ``path`` beside its place, and moves it there once it is whole; mode 0600.
+
+    Refuses to replace a file that exists. Left with an error, nothing remains.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Begin the archive; ArchiveError if there is a file at ``path``, or none can be made."""
+        self._path = path
+        self._members: list[manifests.Member] = []
+        if os.path.lexists(path):
+            raise ArchiveError(f"{path} exists already: choose another name, or remove it")
+        self._partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        try:
+            handle = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise ArchiveError(f"{path} can't be written: {error.strerror}") from error
+        self._file: IO[bytes] = os.fdopen(handle, "wb")
+        self._folder = path.absolute().parent
+
+    def __enter__(self) -> Self:
+        """Return the archive."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove what was not finished; ArchiveError for a fault of the disk that it was written to."""
+        with suppress(OSError):  # on a full disk it writes what is left, and fails again
+            self._file.close()
+        with suppress(FileNotFoundError):
+            self._partial.unlink()
+        if isinstance(fault, OSError) and fault.errno in _OF_DISKS:
+            raise ArchiveError(
+                f"{self._path} can't be written: {fault.strerror}. Free space in {self._folder}, or write "
+                "the backup elsewhere. Nothing is left of it"
+            ) from fault
+
+    @contextmanager
+    def member(self, name: str) -> Iterator[MemberWriter]:
+        """Add a member of any size: the block writes its bytes. A block that raises adds none."""
+        start = self._file.tell()
+        writer = MemberWriter(self._file)
+        self._file.write(bytes(_BLOCK))
+        try:
+            yield writer
+        except BaseException:
+            self._file.seek(start)
+            self._file.truncate()
+            raise
+        self._file.write(bytes(-writer.size % _BLOCK))
+        end = self._file.tell()
+        self._file.seek(start)
+        self._file.write(_header(name, writer.size))
+        self._file.seek(end)
+        self._members.append(manifests.Member(name, writer.size, writer.sha256))
+
+    @property
+    def members(self) -> tuple[manifests.Member, ...]:
+        """The members so far."""
+        return tuple(self._members)
+
+    def finish(self, manifest: manifests.Manifest, chain_key: str) -> None:
+        """Add the manifest, sealed with ``chain_key`` unless that is empty, and put the archive in its place.
+
+        Raises ``ArchiveError``.
+        """
+        text = msgspec.json.format(manifests.encoder.encode(manifest), indent=1)
+        with self.member(manifests.MANIFEST) as member:
+            member.write(text)
+        if chain_key:
+            with self.member(manifests.SEAL) as member:
+                member.write(seal_of(chain_key, text))
+        self._file.write(bytes(2 * _BLOCK))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        if os.path.lexists(self._path):
+            raise ArchiveError(f"{self._path} exists by now")
+        self._partial.rename(self._path)
+
+
+class MemberWriter:
+    """Takes the bytes of one member; ``size`` and ``sha256`` are those of the bytes so far."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._hash = sha256()
+        self.size = 0
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the bytes so far, in hexadecimal."""
+        return self._hash.hexdigest()
+
+    def write(self, content: bytes) -> None:
+        """Append ``content``."""
+        self._file.write(content)
+        self._hash.update(content)
+        self.size += len(content)
+
+
+def _header(name: str, size: int) -> bytes:
+    """Return a header of one block; sizes above 8 GiB are written as GNU tar does."""
+    info = tarfile.TarInfo(name)
+    info.size, info.mode = size, 0o600
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+class _Place(NamedTuple):
+    """Where the bytes of a member are in the file."""
+
+    name: str
+    start: int
+    size: int
+
+
+class ArchiveReader:
+    """Reads an archive whose ``manifest`` fits its members.
+
+    The members are those that ``ArchiveWriter`` writes: regular files with names that are checked here, in
+    headers of one block. Whatever else a tar file may hold, such as links, is refused.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open it and read its manifest; raises ``ArchiveError``, also for a format of a later version."""
+        self.path = path
+        try:
+            self._file = path.open("rb")
+        except OSError as error:
+            raise ArchiveError(f"{path} can't be read: {error.strerror}") from error
+        try:
+            places = list(_places(self._file))
+            self._seal = self._read(places.pop(), _LARGEST_SEAL) if places[-1].name == manifests.SEAL else b""
+            self._text = self._read(places.pop(), _LARGEST_MANIFEST)
+            self._places = {place.name: place for place in places}
+            self.manifest = self._decoded()
+            self._require_members(places)
+        except BaseException as error:
+            self._file.close()
+            if isinstance(error, (OSError, tarfile.TarError, ValueError, IndexError, RecursionError)):
+                raise ArchiveError(f"{path} is not a complete backup: it was cut off, or is none") from error
+            raise
+
+    def __enter__(self) -> Self:
+        """Return the archive."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self._file.close()
+
+    @property
+    def sealed_with(self) -> str | None:
+        """The id of the key that the seal names, None without a seal; nothing is proved by it."""
+        return key_id_of(self._seal)
+
+    def is_sealed(self, chain_key: str) -> bool:
+        """True if the manifest, and with it the digest of each member, was sealed with ``chain_key``."""
+        return is_sealed(chain_key, self._text, self._seal)
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """Yield the bytes of a member; ``ArchiveError`` at its end if they are not those of the manifest."""
+        member = next(candidate for candidate in self.manifest.members if candidate.name == name)
+        digest = sha256()
+        for chunk in self._chunks(self._places[name]):
+            digest.update(chunk)
+            yield chunk
+        if digest.hexdigest() != member.sha256:
+            raise ArchiveError(f"{self.path} is damaged: {name} is not what its manifest says")
+
+    def verify(self) -> None:
+        """Read everything and compare it with the manifest; raises ``ArchiveError``."""
+        for member in self.manifest.members:
+            for _ in self.chunks(member.name):
+                pass
+
+    def _chunks(self, place: _Place) -> Iterator[bytes]:
+        at, end = place.start, place.start + place.size
+        while chunk := os.pread(self._file.fileno(), min(_CHUNK, end - at), at):
+            at += len(chunk)
+            yield chunk
+
+    def _read(self, place: _Place, most: int) -> bytes:
+        if place.size > most:
+            raise tarfile.ReadError
+        return b"".join(self._chunks(place))
+
+    def _decoded(self) -> manifests.Manifest:
+        made = manifests.format_decoder.decode(self._text)
+        if made.format > manifests.FORMAT:
+            raise ArchiveError(f"{self.path} was made by a later version, whose format this one can't read")
+        try:
+            return manifests.decoder.decode(self._text)
+        except msgspec.ValidationError as error:
+            raise ArchiveError(
+                f"{self.path} was made by version {made.version or 'unknown'}, whose manifest this one, "
+                f"{__version__}, can't read: {error}. Restore it by that version, then upgrade"
+            ) from error
+
+    def _require_members(self, places: Sequence[_Place]) -> None:
+        members = [(place.name, place.size) for place in places]
+        if members != [(member.name, member.size) for member in self.manifest.members]:
+            raise ArchiveError(f"{self.path} is damaged: its members are not those of its manifest")
+        for name, _ in members:
+            if not manifests.is_member_name(name):
+                raise ArchiveError(f"{self.path} is no backup of this program: it has a member {name!r}")
+        if len(self._places) < len(members):
+            raise ArchiveError(f"{self.path} is damaged: it has a member twice")
+
+
+def _places(file: IO[bytes]) -> Iterator[_Place]:
+    """Yield the members of a tar file; raises ``TarError`` for any header but those of ``_header``.
+
+    One block is read for each: no header that continues elsewhere, such as those of pax, is followed.
+    """
+    at, end = 0, os.fstat(file.fileno()).st_size
+    while (block := os.pread(file.fileno(), _BLOCK, at)) != bytes(_BLOCK):  # as behind the last member
+        info = tarfile.TarInfo.frombuf(block, "ascii", "strict")
+        if info.type != tarfile.REGTYPE or not 0 <= info.size <= end - at:
+            raise tarfile.ReadError
+        yield _Place(info.name, at + _BLOCK, info.size)
+        at += _BLOCK + info.size + -info.size % _BLOCK
+
+
+def seal_of(chain_key: str, manifest: bytes) -> bytes:
+    """Return the seal over the bytes of a manifest: the id of the key, and the MAC in hexadecimal."""
+    chain = Chain(chain_key)
+    mac = chain.seal(f"backup {sha256(manifest).hexdigest()}")
+    return f"{chain.key_id} {mac.hex()}\n".encode("ascii")
+
+
+def is_sealed(chain_key: str, manifest: bytes, seal: bytes) -> bool:
+    """True if ``seal`` is that of ``manifest`` with ``chain_key``; never without a key."""
+    return chain_key != "" and hmac.compare_digest(seal_of(chain_key, manifest), seal)
+
+
+def key_id_of(seal: bytes) -> str | None:
+    """Return the id of the key that ``seal`` names, None if it is empty; UnicodeDecodeError for no text."""
+    return seal.decode("ascii").partition(" ")[0] if seal else None
+
+
+_ELSE: Final = (
+    "Give the key of that backup as oplog.chain_key; or, if nobody else can have written the file, restore "
+    "it with --unauthenticated"
+)
+
+
+class Origin(NamedTuple):
+    """Whether it is proved who has made an archive, and a sentence about it."""
+
+    proved: bool
+    statement: str
+
+
+UNCHECKED: Final = Origin(False, "Not looked at: --unauthenticated")
+"""That of an archive which the operator trusts without a proof."""
+
+
+def origin_of(archive: ArchiveReader, chain_key: str) -> Origin:
+    """Return who has made ``archive``, as far as ``chain_key`` tells; without a key it is not known.
+
+    Raises ``ArchiveError`` if there is a key, and the archive is not sealed with it.
+    """
+    if archive.is_sealed(chain_key):
+        return Origin(True, f"Sealed with oplog.chain_key (key {archive.sealed_with})")
+    if not chain_key:
+        return Origin(False, "Not known: oplog.chain_key is not set")
+    if archive.sealed_with is None:
+        raise ArchiveError(f"{archive.path} has no seal, and oplog.chain_key is set here. {_ELSE}")
+    raise ArchiveError(
+        f"{archive.path} was changed, or sealed with another key than oplog.chain_key: it names the key "
+        f"{archive.sealed_with!r}. {_ELSE}"
+    )

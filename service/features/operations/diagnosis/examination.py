@@ -1,0 +1,96 @@
+"""Makes all checks, one after another, even if some fail."""
+
+import asyncio
+import inspect
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import PolicyError
+from service.authz.publishing.shipped import Shipped, configured
+from service.errors import Unavailable
+from service.kernel.extension import ExtensionError
+from service.keyspace.inspection import StoreFacts
+from service.keyspace.inspection import inspect as ask_store
+from service.operator import findings
+from service.operator.findings import Check
+from service.records.database.failures import reason_of
+from service.records.database.server_facts import ServerFacts, server_facts
+from service.records.database.transactions import Database
+from service.settings import Settings
+
+
+async def examine(
+    environ: Mapping[str, str],
+    settings: Settings,
+    routes: findings.Routes,
+    checks: Iterable[Check],
+    in_force: Policy | None = None,
+) -> findings.Findings:
+    """Return the finding of each check; raises nothing of what it finds.
+
+    ``settings`` name the stores that are there; connections of their own are opened to them. ``environ`` is
+    that of the service, ``routes`` and ``in_force`` as for ``Installation``.
+    """
+    installation = findings.Installation(
+        environ, settings, routes, shipped=_shipped(settings), in_force=in_force
+    )
+    url = settings.database.direct_url or settings.database.url
+    database = Database(url, pool_size=1, timeout=settings.database.timeout) if url else None
+    if database is not None:
+        server = await _server(database)
+        fault = str(server) if isinstance(server, Unavailable) else ""
+        known = None if isinstance(server, Unavailable) else server
+        installation = replace(installation, database=database, server=known, server_fault=fault)
+    if settings.redis.url:
+        store = await _store(settings)
+        fault = str(store) if isinstance(store, Unavailable) else ""
+        facts = None if isinstance(store, Unavailable) else store
+        installation = replace(installation, store=facts, store_fault=fault)
+    try:
+        return [(check.name, marked(check, await _made(check, installation))) for check in checks]
+    finally:
+        if database is not None:
+            await database.close()
+
+
+def marked(check: Check, finding: findings.Finding) -> findings.Finding:
+    """Return what ``check`` has found, as one of its node alone if the check is local."""
+    return replace(finding, local=True) if check.local else finding
+
+
+async def _made(check: Check, installation: findings.Installation) -> findings.Finding:
+    try:
+        async with asyncio.timeout(findings.WITHIN):
+            finding = check.look(installation)
+            return await finding if inspect.isawaitable(finding) else finding
+    except findings.Unanswered as reason:
+        return findings.unknown(str(reason))
+    except PolicyError as wrong:  # in what is stored: those in the files are told by a check of their own
+        return findings.fault("; ".join(wrong.faults), "correct the resource or Button that is named")
+    except Exception as error:  # noqa: BLE001 - a failing check must not hide the findings of the others
+        # Its message may hold a secret, such as a URL with a password.
+        return findings.fault(f"the check itself failed: {type(error).__name__}", "please report it")
+
+
+async def _server(database: Database) -> ServerFacts | Unavailable:
+    """Return the facts of the server, or why there are none, in its words."""
+    try:
+        async with database.transaction() as connection:
+            return await server_facts(connection)
+    except Unavailable as refusal:
+        return Unavailable(reason_of(refusal))
+
+
+async def _store(settings: Settings) -> StoreFacts | Unavailable:
+    try:
+        return await ask_store(settings.redis)
+    except Unavailable as refusal:
+        return Unavailable(reason_of(refusal))
+
+
+def _shipped(settings: Settings) -> Shipped | None:
+    with suppress(PolicyError, ExtensionError):
+        return configured(settings)
+    return None

@@ -1,0 +1,66 @@
+"""The findings that a running service gives: made now and then, and kept for a while."""
+
+import asyncio
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from time import monotonic
+from typing import Final
+
+from service.authz.publishing.live import LivePolicy
+from service.errors import Unavailable
+from service.features.operations.checks import checks_for
+from service.features.operations.diagnosis.examination import examine
+from service.kernel.clock import now
+from service.operator.findings import Findings, Routes
+from service.settings import Settings
+
+KEPT: Final = 15.0
+"""Seconds for which findings are given again."""
+WITHIN: Final = 20.0
+"""Seconds that a request waits for findings; the checks go on, for the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """The findings of all checks, and when they were begun."""
+
+    findings: Findings
+    begun: datetime
+
+
+class LatestFindings:
+    """Makes the checks of this node on request, once in ``KEPT`` seconds at most.
+
+    They run in a thread with an event loop and connections of its own, so no request waits for them.
+    """
+
+    def __init__(
+        self, settings: Settings, routes: Routes, live: LivePolicy | None = None, *, kept: float = KEPT
+    ) -> None:
+        """``live`` has the policy in force; without it, what the checks derive is built from nothing."""
+        self._settings = settings
+        self._routes = routes
+        self._live = live
+        self._kept = kept
+        self._began = 0.0
+        self._made: asyncio.Future[Examined] | None = None
+
+    async def read(self) -> Examined:
+        """Return the findings; Unavailable if the checks take longer than ``WITHIN``."""
+        made = self._made
+        if made is None or (made.done() and monotonic() - self._began >= self._kept):
+            self._began = monotonic()
+            made = self._made = asyncio.get_running_loop().run_in_executor(None, self._examine)
+        try:
+            async with asyncio.timeout(WITHIN):
+                return await asyncio.shield(made)
+        except TimeoutError:
+            raise Unavailable("The checks take longer than expected") from None
+
+    def _examine(self) -> Examined:
+        begun = now()
+        in_force = None if self._live is None else self._live.current
+        checks = checks_for(self._settings.features.off)
+        made = examine(os.environ, self._settings, self._routes, checks, in_force)
+        return Examined(asyncio.run(made), begun)

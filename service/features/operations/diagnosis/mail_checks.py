@@ -1,0 +1,59 @@
+"""The check of the mail server, and of the mails that wait."""
+
+from dataclasses import replace
+from typing import Final
+
+from service.kernel.text import counted
+from service.mail.mail_server import MailFault, MailServer
+from service.operator.findings import Finding, Installation, fault, ok, warning
+from service.records import mail
+
+_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+
+
+MAIL_LATE: Final = 3600.0
+"""Seconds for which a mail may wait before it is told."""
+_ANSWERS_WITHIN: Final = 2  # seconds: somebody waits for the report
+
+
+async def mails(installation: Installation) -> Finding:
+    """Who gets no mail can't accept an invitation, and is not told of what happens to the account."""
+    settings = installation.settings
+    if not settings.mail.url:
+        return ok("off: mail.url is empty")
+    hurried = replace(settings, mail=replace(settings.mail, timeout=_ANSWERS_WITHIN))
+    server = MailServer(hurried)
+    try:
+        await server.try_sender()
+    except MailFault as refused:
+        return fault(f"the mail server can't be used: {refused.fault}", "see docs/guides/mail.md")
+    finally:
+        await server.close()
+    async with installation.records() as connection:
+        standing = await mail.standing(connection)
+    if (troubled := _of_outbox(standing)) is not None:
+        return troubled
+    if settings.mail.server[0] == "smtp" and settings.mail.server[1] not in _LOOPBACK:
+        return warning("mails and the links in them go in clear text", "use smtps or smtp+starttls")
+    return ok(f"the mail server answers; {counted(standing.waiting, 'mail')} waiting, none for long")
+
+
+def _of_outbox(standing: mail.MailStanding) -> Finding | None:
+    """Return what is wrong with the mails that wait or were given up; None for nothing."""
+    if standing.refused > 1:
+        return fault(
+            f"the mail server has refused the last {standing.refused} mails: {standing.fault}",
+            "see docs/guides/mail.md; portcullis mail test shows the whole answer",
+        )
+    if standing.given_up:
+        return warning(
+            f"{counted(standing.given_up, 'mail')} given up within a day",
+            "GET /api/mail/list?state=given_up says why; what they told has to be sent anew",
+        )
+    if standing.oldest > MAIL_LATE:
+        return warning(
+            f"{counted(standing.waiting, 'mail')} waiting, the oldest for {standing.oldest / 3600:.1f} h"
+            + (f": {standing.fault}" if standing.fault else ""),
+            "GET /api/mail/list?state=waiting says why",
+        )
+    return None

@@ -1,0 +1,103 @@
+"""Checks that compare the nodes of an installation, by what their workers report."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from service import __version__
+from service.features.operations.diagnosis.file_checks import kept_secret
+from service.kernel.text import counted
+from service.operator.findings import Finding, Installation, Unanswered, fault, few, ok, warning
+from service.records import policy_workers
+from service.records.policy_workers import NodeFacts, PolicyWorker
+from service.settings import SettingsError
+from service.settings.sections import shared_digests
+
+_FAULTY: Final = ("down", "read_only")
+
+
+async def _present(installation: Installation) -> list[PolicyWorker]:
+    async with installation.records() as connection:
+        return await policy_workers.present(connection)
+
+
+async def _told(installation: Installation) -> list[tuple[PolicyWorker, NodeFacts]]:
+    present = await _present(installation)
+    return [(worker, worker.facts) for worker in present if worker.facts is not None]
+
+
+async def versions(installation: Installation) -> Finding:
+    """Nodes of different versions are meant for the time of a roll-out only."""
+    present = await _present(installation)
+    counts = Counter(
+        "an older one" if worker.facts is None else worker.facts["version"] for worker in present
+    )
+    named = ", ".join(
+        f"{version} ({counted(number, 'worker')})" for version, number in sorted(counts.items())
+    )
+    if set(counts) <= {__version__}:
+        return ok(f"{named or 'no worker runs'}; this is {__version__}")
+    return warning(f"{named}; this is {__version__}", "finish the roll-out, or take it back")
+
+
+async def settings(installation: Installation) -> Finding:
+    """Nodes with other settings judge the same login, password or token differently."""
+    auth = installation.settings.auth
+    try:
+        # Key pairs sign without a secret, whatever an earlier start has left in the data directory.
+        secret = auth.jwt_secret or (kept_secret(installation) if auth.jwt_algorithm.startswith("HS") else "")
+    except SettingsError:
+        raise Unanswered("the signing secret can't be read") from None
+    own = shared_digests(installation.settings, secret)
+    differing: dict[str, list[str]] = {}
+    for worker, facts in await _told(installation):
+        names = sorted(name for name in own if facts["settings"].get(name, own[name]) != own[name])
+        if names:
+            differing.setdefault(", ".join(names), []).append(worker.worker)
+    if not differing:
+        return ok("those that all nodes must have alike are alike")
+    named = [f"{names}: {few(those)}" for names, those in sorted(differing.items())]
+    message = f"workers with other settings than here, by section: {'; '.join(named)}"
+    return warning(message, "give all nodes the same settings and secrets, and start them again")
+
+
+async def parts(installation: Installation) -> Finding:
+    """What a worker can't use or finds wrong on its node, only that worker may know."""
+    problems = list(_troubles(await _told(installation)))
+    if not problems:
+        return ok("every part of every worker is up, or none runs")
+    states = {state for _, state, _ in problems}
+    by_part: dict[str, list[str]] = {}
+    for part, state, worker in problems:
+        by_part.setdefault(f"{part} {state.replace('_', '-')}", []).append(worker)
+    message = "; ".join(f"{what}: {few(those)}" for what, those in sorted(by_part.items()))
+    remedy = "see the part in docs/guides/operating.md, Whether it is ready"
+    return fault(message, remedy) if states & set(_FAULTY) else warning(message, remedy)
+
+
+async def proxy_headers(installation: Installation) -> Finding:
+    """Without the client's address all clients count as one: a few wrong passwords throttle everybody."""
+    kinds: dict[str, list[str]] = {}
+    for _, facts in await _told(installation):
+        if (proxy := facts["parts"].get("proxy")) is not None:
+            kinds.setdefault(str(proxy.get("kind")), []).append(str(proxy.get("peer")))
+    if peers := kinds.get("unnamed"):
+        return fault(
+            f"X-Forwarded-For comes from {few(peers)}, which server.trusted_proxies does not name",
+            "name the proxy there if it is yours; else it is a client that reaches the service directly",
+        )
+    if peers := kinds.get("silent"):
+        return fault(
+            f"no address of a client comes from {few(peers)}, which server.trusted_proxies names: most "
+            "requests count as sent by the proxy itself",
+            "have the proxy set X-Forwarded-For to the address that it saw, not to unknown; Forwarded "
+            "(RFC 7239) is not read; see docs/guides/deploy.md",
+        )
+    return ok("requests arrive as server.trusted_proxies says")
+
+
+def _troubles(reports: Sequence[tuple[PolicyWorker, NodeFacts]]) -> Iterator[tuple[str, str, str]]:
+    for worker, facts in reports:
+        for part, health in facts["parts"].items():
+            if part != "proxy":  # it has a check of its own
+                yield part, str(health.get("state")), worker.worker

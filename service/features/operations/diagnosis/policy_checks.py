@@ -1,0 +1,310 @@
+"""Checks that the policy in force is the one derived from the files and the records."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from service.administration.approver_findings import approver_findings
+from service.administration.people import People
+from service.administration.review_population import Reviewers
+from service.audit.chain.seals import seals_of
+from service.authz.publishing.derive import covered_by
+from service.authz.publishing.invariant_guard import broken_invariants
+from service.authz.publishing.publisher import derived_policy, drift
+from service.authz.publishing.shipped import configured
+from service.authz.publishing.sync import differences
+from service.authz.review.request_findings import request_findings
+from service.authz.review.sources import standing_of
+from service.authz.review.stored_findings import unmet_demands
+from service.installation import changed_files
+from service.kernel.about import DISTRIBUTION
+from service.kernel.feature import off_by
+from service.kernel.operator_error import FaultsError
+from service.kernel.permission_catalogue import permissions
+from service.kernel.text import counted
+from service.operator.findings import NAMED, Finding, Installation, fault, few, ok, warning
+from service.records import bit_positions, policy_revisions, policy_workers, role_holdings, seed_catalogue
+from service.records import reviews as review_records
+from service.records.feature_rows import rows_in_need
+from service.records.migrate import unmigrated
+from service.records.seed_catalogue import describe_additions
+
+_SHIPPED = "service/shipped/"
+_LATELY = timedelta(days=30)
+_CLOSES_WITHIN = timedelta(minutes=10)
+_HIGH = 8_192  # bits: 1.4 kB of a token, of which a cookie holds 4 kB
+
+
+def policy_files(installation: Installation) -> Finding:
+    """A start with a faulty model or line is refused."""
+    try:
+        shipped = configured(installation.settings)
+        installation.routes(shipped)
+    except FaultsError as wrong:
+        return fault("; ".join(wrong.faults), "portcullis policy check tells them one by one")
+    return ok(f"model and {shipped.counted} lines fit the code")
+
+
+def shipped_files(_installation: Installation) -> Finding:
+    """No reviewer has seen what was edited inside the package, and the next update undoes it."""
+    changed = changed_files(DISTRIBUTION, _SHIPPED)
+    if changed is None:
+        return ok("it runs from a checkout, which has no list of its files")
+    if not changed:
+        return ok("model and lines are as they were installed")
+    return fault(
+        f"not as installed: {few(changed)}",
+        "install the package again; name files of your own in policy.model and policy.folder",
+    )
+
+
+async def published_policy(installation: Installation) -> Finding:
+    """The policy that decides requests must be the one that a reviewer would derive."""
+    async with installation.records() as connection:
+        difference = await drift(connection, installation.in_force)
+        latest = await policy_revisions.latest(connection)
+    if difference or latest is None:
+        return fault(
+            difference or "no policy has been published",
+            "POST /api/policy/reload, or start the service, publishes it anew",
+        )
+    return ok(f"revision {latest.revision}, {latest.line_count} lines, as derived")
+
+
+async def invariants(installation: Installation) -> Finding:
+    """A statement that is broken is no protection until somebody mends what breaks it."""
+    stated = installation.policy.invariants
+    async with installation.records() as connection:
+        policy = await derived_policy(connection, installation.policy, installation.in_force)
+        broken = await broken_invariants(connection, stated, policy)
+    if not broken and (missing := stated.unlisted):
+        return warning(
+            f"{len(stated.statements)} statements hold, and no exact list says what the files open: "
+            f"{', '.join(missing)} missing",
+            "add the lists to invariants.yaml of policy.folder, as the shipped file has them",
+        )
+    if not broken:
+        return ok(f"{len(stated.statements)} statements hold")
+    more = f", and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
+    return fault(
+        f"{'; '.join(map(str, broken[:NAMED]))}{more}",
+        "change what is named, or the statement; changes that break it further are refused",
+    )
+
+
+async def policy_workers_agree(installation: Installation) -> Finding:
+    """A worker that can't load the newest revision decides by an old one."""
+    async with installation.records() as connection:
+        latest = await policy_revisions.latest(connection)
+        present = await policy_workers.present(connection)
+    newest = latest.revision if latest else 0
+    behind = [worker for worker in present if worker.fault or worker.revision < newest]
+    if not behind:
+        return ok(f"{len(present)} run, and decide by revision {newest}" if present else "none runs")
+    late = [
+        f"{worker.worker} by {worker.revision}{f' ({worker.fault})' if worker.fault else ''}"
+        for worker in behind[:NAMED]
+    ]
+    return warning(
+        f"{len(behind)} of {len(present)} don't decide by revision {newest}: {', '.join(late)}",
+        "start those nodes again with the same version and settings",
+    )
+
+
+async def static_policies_agree(installation: Installation) -> Finding:
+    """Nodes with another model or other endpoint lines decide otherwise by the same revision."""
+    own, allowed = installation.policy.digest, installation.settings.policy.own_digests
+    async with installation.records() as connection:
+        present = await policy_workers.present(connection)
+    others = [worker for worker in present if worker.own_digest != own]
+    if not others:
+        return ok(
+            f"{len(present)} run with the static policy {own[:8]}" if present else f"static policy {own[:8]}"
+        )
+    named = [f"{worker.worker} by {(worker.own_digest or 'none')[:8]}" for worker in others[:NAMED]]
+    message = (
+        f"{len(others)} of {len(present)} don't decide by the static policy {own[:8]}: {', '.join(named)}"
+    )
+    strangers = [worker for worker in others if worker.own_digest not in allowed]
+    if allowed and not strangers:
+        return ok(f"{message}; policy.own_digests names all of them")
+    hint = "start those nodes again with the same version, settings (policy.assurance too) and policy files"
+    return (
+        fault(f"{message}; policy.own_digests does not name it", hint) if allowed else warning(message, hint)
+    )
+
+
+async def demands_met(installation: Installation) -> Finding:
+    """Who holds a code is refused all the same, until they have a factor as strong as is demanded."""
+    async with installation.records() as connection:
+        policy = await derived_policy(connection, installation.policy, installation.in_force)
+        standing = await standing_of(policy, connection)
+        strengths = await role_holdings.persons_by_strength(connection)
+    unmet = await asyncio.to_thread(lambda: [*unmet_demands(standing, strengths)])
+    if not unmet:
+        return ok("all persons can meet what is demanded of them beside their codes")
+    named = "; ".join(f"roles {finding.place}: {finding.reason}" for finding in unmet[:NAMED])
+    more = f", and {len(unmet) - NAMED} more" if len(unmet) > NAMED else ""
+    return warning(f"{named}{more}", "have them enrol a factor: docs/guides/second-factors.md")
+
+
+async def request_rules(installation: Installation) -> Finding:
+    """A role that nobody can approve is asked for in vain; another one may be given by one person alone."""
+    async with installation.records() as connection:
+        policy = await derived_policy(connection, installation.policy, installation.in_force)
+        persons = await standing_of(policy, connection, kind="person")
+        people = People(installation.policy.takeover_days)
+        alike = await approver_findings(connection, persons, people, datetime.now(UTC))
+    asked = await asyncio.to_thread(request_findings, persons, installation.policy.invariants)
+    findings = [*asked, *alike]
+    if not findings:
+        return ok("what may be asked for can be approved, and keeps the statements")
+    named = "; ".join(f"{finding.place}: {finding.reason}" for finding in findings[:NAMED])
+    more = f", and {len(findings) - NAMED} more" if len(findings) > NAMED else ""
+    return warning(f"{named}{more}", "change the rule of the role, or who holds the codes of its stages")
+
+
+async def reviews(installation: Installation) -> Finding:
+    """What nobody may decide stays as it is, and a review that is over and not closed applies nothing."""
+    now = datetime.now(UTC)
+    stuck: list[str] = []
+    late: list[str] = []
+    async with installation.records() as connection:
+        under_way = await review_records.under_way(connection)
+        policy = None
+        for review in under_way:
+            name = f"{review.title} (review {review.id})"
+            if (review.close_time or review.deadline) < now - _CLOSES_WITHIN:
+                late.append(name)
+            elif review.state == "open":
+                policy = policy or await derived_policy(
+                    connection, installation.policy, installation.in_force
+                )
+                asked = Reviewers(review.reviewer_ids, review.reviewer_code)
+                users = await review_records.unsettled_users(connection, review.id)
+                people = People(installation.policy.takeover_days)
+                ids = (await asked.undecidable(connection, policy, people, now, users)).ids
+                if count := await review_records.count_undecidable(connection, review.id, ids):
+                    stuck.append(f"{name}: {counted(count, 'item')}")
+    if not stuck and not late:
+        return ok(f"{counted(len(under_way), 'review')} under way, and somebody may decide about every item")
+    faults = [f"over, but not closed: {few(late)}"] if late else []
+    faults += [f"nobody may decide about them: {few(stuck)}"] if stuck else []
+    return warning(
+        "; ".join(faults),
+        "look at the job review-ends; give other people the codes of the review, or edit the roles by hand",
+    )
+
+
+async def tampering(installation: Installation) -> Finding:
+    """Lines that were changed past the service never decide, but somebody has tried."""
+    async with installation.records() as connection:
+        tampered = await policy_revisions.tamperings(connection)
+    lately = [revision for revision in tampered if revision.create_time > datetime.now(UTC) - _LATELY]
+    if not lately:
+        return ok(f"no stored line was changed past the service in {_LATELY.days} days")
+    last = lately[-1]
+    return warning(
+        f"{len(lately)} revisions in {_LATELY.days} days replaced lines or revisions that were changed past "
+        f"the service, the last one {last.revision}, {last.tampered} of them",
+        "find out who else writes to sys.casbin_rule and sys.policy_revision",
+    )
+
+
+async def seals(installation: Installation) -> Finding:
+    """Without a seal, whoever writes to the database can publish a policy."""
+    made = seals_of(installation.settings.oplog)
+    async with installation.records() as connection:
+        latest = await policy_revisions.latest(connection)
+        if latest is None:
+            return ok("no policy has been published")
+        judgement, present = await made.judged(connection, latest), await policy_workers.present(connection)
+    if not judgement.is_trusted:
+        return fault(
+            f"revision {latest.revision} is not trusted: {judgement.reason}",
+            "set the keys as on the other nodes; then 'portcullis policy republish' publishes what is stored",
+        )
+    if not made.key_ids:
+        return ok(f"revision {latest.revision} is trusted, as any other would be: oplog.chain_key is not set")
+    if made.sealed_from is not None:
+        return ok(f"revision {latest.revision} has one, and so must each since {made.sealed_from}")
+    without = [worker.worker for worker in present if made.key_ids and not made.can_all_seal([worker])]
+    named = f": {', '.join(without[:NAMED])} can't make one" if without else ""
+    return warning(
+        f"a revision without a seal would be trusted{named}",
+        "give all nodes this version and the same oplog.chain_key, and start them",
+    )
+
+
+async def extensions(installation: Installation) -> Finding:
+    """An extension whose tables are older than its code fails in its requests."""
+    named = installation.policy.extensions
+    if not named:
+        return ok("there is none")
+    async with installation.records() as connection:
+        behind = await connection.run_sync(unmigrated, named)
+    if behind:
+        return fault(f"the tables of {', '.join(behind)} are not up to date", "portcullis db migrate")
+    return ok(f"{', '.join(extension.name for extension in named)}, with tables up to date")
+
+
+async def features_off(installation: Installation) -> Finding:
+    """What a feature has stored goes on to count where nothing serves the feature any more."""
+    off = installation.settings.features.off
+    if not off:
+        return ok("all are on")
+    async with installation.records() as connection:
+        needed = await rows_in_need(connection, off)
+    if needed:
+        return fault("; ".join(needed), "take the feature out of features.off, or do what is said")
+    return ok(f"off: {', '.join(feature.name for feature in off_by(off))}")
+
+
+async def permission_codes(installation: Installation) -> Finding:
+    """A code that no Button carries can be given to users only by a wildcard."""
+    covered, extensions = covered_by(installation.policy.model_text), installation.policy.extensions
+    async with installation.records() as connection:
+        additions = await connection.run_sync(seed_catalogue.pending, covered, extensions)
+        lacking = await connection.run_sync(seed_catalogue.lacking, extensions)
+    if additions:
+        return warning(" ".join(describe_additions(additions)), "start the service, which adds them")
+    if lacking:
+        return warning(
+            f"no enabled Button carries {', '.join(lacking)}: only wildcards grant it",
+            "create or enable a Button with the code, or leave it to those who hold a wildcard",
+        )
+    return ok(f"each of the {len(permissions(installation.policy.catalogue))} codes has an enabled Button")
+
+
+async def permission_bits(installation: Installation) -> Finding:
+    """A token grows with the highest bit position, and must fit into a cookie and a header."""
+    async with installation.records() as connection:
+        positions = await bit_positions.overview(connection)
+    highest = -1 if positions.highest is None else positions.highest
+    message = f"the highest bit position is {highest}, and {positions.waiting} wait to be free again"
+    if highest < _HIGH:
+        return ok(message)
+    return warning(
+        message, "see who changes permission codes in the operation log, module menu, and stop that"
+    )
+
+
+async def routes(installation: Installation) -> Finding:
+    """A route that is not registered is decided by the endpoint layer alone, or refused."""
+    shipped = installation.policy
+    known = installation.routes(shipped)
+    async with installation.records() as connection:
+        difference = await differences(connection, known, shipped.absent)
+    problems = []
+    missing = len(difference.proposed) + len(difference.unbindable)
+    if missing and not shipped.leaves_unregistered:
+        problems.append(f"{missing} routes are not registered, so closed to everybody (policy.unregistered)")
+    if stray := difference.unrouted:
+        problems.append(f"{len(stray)} resources fit no route, {stray[0].method} {stray[0].path} for one")
+    if problems:
+        return warning(
+            "; ".join(problems),
+            "portcullis policy sync registers what is missing and names what fits no route",
+        )
+    if missing:
+        return ok(f"{missing} are not registered: the endpoint layer decides them, by the codes of each")
+    return ok(f"all {len(known)} are registered, or public")

@@ -1,0 +1,101 @@
+"""Checks of settings that are valid but a risk in this installation."""
+
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses
+
+from service.kernel.hosts import is_local
+from service.operator.findings import Finding, Installation, fault, ok, warning
+from service.settings import FIRST_PASSWORD
+
+_WIDEST = {4: 24, 6: 48}  # prefix lengths; wider public networks than these belong to more than one proxy
+
+
+def cookie_mode(installation: Installation) -> Finding:
+    """Cookies over plain HTTP can be read and set by anybody on the network path."""
+    auth = installation.settings.auth
+    if not auth.is_read_cookie:
+        return ok("off")
+    if auth.cookie_secure:
+        return ok("on, over TLS only")
+    message = "on, and cookies travel without TLS"
+    remedy = "set auth.cookie_secure to true, and a proxy that speaks TLS in front"
+    alone = is_local(installation.settings.server.host) and not installation.settings.server.trusted_proxies
+    return warning(message, remedy) if alone else fault(message, remedy)
+
+
+def proxies(installation: Installation) -> Finding:
+    """A client in a trusted network can choose the address by which its attempts are counted."""
+    trusted = installation.settings.server.trusted_proxies
+    if not trusted:
+        return ok("none is trusted: the client's address is the peer's")
+    everyone = [network for network in _collapsed(trusted) if network.prefixlen == 0]
+    if everyone:
+        return fault(
+            f"server.trusted_proxies holds every address of IPv{everyone[0].version}, so each client can "
+            "choose its own",
+            "name the addresses of the proxies only",
+        )
+    wide = [
+        str(network)
+        for network in trusted
+        if not network.is_private and network.prefixlen < _WIDEST[network.version]
+    ]
+    if wide:
+        return warning(
+            f"server.trusted_proxies holds large public networks: {', '.join(wide)}",
+            "name the addresses of the proxies only",
+        )
+    return ok(f"{len(trusted)} trusted")
+
+
+def address(installation: Installation) -> Finding:
+    """The service speaks plain HTTP: only a proxy that speaks TLS should reach it."""
+    server = installation.settings.server
+    if is_local(server.host):
+        return ok(f"{server.host}, for this machine only")
+    if server.trusted_proxies:
+        return ok(f"{server.host}, behind a proxy")
+    return warning(
+        f"{server.host} can be reached from elsewhere, in plain HTTP, and no proxy is named",
+        "put a proxy that speaks TLS in front and name it in server.trusted_proxies, or listen on 127.0.0.1",
+    )
+
+
+def deny_check(installation: Installation) -> Finding:
+    """Without it, revoked rights stay in effect until the token expires."""
+    auth = installation.settings.auth
+    if auth.per_request_deny_check:
+        return ok("on: bans and changed rights hold from the next request on")
+    return warning(
+        f"off: bans, logouts and changed rights take up to {auth.access_timeout} s to bite",
+        "set auth.per_request_deny_check to true",
+    )
+
+
+def throttling(installation: Installation) -> Finding:
+    """Without throttling, passwords can be guessed as fast as they are hashed."""
+    throttle = installation.settings.throttle
+    if throttle.enabled:
+        return ok(f"{throttle.login_account} logins of one account in {throttle.window} s")
+    return warning("off: passwords may be guessed without end", "set throttle.enabled to true")
+
+
+def first_password(installation: Installation) -> Finding:
+    """A password in the environment can leak through processes, logs and images."""
+    if (
+        installation.environ.get(FIRST_PASSWORD)
+        and installation.server is not None
+        and installation.server.schema.stored
+    ):
+        return warning(
+            f"{FIRST_PASSWORD} is set, and has no effect any more",
+            f"remove {FIRST_PASSWORD} from the environment",
+        )
+    return ok("no password is left in the environment")
+
+
+def _collapsed(networks: tuple[IPv4Network | IPv6Network, ...]) -> list[IPv4Network | IPv6Network]:
+    """Join adjacent networks: the two halves of all addresses become one network."""
+    return [
+        *collapse_addresses(network for network in networks if isinstance(network, IPv4Network)),
+        *collapse_addresses(network for network in networks if isinstance(network, IPv6Network)),
+    ]

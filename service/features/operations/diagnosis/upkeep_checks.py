@@ -1,0 +1,212 @@
+"""Checks of what an operator sees to: jobs, logs that are complete and verified, backups."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from service.administration.jobs import all_jobs
+from service.audit.chain.history import anchor_name, audit_history, chains_of
+from service.errors import Unavailable
+from service.features.operations import store as backups
+from service.jobs.housekeeping import REMIND
+from service.jobs.runner import Job
+from service.jobs.scheduler import LOOK_EVERY
+from service.kernel.clock import rfc3339
+from service.kernel.text import counted, printable
+from service.keyspace import LogCounts, SessionStore
+from service.operator.findings import (
+    NAMED,
+    WITHIN,
+    Finding,
+    Installation,
+    Unanswered,
+    fault,
+    few,
+    ok,
+    warning,
+)
+from service.records import api_keys, jobs, restore_epochs
+from service.records.jobs import StoredJob
+from service.records.logs import chain, months
+from service.records.logs.inserts import Log
+from service.records.user_overview import oldest_user
+
+NEW: Final = timedelta(days=7)
+"""How long an installation is new: nobody has to act on what it still lacks."""
+_VERIFIED: Final = timedelta(days=3)
+
+
+async def backup(installation: Installation) -> Finding:
+    """Without a backup, what is lost is lost."""
+    days = installation.settings.database.backup_days
+    if not days:
+        return ok("not looked at: database.backup_days is 0")
+    async with installation.records() as connection:
+        last = await backups.latest(connection)
+        overdue = (await backups.standing(connection, days)).overdue
+    if last is not None:
+        message = f"the last one is of {last.snapshot_time:%Y-%m-%d %H:%M} UTC, by {last.user_name}"
+        if overdue:
+            return warning(f"{message}: older than {days} days", "see why portcullis backup does not run")
+        return ok(message)
+    if not overdue:
+        return ok("none yet; the installation is new")
+    return warning(
+        "portcullis backup was never run",
+        "run it regularly (docs/guides/backup.md), or set database.backup_days to 0 if others make backups",
+    )
+
+
+async def log_verification(installation: Installation) -> Finding:
+    """Entries that were changed or removed are noticed by verification only."""
+    now = datetime.now(UTC)
+    async with installation.records() as connection:
+        verified = await chain.latest_verifications(connection)
+        since = await oldest_user(connection)
+    if any(verification.faulty_count for verification in verified):
+        days = ", ".join(
+            f"{verification.log}: {verification.faulty_count}"
+            for verification in verified
+            if verification.faulty_count
+        )
+        return fault(
+            f"days or restores that are not as they were written: {days}",
+            "portcullis audit verify names them",
+        )
+    if not verified:
+        if since is None or now - since < _VERIFIED:
+            return ok("none yet; the first one follows within a day of the start")
+        return warning("the logs were never verified", "portcullis jobs run log-verification")
+    oldest = min(verification.verify_time for verification in verified)
+    message = f"last at {oldest:%Y-%m-%d %H:%M} UTC, no fault"
+    if now - oldest > _VERIFIED:
+        return warning(message, "portcullis jobs list says why log-verification does not run")
+    return ok(message)
+
+
+async def history(installation: Installation) -> Finding:
+    """Answers about the past are made of rows that whoever writes to the database can change."""
+    settings = installation.settings
+    if installation.database is None:
+        raise Unanswered("the database does not answer")
+    async with installation.records() as connection:
+        names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
+    anchored: dict[int, str] = {}
+    store = SessionStore(settings.redis, settings.auth)
+    try:
+        anchored = await store.revision_key.checkpoints(map(anchor_name, names[-1:]))
+    except Unavailable:
+        pass  # the check of the session store says so
+    finally:
+        await store.close()
+    try:
+        audit = await audit_history(installation.database, chains_of(settings.oplog), anchored, within=WITHIN)
+    except Unavailable:
+        raise Unanswered("the database does not answer in time") from None
+    if audit.faults:
+        return fault(
+            f"not as it was sealed: {few(audit.faults)}",
+            "portcullis audit verify names all; look who writes SQL",
+        )
+    if not audit.count:
+        return ok("nothing was sealed yet: the job history-seals does it every five minutes")
+    if audit.notes:
+        return ok(
+            f"as it was sealed, up to {audit.until}; anybody could seal it anew: oplog.chain_key is not set"
+        )
+    return ok(f"as it was sealed, up to {audit.until}")
+
+
+async def jobs_in_time(installation: Installation) -> Finding:
+    """What a job would have deleted, verified or reported is left as it is."""
+    settings = installation.settings
+    known = all_jobs(settings)
+    async with installation.records() as connection:
+        stored = await jobs.stored(connection, [job.name for job in known])
+    if not stored:
+        return ok("none yet: the first service that runs here adds them")
+    failing = [
+        stored_job.job_name for stored_job in stored.values() if stored_job.failing and not stored_job.paused
+    ]
+    overdue = [job.name for job in known if job.name in stored and _is_overdue(job, stored[job.name])]
+    paused = [stored_job.job_name for stored_job in stored.values() if stored_job.paused]
+    if failing:
+        message = f"the last run has failed of {', '.join(sorted(failing))}"
+        return fault(message, "portcullis jobs list says why")
+    if overdue:
+        return warning(
+            f"nobody has run {', '.join(overdue)} when due", "see whether the service runs, and in its log"
+        )
+    suffix = f"; paused: {', '.join(sorted(paused))}" if paused else ""
+    return ok(f"{counted(len(stored), 'job')}, none failing or overdue{suffix}")
+
+
+def _is_overdue(job: Job, stored: StoredJob) -> bool:
+    """Tell whether a job is due for longer than a worker takes to notice and another run takes."""
+    return stored.is_due and stored.due_in is not None and -stored.due_in > LOOK_EVERY + job.within
+
+
+async def expiring_keys(installation: Installation) -> Finding:
+    """Programs whose key has expired are refused."""
+    async with installation.records() as connection:
+        keys = await api_keys.expiring(connection, REMIND)
+    if not keys:
+        return ok(f"none expires within {REMIND.days} days")
+    named = [
+        f"{printable(key.key_name)} of {printable(key.user_name)} ({rfc3339(key.expire_time)})"
+        for key in keys
+    ]
+    verb = "expires" if len(keys) == 1 else "expire"
+    return warning(
+        f"{counted(len(keys), 'key')} {verb} within {REMIND.days} days: {few(named)}",
+        "make new keys for these accounts, and give them to their programs",
+        users=dict.fromkeys((key.user_id, key.user_name) for key in keys[:NAMED]),
+    )
+
+
+_LOGS: Final[tuple[Log, ...]] = ("operation_log", "login_log")
+_MONTH: Final = timedelta(days=31)
+
+
+async def log_entries(installation: Installation) -> Finding:
+    """Entries that were dropped or set aside are missing in the logs."""
+    _ = installation.sessions
+    store = SessionStore(installation.settings.redis, installation.settings.auth)
+    try:
+        log_counts = await store.log.counts()
+    except Unavailable:
+        raise Unanswered("the session store does not answer in time") from None
+    finally:
+        await store.close()
+    return _judged(log_counts)
+
+
+def _judged(counts: LogCounts) -> Finding:
+    summary = f"{counts.accepted} accepted, {counts.written} written, {counts.under_way} under way"
+    if counts.dropped:
+        return warning(
+            f"{summary}, {counts.dropped} dropped",
+            "raise oplog.memory_limit and oplog.stream_limit, or see why the stores did not take them",
+        )
+    if counts.set_aside:
+        return warning(
+            f"{summary}, {counts.set_aside} set aside, which the database has refused",
+            "read them and the reasons in sys.log_set_aside",
+        )
+    return ok(summary)
+
+
+async def log_months_ahead(installation: Installation) -> Finding:
+    """Entries of a month without a partition go into the default one, until a worker moves them."""
+    today = datetime.now(UTC).date().replace(day=1)
+    needed = {today, (today + _MONTH).replace(day=1)}
+    async with installation.records() as connection:
+        missing = [
+            f"{log} for {month:%Y-%m}"
+            for log in _LOGS
+            for month in sorted(needed - set(await months.present(connection, log)))
+        ]
+    if missing:
+        return warning(
+            f"there is no partition of {', '.join(missing)}", "start the service, which makes them every hour"
+        )
+    return ok(f"partitions for {today:%Y-%m} and the month after")

@@ -1,0 +1,285 @@
+"""Checks of the users who may do everything, and of second factors."""
+
+import os
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from service.authn.factors.sealing import ID_BYTES, FactorKeys
+from service.authn.proving import ClosedPasswords
+from service.authz.publishing.lockout import demanded_acr
+from service.authz.publishing.publisher import derived_policy
+from service.authz.review.unused import DAYS, first_day
+from service.features.operations.diagnosis.upkeep_checks import NEW
+from service.kernel.clock import rfc3339
+from service.kernel.text import RESERVED, counted, name_key, printable
+from service.operator.findings import Finding, Installation, fault, few, ok, warning
+from service.records import (
+    access_requests,
+    assignment_ends,
+    directories,
+    dormant,
+    factors,
+    mail,
+    permission_uses,
+    role_rights,
+)
+from service.records.assignment_list import Assignment
+from service.records.seed_catalogue import ADMINISTRATOR
+from service.records.unused_rights import idle_assignments, unused_keys
+from service.records.user_overview import administrators, reserved_names, unconfirmed
+from service.settings import SettingsError, local_factor_key, local_previous_factor_key
+
+_MANY = 5
+_FIRST_PASSWORD = timedelta(days=1)
+
+
+async def enough_administrators(installation: Installation) -> Finding:
+    """With none nobody can administer, one is easily locked out, and many are many targets."""
+    async with installation.records() as connection:
+        admins = await administrators(connection)
+    names = ", ".join(admin.user_name for admin in admins[:_MANY])
+    if not admins:
+        return fault(
+            "no enabled user holds *",
+            "portcullis admin reset-password NAME --enable, or portcullis admin create NAME --role super",
+        )
+    if len(admins) == 1 and admins[0].now - admins[0].create_time < NEW:
+        return ok(f"only {names} holds *; the installation is new")
+    if len(admins) == 1:
+        return warning(f"only {names} holds *", "give a second person a role with it")
+    if len(admins) > _MANY:
+        return warning(
+            f"{len(admins)} users hold *: {names} and others", "give those who need less a smaller role"
+        )
+    return ok(f"{len(admins)} users hold *: {names}")
+
+
+async def first_administrator(installation: Installation) -> Finding:
+    """The name is well known, and logs may hold the first password."""
+    name = ADMINISTRATOR.user_name
+    async with installation.records() as connection:
+        admins = await administrators(connection)
+    first = [admin for admin in admins if name_key(admin.user_name) == name_key(name)]
+    if not first:
+        return ok(f"no administrator is called {name}")
+    if first[0].password_time is None:
+        age = first[0].now - first[0].create_time
+        if age < _FIRST_PASSWORD:
+            return ok(f"{name} has the password of the first start, less than a day old")
+        return warning(
+            f"{name} still has the password of the first start, {age.days} days old",
+            f"portcullis admin reset-password {name}",
+            users=[(first[0].id, name)],
+        )
+    return ok(f"{name} has had another password since the first start")
+
+
+_LOCAL_FILE: Final = "factor_key"
+
+
+async def addresses(installation: Installation) -> Finding:
+    """Who has confirmed no address gets no link for a forgotten password: after an upgrade, everybody."""
+    async with installation.records() as connection:
+        without, everybody = await unconfirmed(connection)
+    message = f"{without} of {everybody} enabled users with a password have confirmed no address"
+    if not without or not installation.settings.mail.url:
+        return ok(message if installation.settings.mail.url else f"{message}, and no mail is sent")
+    return warning(
+        message, "have them confirm it in their profile, or declare it confirmed: docs/reference/users.md"
+    )
+
+
+async def second_factors(installation: Installation) -> Finding:
+    """A password is all that keeps others from the account of somebody without a second factor."""
+    async with installation.records() as connection:
+        admins = await administrators(connection)
+    without = [admin for admin in admins if not admin.second_factor]
+    if not without:
+        return ok(f"all {len(admins)} users who hold * have a second factor")
+    names = ", ".join(admin.user_name for admin in without[:_MANY])
+    message = f"{len(without)} of {len(admins)} users who hold * have no second factor: {names}"
+    if all(admin.now - admin.create_time < NEW for admin in without):
+        return ok(f"{message}; their accounts are new")
+    return warning(
+        message,
+        "have them enrol one: docs/guides/second-factors.md",
+        users=[(admin.id, admin.user_name) for admin in without[:_MANY]],
+    )
+
+
+async def way_in(installation: Installation) -> Finding:
+    """While a provider is down or cut off, somebody must get in who may do everything."""
+    settings = installation.settings.oidc
+    if not settings.providers:
+        return ok("nobody signs in with a provider")
+    async with installation.records() as connection:
+        acr = demanded_acr(await derived_policy(connection, installation.policy, installation.in_force))
+        able = await role_rights.able_administrators(connection, acr)
+        closed = ClosedPasswords(settings)
+        able = [user_id for user_id in able if not await closed.includes(connection, user_id)]
+    beside = "a password" if acr == "pwd" else f"a password and a second factor ({acr})"
+    if able:
+        return ok(f"{counted(len(able), 'user')} who hold * for good can log in with {beside}")
+    return fault(
+        f"no user who holds * for good has {beside}: without the provider nobody gets in",
+        "portcullis admin reset-password NAME, log in, and enrol a factor: docs/guides/second-factors.md",
+    )
+
+
+async def directory_names(installation: Installation) -> Finding:
+    """What provisions accounts and a provider of the same name would end roles of one another."""
+    providers = installation.settings.oidc.names
+    if not providers:
+        return ok("nobody signs in with a provider")
+    async with installation.records() as connection:
+        every = await directories.every(connection)
+    shared = [each.name for each in every if each.kind == "scim" and each.name in providers]
+    if not shared:
+        return ok("no directory that provisions accounts has the name of a provider")
+    return fault(
+        f"a provider and a directory that provisions accounts share a name: {few(shared)}",
+        "give the one that came later another name: docs/guides/provision-from-a-directory.md",
+    )
+
+
+async def user_names(installation: Installation) -> Finding:
+    """Versions before let users have names that the logs have for what is no user."""
+    async with installation.records() as connection:
+        reserved = await reserved_names(connection, _MANY)
+    if not reserved:
+        return ok(f"no name of a user begins with {RESERVED}")
+    return warning(
+        f"names of users begin with {RESERVED}, as the logs name what is no user: "
+        f"{few([printable(name) for _, name in reserved])}",
+        "give them other names: PATCH /api/user/{id} with userName",
+        users=reserved,
+    )
+
+
+async def factor_key(installation: Installation) -> Finding:
+    """Without the key that has encrypted the secret of an app, its user can't log in with it."""
+    try:
+        keys = _keys(installation)
+    except SettingsError as wrong:
+        return fault(wrong.faults[0].message, "restore the file from a backup of the keys")
+    async with installation.records() as connection:
+        counts = await factors.count_by_key(connection, ID_BYTES)
+        of_mails = await mail.count_by_key(connection, ID_BYTES)
+    lost = sum(count for key_id, count in counts.items() if key_id not in keys.known)
+    if lost:
+        return fault(
+            f"{lost} apps have secrets that neither auth.factor_key nor auth.factor_previous_key opens",
+            "set the key that they were made with, or reset the factors of their users",
+        )
+    if keys.current is None:
+        return ok("there is none: nobody can enrol an authenticator app")
+    others = keys.known - {keys.current}  # a link that no key opens ends with its mail, within a day
+    before = sum(counts.get(key_id, 0) + of_mails.get(key_id, 0) for key_id in others)
+    if before:
+        return ok(f"{before} secrets wait for the job factor-keys, which encrypts them with the new key")
+    if len(keys.known) > 1:
+        return warning(
+            "nothing needs the previous key any more",
+            "remove auth.factor_previous_key, or the file factor_previous_key of the data directory",
+        )
+    return ok(f"it has encrypted the secrets of {sum(counts.values())} apps")
+
+
+def _keys(installation: Installation) -> FactorKeys:
+    """Return the keys of the settings, or those in the data directory of an embedded database."""
+    settings = installation.settings
+    data = settings.server.data
+    if settings.auth.factor_key or settings.external or not os.path.lexists(data / _LOCAL_FILE):
+        return FactorKeys.of(settings.auth)
+    return FactorKeys(local_factor_key(data), local_previous_factor_key(data))
+
+
+async def role_ends(installation: Installation) -> Finding:
+    """Who loses a role without having another one asks for it when it is gone."""
+    week, day = assignment_ends.NOTICE
+    async with installation.records() as connection:
+        ending = await assignment_ends.ending(connection, week)
+        tomorrow = len(await assignment_ends.ending(connection, day))
+    if not ending:
+        return ok(f"no assignment of a role ends within {week.days} days")
+    return warning(
+        f"{len(ending)} assignments of roles end within {week.days} days, {tomorrow} of them within a day: "
+        f"{_named(ending)}",
+        "ask whether they are to go on, and change their ends",
+        users=dict.fromkeys((ends.user_id, ends.user_name) for ends in ending[:_MANY]),
+    )
+
+
+async def role_demands(installation: Installation) -> Finding:
+    """A role that demands an end or a reason may have been assigned before it did."""
+    async with installation.records() as connection:
+        breaking = await assignment_ends.breaking(connection)
+    if not breaking:
+        return ok("all assignments are as their roles demand")
+    return warning(
+        f"{len(breaking)} assignments last longer than their roles allow, or lack a reason: "
+        f"{_named(breaking)}",
+        "give them an end and a reason, or end them",
+        users=dict.fromkeys((each.user_id, each.user_name) for each in breaking[:_MANY]),
+    )
+
+
+async def emergencies(installation: Installation) -> Finding:
+    """Who was given a role at once, in an emergency, was approved by nobody: somebody else looks at it."""
+    async with installation.records() as connection:
+        unclosed = await access_requests.open_emergencies(connection)
+    if not unclosed:
+        return ok("no emergency waits for somebody to close it")
+    names = [f"{each.role_code} of {each.user_name} (access request {each.id})" for each in unclosed]
+    return warning(
+        f"{len(unclosed)} roles were given at once, and nobody has closed the emergency: {few(names)}",
+        "have somebody close it who may decide about the request: docs/reference/roles-and-menus.md",
+        users=dict.fromkeys((each.user_id, each.user_name) for each in unclosed[:_MANY]),
+    )
+
+
+async def dormant_accounts(installation: Installation) -> Finding:
+    """Nobody notices when somebody else uses an account that its owner has given up."""
+    auth = installation.settings.auth
+    if not auth.dormant_days:
+        return ok("auth.dormant_days is 0: nobody is disabled for not being there")
+    async with installation.records() as connection:
+        quiet = await dormant.quiet(connection, auth.dormant_days)
+    if not quiet:
+        return ok(f"every account was used within {auth.dormant_days} days, or it is not known")
+    names = ", ".join(printable(each.user_name) for each in quiet[:_MANY])
+    return warning(
+        f"{len(quiet)} accounts were not used for {auth.dormant_days} days: {names}"
+        + (", …" if len(quiet) > _MANY else ""),
+        "the job dormant-accounts disables them, but never the last administrator",
+        users=[(each.user_id, each.user_name) for each in quiet[:_MANY]],
+    )
+
+
+async def unused_rights(installation: Installation) -> Finding:
+    """A right that nobody needs is one that somebody else may use."""
+    since = first_day(DAYS)
+    async with installation.records() as connection:
+        recorded = await permission_uses.recorded_since(connection)
+        assignments = await idle_assignments(connection, since)
+        keys = (await unused_keys(connection, since, page=1, size=1)).total
+    if recorded is None or recorded.date() >= since:
+        known = "" if recorded is None else f" since {rfc3339(recorded)}"
+        return ok(f"not known yet: uses are recorded{known}, and {DAYS} days are asked about")
+    if not (assignments or keys):
+        return ok(f"whoever has a role, and every API key, was there within {DAYS} days")
+    return warning(
+        f"{counted(assignments, 'assignment')} of users who have used nothing for {DAYS} days, and "
+        f"{counted(keys, 'API key')} as old that nobody has used",
+        "portcullis policy unused names them and more; take them away",
+    )
+
+
+def _named(some: Sequence[Assignment]) -> str:
+    names = [
+        f"{each.role_code} of {printable(each.user_name)}"
+        + (f" ({rfc3339(each.valid_until)})" if each.valid_until else "")
+        for each in some[:_MANY]
+    ]
+    return ", ".join(names) + (", …" if len(some) > _MANY else "")

@@ -1,0 +1,35 @@
+"""The check that roles, menus, resources and bindings are those of a reviewed file."""
+
+from pathlib import Path
+from typing import Final
+
+from service.administration import stored_state
+from service.administration.state_edits import edits_between
+from service.errors import Conflict
+from service.kernel.strict_yaml import YamlError
+from service.kernel.text import counted, printable
+from service.operator.findings import Finding, Installation, fault, few, ok, warning
+from service.state_files.reading import read_state
+
+_DONE: Final = {"create": "missing", "update": "changed", "delete": "not in the file"}
+
+
+async def state_file(path: Path, installation: Installation) -> Finding:
+    """What was changed past the review is in force as well."""
+    try:
+        desired = read_state(path)
+    except YamlError as wrong:
+        return fault("; ".join(wrong.faults), "correct the file, or write it anew: portcullis state export")
+    try:
+        async with installation.records() as connection:
+            result = (await stored_state.read(connection)).state
+    except Conflict as wrong:
+        return fault(wrong.detail, "correct the tree of menus in the database")
+    edits = edits_between(result, desired, prune=True).edits
+    if not edits:
+        return ok(f"roles, menus, resources and bindings are those of {path.name}")
+    named = [f"{edit.kind} {printable(edit.key)} ({_DONE[edit.action]})" for edit in edits]
+    return warning(
+        f"{counted(len(edits), 'object')} not as in {path.name}: {few(named)}",
+        "portcullis state plan --prune shows all; apply the file, or review what was changed and export it",
+    )

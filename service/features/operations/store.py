@@ -1,0 +1,120 @@
+"""``sys.backup``: the backups that were made of this database, and what a backup says about it."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from sqlalchemy import column, delete, func, insert, select, table, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.features.operations.schema import backup
+from service.records.database.row_mapper import RowMapper
+from service.records.schema.base import SCHEMA
+from service.records.schema.of_users import file, object_space
+from service.records.user_overview import oldest_user
+
+_KEPT: Final = 20
+"""How many backups are remembered, the newest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A complete backup, by the id in its manifest; ``snapshot_time`` is the moment that it holds."""
+
+    id: str
+    make_time: datetime
+    snapshot_time: datetime
+    user_name: str
+    with_files: bool
+
+
+_BACKUP: Final = RowMapper(Backup, backup)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The moment that the newest backup holds, and the seconds since the next one was due; 0: none is."""
+
+    snapshot_time: datetime | None
+    overdue: float
+
+
+async def note(
+    connection: AsyncConnection, name: str, snapshot_time: datetime, user_name: str, *, with_files: bool
+) -> None:
+    """Remember that the backup ``name`` is complete."""
+    values = {"id": name, "snapshot_time": snapshot_time, "user_name": user_name, "with_files": with_files}
+    await connection.execute(insert(backup).values(values))
+    newest = select(backup.c.id).order_by(backup.c.make_time.desc()).limit(_KEPT)
+    await connection.execute(delete(backup).where(backup.c.id.not_in(newest)))
+
+
+async def latest(connection: AsyncConnection) -> Backup | None:
+    """Return the newest backup, None if none is known."""
+    statement = select(*_BACKUP.columns).order_by(backup.c.make_time.desc()).limit(1)
+    backups = await _BACKUP.all(connection, statement)
+    return backups[0] if backups else None
+
+
+async def standing(connection: AsyncConnection, days: int) -> Standing:
+    """Return how backups stand when each may be ``days`` old, 0: of any age.
+
+    The first one is due that many days after the first user was created.
+    """
+    last = await latest(connection)
+    moment = None if last is None else last.snapshot_time
+    since = moment or await oldest_user(connection)
+    if not days or since is None:
+        return Standing(moment, 0.0)
+    overdue = datetime.now(UTC) - since - timedelta(days=days)
+    return Standing(moment, max(0.0, overdue.total_seconds()))
+
+
+_AT_ONCE: Final = 1000  # rows fetched at a time
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """The content of a stored file: where it is in the object store, and what it must be."""
+
+    key: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A snapshot: its name for pg_dump, its time, and the version of server and schema."""
+
+    name: str
+    time: datetime
+    server: int
+    schema: str
+    prefix: str
+
+
+_VERSION: Final = table("alembic_version", column("version_num"), schema=SCHEMA)
+_OBJECT: Final = RowMapper(StoredObject, file)
+
+
+async def export_snapshot(connection: AsyncConnection) -> Snapshot:
+    """Export the snapshot of ``connection``: others can use it until the transaction ends.
+
+    PostgreSQL manual §9.28.5.
+    """
+    columns = (
+        func.pg_export_snapshot(),
+        func.now(),
+        text("current_setting('server_version_num')::int"),
+        select(_VERSION).scalar_subquery(),
+        select(object_space.c.prefix).scalar_subquery(),
+    )
+    return Snapshot(*(await connection.execute(select(*columns))).one())
+
+
+async def stored_objects(connection: AsyncConnection) -> AsyncIterator[StoredObject]:
+    """Yield the contents of all stored files, by id; a few rows at a time are in memory."""
+    statement = select(*_OBJECT.columns).where(file.c.state == "stored").order_by(file.c.id)
+    async for row in await connection.stream(statement.execution_options(yield_per=_AT_ONCE)):
+        yield _OBJECT.of(row)

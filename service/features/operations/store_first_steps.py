@@ -1,0 +1,44 @@
+"""Which of the first steps have been taken."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import exists, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.features.operations.schema import backup
+from service.kernel.text import name_key
+from service.records.schema.installation import seeded
+from service.records.schema.rights import resource, role, user
+from service.records.seed_catalogue import ADMINISTRATOR, ROLES
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSteps:
+    """What is not any more as the first start has left it.
+
+    ``password``: nobody is called as the first administrator and has the first password. ``role``, ``user``
+    and ``resource``: there is one that no start has brought. ``backup``: one was made.
+    """
+
+    password: bool
+    role: bool
+    user: bool
+    resource: bool
+    backup: bool
+
+
+_FIRST: Final = user.c.user_name_key == name_key(ADMINISTRATOR.user_name)
+_BROUGHT: Final = select(seeded.c.code).where(seeded.c.kind == "resource")
+_STEPS: Final = select(
+    ~exists().where(_FIRST, user.c.password_time.is_(None)),
+    exists().where(role.c.role_code.not_in([brought.code for brought in ROLES])),
+    exists().where(~_FIRST),
+    exists().where(resource.c.resource_code.not_in(_BROUGHT)),
+    exists(select(backup.c.id)),
+)
+
+
+async def first_steps(connection: AsyncConnection) -> FirstSteps:
+    """Return which steps have been taken."""
+    return FirstSteps(*(await connection.execute(_STEPS)).one())

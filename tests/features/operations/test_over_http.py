@@ -1,0 +1,110 @@
+"""The findings of a running service, by request."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from service.errors import Unavailable
+from service.features.operations.api import ON_THE_NODE, CheckFinding, _shown
+from service.features.operations.checks import checks_for
+from service.features.operations.diagnosis import latest
+from service.features.operations.diagnosis.examination import marked
+from service.features.operations.diagnosis.file_checks import signing_key
+from service.features.operations.diagnosis.latest import LatestFindings
+from service.features.operations.diagnosis.policy_checks import policy_files
+from service.operator.findings import Finding, Findings, Installation, ok
+from service.settings import Policy, Server, Settings
+from tests.support.inside import Inside
+from tests.support.without import OFF_NAMES
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_every_check_is_made_and_its_finding_shown(service: Inside) -> None:
+    report = await service.data("GET", "/api/system/findings")
+    items = {finding["check"]: finding for finding in report["items"]}
+    assert list(items) == [check.name for check in checks_for(OFF_NAMES)]
+    assert items["database"]["state"] == items["session-store"]["state"] == "ok"
+    assert items["database"]["message"].startswith("PostgreSQL ")
+    assert "itself failed" not in str(report)
+    again = await service.data("GET", "/api/system/findings")
+    assert again == report
+
+
+async def test_paths_and_addresses_of_the_node_are_not_shown(service: Inside) -> None:
+    report = await service.data("GET", "/api/system/findings")
+    messages = {finding["check"]: (finding["state"], finding["message"]) for finding in report["items"]}
+    for name in (check.name for check in checks_for(OFF_NAMES) if check.local):
+        state, message = messages[name]
+        assert message == ("As it should be" if state == "ok" else ON_THE_NODE)
+    assert "/" not in messages["data-directory"][1]
+
+
+def shown_of(name: str, finding: Finding) -> CheckFinding:
+    """Return what the API shows of a finding of the check with that name."""
+    (check,) = (each for each in checks_for() if each.name == name)
+    return _shown(name, marked(check, finding))
+
+
+def test_a_faulty_policy_file_of_the_node_is_not_named(tmp_path: Path) -> None:
+    model = tmp_path / "model.conf"
+    model.write_text("no model")
+    finding = policy_files(Installation({}, Settings(policy=Policy(model=model)), lambda _shipped: []))
+    assert finding.state == "fault"
+    assert str(tmp_path) in finding.message  # for the operator of the node
+    shown = shown_of("policy-files", finding)
+    assert (shown.state, shown.message, shown.remedy) == ("fault", ON_THE_NODE, None)
+
+
+def test_what_is_wrong_with_a_signing_key_is_for_the_operator_of_the_node(tmp_path: Path) -> None:
+    secret = tmp_path / "jwt_secret"
+    secret.write_text("x" * 64)
+    secret.chmod(0o644)
+    settings = Settings(server=Server(data=tmp_path))
+    finding = signing_key(Installation({}, settings, lambda _shipped: []))
+    assert finding.state == "fault"
+    assert str(tmp_path) in finding.message
+    for name in ("signing-key", "previous-key"):
+        assert shown_of(name, finding).message == ON_THE_NODE
+
+
+async def test_many_who_ask_get_the_findings_of_one_look_until_they_are_old(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = 0
+
+    async def examine(*_arguments: object) -> Findings:
+        nonlocal looks
+        looks += 1
+        return [("clocks", ok("together"))]
+
+    monkeypatch.setattr(latest, "examine", examine)
+    findings = LatestFindings(Settings(), lambda _shipped: [], kept=0.05)
+    first = await asyncio.gather(*(findings.read() for _ in range(10)))
+    assert (len({id(examined) for examined in first}), looks) == (1, 1)
+    await asyncio.sleep(0.06)
+    assert (await findings.read()).begun > first[0].begun
+    assert looks == 2
+
+
+async def test_checks_that_take_too_long_are_refused_and_go_on_for_the_next_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    goes_on = threading.Event()
+
+    async def examine(*_arguments: object) -> Findings:
+        goes_on.wait(20)  # it has a thread of its own
+        return [("clocks", ok("together"))]
+
+    monkeypatch.setattr(latest, "examine", examine)
+    monkeypatch.setattr(latest, "WITHIN", 0.01)
+    findings = LatestFindings(Settings(), lambda _shipped: [])
+    with pytest.raises(Unavailable):
+        await findings.read()
+    goes_on.set()
+    monkeypatch.setattr(latest, "WITHIN", 10)
+    assert (await findings.read()).findings == [("clocks", ok("together"))]
