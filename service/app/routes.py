@@ -31,12 +31,8 @@ from service.endpoints import (
     origins,
     owners,
     policy,
-    policy_explain,
-    policy_matrix,
     policy_revisions,
     policy_unused,
-    policy_what_if,
-    policy_who_may,
     profile,
     request_rules,
     resources,
@@ -179,9 +175,6 @@ def _add_policy(routes: Routes, container: Container) -> None:
     signing = container.administration.sign_offs
     asked = database, parts.live, parts.concurrency, parts.past
     routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
-    routes.add("/api/policy/coverage", policy_matrix.PolicyCoverage(parts.live, routes, parts.concurrency))
-    decision_log = container.settings.policy.decision_log
-    routes.add("/api/policy/explain", policy_explain.Explain(*asked, decision_log))
     routes.add("/api/policy/reload", policy.Reload(parts.changes))
     routes.add("/api/policy/revisions", policy_revisions.RevisionList(database, parts.past.seals))
     routes.add(
@@ -195,14 +188,8 @@ def _add_policy(routes: Routes, container: Container) -> None:
     changes = sign_offs.ChangesSince(database, parts.past.seals)
     routes.add("/api/policy/changes", changes)
     routes.add("/api/policy/diff", policy_revisions.Diff(database, parts.past, parts.concurrency))
-    routes.add("/api/policy/who", policy_who_may.WhoMay(*asked))
-    routes.add("/api/policy/who/users", policy_who_may.WhoUsers(*asked))
-    routes.add("/api/policy/what", policy_who_may.WhatMay(*asked))
-    routes.add("/api/policy/what-if", policy_what_if.WhatIf(*asked))
-    routes.add("/api/policy/matrix", policy_matrix.RoleMatrix(*asked))
     routes.add("/api/policy/unused", policy_unused.UnusedOfPolicy(*asked, container.settings.policy))
     routes.add("/api/policy/permission-map", policy.PermissionBits(parts.live))
-    routes.add("/api/policy/openings", policy_who_may.Openings(parts.live, parts.concurrency))
 
 
 def _add_resources(routes: Routes, container: Container) -> None:

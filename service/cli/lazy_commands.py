@@ -158,21 +158,8 @@ FAMILIES: Final = (
         (
             Command("check", "check model, lines and routes against one another; start nothing"),
             Command("export", "write the published policy for any Casbin"),
-            Command("who", "print the roles, or the users, that pass a request"),
             Command("ending", "print the assignments of roles that end soon", "policy_ending"),
-            Command("explain", "print how a request, or a grant, is decided, and why"),
-            Command(
-                "refusal",
-                "print what a refusal was about, and why, by the id of its decision",
-                "policy_explain",
-            ),
-            Command(
-                "what", "print all that a role, a user or a set of codes passes and may grant", "policy_who"
-            ),
-            Command("what-if", "print who gains and loses what if codes or roles were others", "policy_diff"),
-            Command("matrix", "print or write the table of all roles and requests", "policy_who"),
             Command("unused", "print rights that nobody has needed, and smaller roles that would have done"),
-            Command("openings", "print the requests that need no role", "policy_who"),
             Command("lint", "find what a start does not refuse, in files and in a database"),
             Command(
                 "prove", "print the exact condition of a request, or whether two policies are equivalent"
@@ -181,7 +168,6 @@ FAMILIES: Final = (
             Command("changes", "print what has changed since a revision, or since somebody's last sign-off"),
             Command("diff", "compare two policies: lines, and who gains and loses what"),
             Command("replay", "print which logged decisions would come out differently"),
-            Command("report", "write one page about the whole policy, for an auditor: HTML or Markdown"),
             Command(
                 "republish", "publish what is stored anew, whatever the newest revision says", "policy_sync"
             ),

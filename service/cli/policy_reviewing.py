@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -36,10 +36,12 @@ from service.cli.lazy_commands import add_usual
 from service.endpoints.policy_layers import At
 from service.errors import ValidationFailed
 from service.kernel.identity import Kind
+from service.kernel.text import counted
 from service.operator import installation
 from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.records.database.transactions import Connection, Database
+from service.web.messages.access_change import AccessChange
 
 T = TypeVar("T")
 
@@ -209,3 +211,15 @@ def opened_log(name: str) -> AbstractContextManager[IO[bytes]]:
         return Path(name).open("rb")
     except OSError as error:
         raise ValidationFailed(("LOG", f"can't be read: {error.strerror}")) from None
+
+
+def gains_and_losses(gains: Sequence[AccessChange], loses: Sequence[AccessChange]) -> Iterator[str]:
+    """Yield a line for each role and request, ``+`` for a gain and ``-`` for a loss."""
+    if not gains and not loses:
+        yield "Nobody gains or loses anything."
+    yield from (
+        f"{sign} {change.role_code or 'no role'} ({counted(change.users, 'user')})  {name}"
+        for sign, changes in (("-", loses), ("+", gains))
+        for change in changes
+        for name in change.access
+    )

@@ -251,11 +251,6 @@ const OWN = [
     operation: "POST /api/resource",
   },
   {
-    pattern: "/resources/coverage",
-    load: () => import("./views/coverage.js"),
-    operation: "GET /api/policy/coverage",
-  },
-  {
     pattern: "/resources/register",
     load: () => import("./views/resource-register.js"),
     operation: "POST /api/resource",
@@ -301,24 +296,6 @@ const OWN = [
     pattern: "/policy",
     load: () => import("./views/policy.js"),
     operation: "GET /api/policy",
-  },
-  {
-    pattern: "/policy/explain",
-    load: () => import("./views/explain.js"),
-    operation: "POST /api/policy/explain",
-  },
-  { pattern: "/policy/who", load: () => import("./views/who.js"), operation: "GET /api/policy/who" },
-  { pattern: "/policy/what", load: () => import("./views/what.js"), operation: "GET /api/policy/what" },
-  {
-    pattern: "/policy/what-if",
-    load: () => import("./views/what-if.js"),
-    operation: "GET /api/policy/what-if",
-  },
-  { pattern: "/policy/matrix", load: () => import("./views/matrix.js"), operation: "GET /api/policy/matrix" },
-  {
-    pattern: "/policy/openings",
-    load: () => import("./views/openings.js"),
-    operation: "GET /api/policy/openings",
   },
   {
     pattern: "/policy/revisions",

@@ -8,6 +8,8 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
 from service.authz.review.sources import Instant, PastPolicies, instant_of, standing_of
+from service.errors import ValidationFailed
+from service.records import policy_history
 from service.records.database.transactions import Connection, Database
 from service.web.messages.context import RequestContext
 
@@ -40,3 +42,9 @@ class PolicyQuestion:
         """Return who may do what at that instant."""
         policy, instant = await self._asked(context, connection, at)
         return await standing_of(policy, connection, instant)
+
+
+async def require_kept(connection: Connection, name: str, revision: int) -> None:
+    """Return when the lines of ``revision`` are kept; ValidationFailed for the field ``name`` else."""
+    if not await policy_history.is_kept(connection, revision):
+        raise ValidationFailed((name, "There is no such revision, or its lines were not kept"))

@@ -17,6 +17,7 @@ from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
 from service.authz.review.sources import PastPolicies, standing_of
 from service.endpoints.policy_layers import Access, access_answer
+from service.endpoints.policy_questions import require_kept
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import (
     Conflict,
@@ -302,12 +303,6 @@ class Diff:
     async def _policies(self, connection: Connection, query: DiffQuery) -> tuple[Policy, Standing]:
         before, after = [await self._past.of(connection, each) for each in (query.from_, query.to)]
         return before, await standing_of(after, connection)
-
-
-async def require_kept(connection: Connection, name: str, revision: int) -> None:
-    """Return when the lines of ``revision`` are kept; ValidationFailed for the field ``name`` else."""
-    if not await policy_history.is_kept(connection, revision):
-        raise ValidationFailed((name, "There is no such revision, or its lines were not kept"))
 
 
 def _texts(lines: list[PublishedLine]) -> list[str]:

@@ -9,13 +9,8 @@ from service.administration import change_log
 from service.administration.sign_offs import SignOffs
 from service.audit.chain.seals import RevisionSeals
 from service.authz.engine.rules import ASSURANCE, REVIEW
-from service.endpoints.policy_revisions import (
-    LinesQuery,
-    SharedLine,
-    SignOff,
-    Truncated,
-    require_kept,
-)
+from service.endpoints.policy_questions import require_kept
+from service.endpoints.policy_revisions import LinesQuery, SharedLine, SignOff, Truncated
 from service.errors import NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed
 from service.kernel.origin import FieldChange
 from service.kernel.request_objects import sign_off_for

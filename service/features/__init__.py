@@ -16,4 +16,5 @@ NAMES = (
     "follower",
     "cluster",
     "tables",
+    "explain",
 )

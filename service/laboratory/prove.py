@@ -23,8 +23,8 @@ from service.authz.engine.rules import (
 from service.authz.proof.batch_decider import all_requests
 from service.authz.proof.conditions import Condition, condition_of, line_answers, wildcards_of
 from service.authz.proof.demands import demands_on, least_words
-from service.authz.review.access import Needs, request_path
 from service.authz.review.explain import registered_by
+from service.authz.review.request_paths import request_path
 from service.errors import BadRequest
 from service.kernel.services import PORTCULLIS
 
@@ -42,7 +42,7 @@ class ProvedLayer(msgspec.Struct, frozen=True, rename="camel"):
     layer: str
     object: str
     lines: tuple[str, ...]
-    needs: Needs | Literal["code", "never"]
+    needs: Literal["nothing", "login", "code", "never"]
     opened_by: tuple[str, ...]
 
 
@@ -167,7 +167,7 @@ def _layer(policy: Policy, whole: Condition, layer: str, name: str) -> ProvedLay
 
 def _needs(
     policy: Policy, layer: str, name: str, opening: Sequence[Collection[str]]
-) -> Needs | Literal["code", "never"]:
+) -> Literal["nothing", "login", "code", "never"]:
     if policy.judge(layer, name, None).allowed:
         return "nothing"
     if not opening:

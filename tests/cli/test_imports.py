@@ -39,7 +39,7 @@ _COMMANDS = (
     "admin_reset",
     "audit_verify",
     "database",
-    *(f"policy_{name}" for name in ("diff", "explain", "export", "log", "prove", "replay", "sync", "who")),
+    *(f"policy_{name}" for name in ("diff", "export", "log", "prove", "replay", "sync")),
     "state_apply",
     "state_export",
     "state_plan",
@@ -48,6 +48,8 @@ _STEPS = {
     "state": ["service.cli.state_export"],
     "commands": [
         *(f"service.cli.{name}" for name in _COMMANDS),
+        "service.features.explain.commands_explain",
+        "service.features.explain.commands_who",
         "service.features.operations.commands_doctor",
         "service.features.tables.commands",
     ],

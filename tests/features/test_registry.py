@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from service.cli.lazy_commands import add_commands, families
 from service.features import NAMES
 from service.kernel.feature import Feature, about_any, declared, named, off_by, on_by, switch_faults
 from service.settings import table
@@ -75,6 +77,23 @@ def test_everything_that_a_feature_names_is_there(feature: Feature) -> None:
         *(module for each in feature.commands for _, _, module in each.commands),
     ]
     assert [text for text in named if feature.part(text) is None] == []
+
+
+def listed(family: str) -> list[str]:
+    """Return the names that ``portcullis FAMILY`` offers, in order."""
+    parser = argparse.ArgumentParser()
+    (each,) = [each for each in families() if each.name == family]
+    add_commands(parser, each)
+    (subparsers,) = [action for action in parser._actions if action.dest == "action"]
+    return [*(subparsers.choices or ())]
+
+
+@pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)
+def test_a_command_of_a_feature_stands_behind_the_one_that_it_names(feature: Feature) -> None:
+    for added in (each for each in feature.commands if each.after):
+        names = [family.name for family in families()] if added.help else listed(added.family)
+        first = added.family if added.help else added.commands[0][0]
+        assert names.index(first) > names.index(added.after)
 
 
 @pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)

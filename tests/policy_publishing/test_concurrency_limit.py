@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from service.authz.proof.batch_decider import BatchDecider
-from service.authz.review.access import who
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.errors import Unavailable
+from service.features.explain.access import who
 from service.kernel.codes import HeldCodes
 from tests.support.inside import Inside
 
@@ -30,7 +30,7 @@ async def test_many_questions_at_once_hold_up_neither_reads_nor_changes_of_the_p
         released.wait(30)
         return who(*args, **named)
 
-    monkeypatch.setattr("service.endpoints.policy_who_may.who", slow)
+    monkeypatch.setattr("service.features.explain.api_who_may.who", slow)
     asked = "/api/policy/who?method=GET&path=/api/role/list"
     asking = [asyncio.create_task(service.ask("GET", asked)) for _ in range(MANY)]
     try:
@@ -70,7 +70,7 @@ async def test_what_would_open_a_denied_request_is_looked_for_beside_the_event_l
             seen.append(threading.current_thread())
             return super().opens(layer, name, held)
 
-    monkeypatch.setattr("service.authz.review.openings.BatchDecider", Watched)
+    monkeypatch.setattr("service.features.explain.openings.BatchDecider", Watched)
     question = {"method": "DELETE", "path": "/api/user/1", "permissions": []}
     explained = await shared.data("POST", "/api/policy/explain", question)
 

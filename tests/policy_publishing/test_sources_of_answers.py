@@ -12,9 +12,9 @@ import pytest
 
 from service.embedded import EmbeddedStores
 from tests.docs.pages import ROOT
+from tests.features.explain.test_instants import NOTHING_TESTED
+from tests.features.explain.test_refusals_by_id import known
 from tests.log_reading.entries import person
-from tests.policy_publishing.test_instants import NOTHING_TESTED
-from tests.policy_publishing.test_refusals_by_id import known
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, denial_log, inside_published
 from tests.support.members import ids_of
@@ -118,8 +118,8 @@ async def test_every_question_of_the_page_is_answered_by_the_installation(
 ) -> None:
     service, named = logged
     command = command_on(service)
-    # tests/policies asks the shipped tables, tests/reporting has what a report says of them.
-    monkeypatch.setattr("service.laboratory.reporting.gathering.tested", lambda *_, **__: NOTHING_TESTED)
+    # tests/policies asks the shipped tables, test_report_files.py has what a report says of them.
+    monkeypatch.setattr("service.features.explain.report_gathering.tested", lambda *_, **__: NOTHING_TESTED)
     for question, commands in ANSWERS.items():
         for line, expected in commands.items():
             words = [named.get(word, word) for word in shlex.split(line)]

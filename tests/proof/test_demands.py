@@ -10,11 +10,11 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.authz.proof.comparison import PossibleCaller, differing_requests
 from service.authz.proof.demands import least_words, meeting
-from service.authz.review.access import what, who
 from service.authz.review.impact import Standing
-from service.authz.review.matrix import Matrix
 from service.authz.review.sources import holder_of
-from service.endpoints.policy_who_may import WhatQuery, what_answer
+from service.features.explain.access import what, who
+from service.features.explain.api_who_may import WhatQuery, what_answer
+from service.features.explain.matrix import Matrix
 from service.kernel.assurance import BY_STRONGEST, EVERY_CALLER, WORDS
 from service.laboratory.prove import prove
 from tests.policies.stock import MODEL

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.policy_publishing.test_refusals_by_id import known
+from tests.features.explain.test_refusals_by_id import known
 from tests.reviews.test_reviews import DECIDES, REVIEW, after, decide, execute, items, start, started
 from tests.support.inside import Inside
 from tests.support.members import member

@@ -8,7 +8,7 @@ import pytest
 
 from service.authn.verified import VerifiedTokens
 from service.authz.engine import paths, policy
-from service.authz.review import access
+from service.authz.review import request_paths
 from service.web.requests import middleware
 
 SIZES = {"usual caches": None, "caches of one entry": 1, "no caches": 0}
@@ -22,6 +22,6 @@ def cache_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(VerifiedTokens.__init__, "__defaults__", (size, None))
         monkeypatch.setattr(policy, "MAX_REMEMBERED", size)
         canonical = lru_cache(size)(paths.canonical.__wrapped__)
-        for module in (paths, access, middleware):
+        for module in (paths, request_paths, middleware):
             monkeypatch.setattr(module, "canonical", canonical)
     return size

@@ -182,7 +182,8 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "endpoints/oauth",
         "features/decisions/questions",
         "laboratory/prove",  # names the layer
-        "laboratory/reporting/sections",  # as above
+        "features/explain/refusals",  # explains them
+        "features/explain/report_sections",  # names the layer
     }
 
 
@@ -219,7 +220,7 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
         "features/follower/hub",  # about the account that follows
         "features/decisions/forwarding",  # tells a proxy what the enforcer decided about another one
         "endpoints/oauth",
-        "endpoints/policy_explain",  # asks for the right to what the id of a refusal finds
+        "features/explain/api_explain",  # asks for the right to what the id of a refusal finds
         "endpoints/record_endpoints",
         "web/requests/guard",
     }

@@ -1,4 +1,4 @@
-"""What reviewers and auditors read: findings of the lint, changes of rights, and the report about all of it.
+"""What reviewers and auditors read: findings of the lint and changes of rights.
 
 Gathers answers of other rooms and gives them a form; decides and changes nothing.
 """

@@ -1,0 +1,157 @@
+"""How the policy decides a request or a grant, and why: ``/api/policy/explain``."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from service.audit.decision_event import Event, denial_in
+from service.authz.engine.policy import Policy, decided_by
+from service.authz.engine.rules import ASSURANCE
+from service.authz.publishing.live import LivePolicy
+from service.authz.review import sources
+from service.authz.review.concurrency import ConcurrencyLimit
+from service.authz.review.explain import (
+    explain_decided,
+)
+from service.authz.review.request_paths import request_path
+from service.authz.review.sources import PastPolicies
+from service.endpoints.policy_questions import require_kept
+from service.errors import Conflict, NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed, too_weak
+from service.features.explain.explained import Explained, explained_answer, refusal_answer
+from service.features.explain.question import Question, asked, is_by_id, revision_of, supposed
+from service.kernel.identity import codes_asked
+from service.kernel.services import PORTCULLIS
+from service.records import policy_history
+from service.records.database.transactions import Connection, Database
+from service.records.policy_history import Place
+from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Explain:
+    """``/api/policy/explain``; ``decision_log`` is where that of this node goes: a file can be searched."""
+
+    database: Database
+    live: LivePolicy
+    concurrency: ConcurrencyLimit
+    past: PastPolicies
+    decision_log: str | Path
+
+    @needs("system:policy:read")
+    @logged("policy", "explain", "QUERY", response=False)
+    @example_body({"userName": "admin", "method": "GET", "path": "/api/role/list"})
+    @refuses(Conflict, NotFound, RevisionUntrusted)
+    @named("explainDecision")
+    async def on_post(self, context: RequestContext, body: Question) -> Explained:
+        """Explain how the policy decides a request, or a question about a permission code.
+
+        The policy in force, or a past revision with the model and endpoint lines of this node. A user's
+        current permissions and the current roles are used, those `at` an instant where one is named; tokens
+        issued earlier may have others. `origins` say by which roles a user holds a code, since when, until
+        when, why and by whose decision. A
+        `decisionId` alone explains a refusal of the operation log, or of the decision log in a file of this
+        node; that takes the right to `GET /api/operation-log/{id}` too, and 404 says that neither has it.
+        """
+        asking = None if is_by_id(body) else asked(body)
+        context.policy = policy = self.live.current
+        if asking is None:
+            require_log(context, policy)
+        revision = self._revision(body)
+        async with self.concurrency.turn():
+            event = None if asking else await self._event(body.decision_id)
+            async with self.database.snapshot(within=policy_history.READ_WITHIN) as connection:
+                passed = None if body.decision_id is None else decided_by(body.decision_id)[1]
+                past = _Past(connection, policy, self.past, revision, passed)
+                await past.require_kept("decisionId" if body.revision is None else "revision")
+                if asking is None:
+                    return await refusal_answer(connection, body.decision_id or "", event, policy, past.at)
+                place, explained = asking
+                instant = await sources.instant_of(connection, body.at)
+                policy = (
+                    await past.at(place)
+                    if body.at is None
+                    else await self.past.at(connection, policy, instant, place)
+                )
+                subject = await sources.subject_of(
+                    connection, body.user_name, body.permissions, body.role_code, instant
+                )
+                explanation = explain_decided(
+                    body.decision_id, partial(explained, policy, subject.held), supposed(body, subject)
+                )
+                return await explained_answer(
+                    connection,
+                    policy,
+                    subject,
+                    explanation,
+                    place,
+                    decision_id=body.decision_id,
+                    instant=instant,
+                )
+
+    async def _event(self, decision_id: str | None) -> Event | None:
+        if decision_id is None or not isinstance(self.decision_log, Path):
+            return None
+        return await self.concurrency.computed(denial_in, self.decision_log, decision_id)
+
+    def _revision(self, body: Question) -> int | None:
+        """Return the revision that is asked, None for the one in force.
+
+        Conflict for a decision of a node whose static policy was another: its answer can't be found here.
+        """
+        if body.decision_id is None:
+            return body.revision
+        revision = revision_of(body.decision_id, self.past.shipped.digest)
+        if body.revision not in (None, revision):
+            raise ValidationFailed(("revision", "The decision is of another revision"))
+        return revision
+
+
+class _Past:
+    """The policy of ``revision``, None for the one in force, as far as a question needs it.
+
+    It decides as it did once ``passed`` of its ends had come; None: as it is, or was published.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        live: Policy,
+        past: PastPolicies,
+        revision: int | None,
+        passed: int | None,
+    ) -> None:
+        self._passed = passed
+        self._connection = connection
+        self._live = live
+        self._past = past
+        self._revision = None if revision == live.revision else revision
+
+    async def require_kept(self, name: str) -> None:
+        """Return when the lines of the revision are kept; ValidationFailed for the field ``name`` else."""
+        if self._revision is not None:
+            await require_kept(self._connection, name, self._revision)
+
+    async def at(self, place: Place | None) -> Policy:
+        """Return the policy, whole or with the lines that could decide about ``place``."""
+        policy = self._live
+        if self._revision is not None:
+            policy = await self._past.of(self._connection, self._revision, place)
+        return policy if self._passed is None else policy.after(self._passed)
+
+
+def require_log(context: RequestContext, policy: Policy) -> None:
+    """Return when the caller may read an entry of the operation log: what is found by an id tells of one.
+
+    PermissionDenied or InsufficientAuthentication else, by the decision about that request.
+    """
+    held, path = codes_asked(context.caller), request_path(_ENTRY)
+    decision = policy.judge_request(PORTCULLIS, "GET", path, held, context.satisfied)
+    if not decision.allowed:
+        if decision.layer == ASSURANCE:
+            raise too_weak(decision)
+        raise PermissionDenied(f"To find a refusal by its id takes the right to GET {_ENTRY}", decision)
+
+
+_ENTRY: Final = "/api/operation-log/{id}"

@@ -1,0 +1,149 @@
+"""What another set of codes or roles would change: ``/api/policy/what-if``."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from service.administration.resource_edits import NO_DEMAND
+from service.authz.review.impact import Roles, Standing, differences
+from service.authz.review.sources import standing_of, subject_of
+from service.endpoints.policy_layers import Name, Words
+from service.endpoints.policy_questions import WITHIN, PolicyQuestion
+from service.errors import ValidationFailed
+from service.features.explain.what_if import (
+    DemandChange,
+    demand_changes,
+    if_role_gave,
+    if_user_had,
+    with_resource,
+)
+from service.kernel.assurance import Demand, words_of
+from service.kernel.text import MAX_USER_NAME
+from service.records import role_rights
+from service.records.database.transactions import Connection
+from service.web.messages.access_change import AccessChange
+from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import example_parameters, named, needs
+from service.web.messages.schema import Schema
+
+Codes = Annotated[
+    str,
+    Meta(max_length=8192, examples=["system:user:list"]),
+    Meta(description="Permission codes, or the codes of roles of a user, separated by commas."),
+]
+
+
+class WhatIfQuery(Schema):
+    """What would be different: exactly one of a role, a user and a resource, and what it loses or gets.
+
+    A role gives permission codes, a user has roles, and permission codes open a resource, by the Buttons
+    that are bound to it.
+    """
+
+    role_code: Annotated[str, Meta(min_length=1, max_length=64, examples=["auditor"])] | None = None
+    user_name: Annotated[str, Meta(min_length=1, max_length=MAX_USER_NAME)] | None = None
+    resource: (
+        Annotated[
+            str,
+            Meta(min_length=1, max_length=1100, examples=["GET /api/user/{id}"]),
+            Meta(description="Method and path; before them the service, if it is another one."),
+        ]
+        | None
+    ) = None
+    without: Codes = ""
+    with_: Codes = field(default="", name="with")
+    assurance: (
+        Annotated[
+            Demand | Literal["none"],
+            Meta(description="What would be demanded of persons who send requests to the resource."),
+        ]
+        | None
+    ) = None
+    services: Annotated[
+        bool, Meta(description="Service accounts would pass too; only beside `assurance`.")
+    ] = False
+
+    def __post_init__(self) -> None:
+        if self.resource is None and (self.assurance is not None or self.services):
+            raise ValidationFailed(("assurance", "Only a resource has a demand"))
+        if self.assurance in (None, "none") and self.services:
+            raise ValidationFailed(("services", NO_DEMAND))
+        if sum(choice is not None for choice in (self.role_code, self.user_name, self.resource)) != 1:
+            raise ValidationFailed(("roleCode", "Name one of roleCode, userName and resource"))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the demand; none if it stays as it is."""
+        if self.assurance is None:
+            return ()
+        return words_of(None if self.assurance == "none" else self.assurance, services=self.services)
+
+    async def roles(self, connection: Connection) -> Roles:
+        """Return the roles of the user that is named; none without one, ValidationFailed if unknown."""
+        if self.user_name is None:
+            return ()
+        asking = await subject_of(connection, self.user_name, None)
+        return () if asking.user_id is None else (await role_rights.of(connection, asking.user_id)).roles
+
+
+class ChangedDemand(Schema):
+    """What is demanded of who sends a request: the weakest words, any one of which is enough."""
+
+    object: Name
+    before: Words
+    after: Words
+
+
+class WhatIfAnswer(Schema):
+    """Who would gain and who would lose what; nothing is changed.
+
+    Of a user it is told as if the user may log in, also if the user is disabled or banned. `demands` are the
+    requests for which others would have authenticated strongly enough.
+    """
+
+    gains: list[AccessChange]
+    loses: list[AccessChange]
+    demands: list[ChangedDemand]
+
+
+def what_if_answer(standing: Standing, had: Roles, query: WhatIfQuery) -> WhatIfAnswer:
+    """Return the answer; ``had`` are the roles of the user. Raises ValidationFailed; may take seconds."""
+    without, with_ = _codes(query.without), _codes(query.with_)
+    demands: list[DemandChange] = []
+    if query.role_code is not None:
+        differing = if_role_gave(standing, query.role_code, without, with_)
+    elif query.resource is not None:
+        after = with_resource(standing.policy, query.resource, without, with_, query.words)
+        differing = differences(standing, Standing(after, standing.codes, standing.users))
+        demands = demand_changes(standing.policy, after)
+    else:
+        differing = if_user_had(standing, had, without, with_)
+    return WhatIfAnswer(
+        gains=[AccessChange.of(gain) for gain in differing.gains],
+        loses=[AccessChange.of(loss) for loss in differing.loses],
+        demands=[ChangedDemand.of(change) for change in demands],
+    )
+
+
+def _codes(text: str) -> list[str]:
+    return [code for code in text.split(",") if code]
+
+
+class WhatIf(PolicyQuestion):
+    """``/api/policy/what-if``."""
+
+    @needs("system:policy:read")
+    @example_parameters(role_code="auditor", without="system:user:list")
+    @named("previewRoleCodes")
+    async def on_get(self, context: RequestContext, query: WhatIfQuery) -> WhatIfAnswer:
+        """Tell who would gain and lose what if codes or roles were others; needs no right to change them.
+
+        Asks what would be if a role gave other codes, if a user had other roles, or if other codes opened a
+        resource.
+        """
+        context.policy = policy = self._live.current
+        async with self._concurrency.turn():
+            async with self._database.snapshot(within=WITHIN) as connection:
+                had = await query.roles(connection)
+                standing = await standing_of(policy, connection)
+            return await self._concurrency.computed(what_if_answer, standing, had, query)

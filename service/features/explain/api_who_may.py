@@ -1,0 +1,413 @@
+"""Who passes a request, and what somebody passes: ``/api/policy/who``, ``what``, ``openings``."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import (
+    APPROVE,
+    ASSURANCE,
+    ENDPOINT,
+    GRANT,
+    REQUEST,
+    RESOURCE,
+    REVIEW,
+    LayerName,
+    object_fault,
+)
+from service.authz.proof.demands import demands_on, least_words
+from service.authz.publishing.live import LivePolicy
+from service.authz.review.concurrency import ConcurrencyLimit
+from service.authz.review.explain import Passages
+from service.authz.review.impact import Standing
+from service.authz.review.sources import NOW, Instant, Subject, standing_of, subject_of
+from service.endpoints.policy_layers import (
+    AskedLayer,
+    At,
+    Code,
+    Name,
+    PassedLayer,
+    RegisteredBy,
+    RoleCode,
+    Words,
+    passed,
+)
+from service.endpoints.policy_questions import WITHIN, PolicyQuestion
+from service.errors import RevisionUntrusted, ValidationFailed
+from service.features.explain import access
+from service.features.explain.access import (
+    NO_CODES,
+    Access,
+    Kind,
+    Needed,
+    Needs,
+    WhoPasses,
+    open_requests,
+    what,
+    who,
+    who_may,
+)
+from service.features.explain.question import Method, place_of
+from service.kernel import identity
+from service.kernel.services import PORTCULLIS
+from service.kernel.text import MAX_USER_NAME
+from service.kernel.value_rules import ServiceName
+from service.records import role_holdings
+from service.records.database.transactions import Connection
+from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import example_parameters, named, needs, refuses
+from service.web.messages.schema import SEVERAL, Id, Page, PageQuery, Schema, page_answer
+
+Path = Annotated[
+    str,
+    Meta(max_length=2048, examples=["/api/user/1"]),
+    Meta(description="The path of a request, or a template such as `/api/user/{id}` for any other value."),
+]
+Users = Annotated[int, Meta(ge=0, examples=[3], description="Users who are neither disabled nor banned.")]
+
+_FIRST: Final = ("code", "login", "nothing")
+"""What the subject owes to its own codes comes first."""
+
+
+class WhoQuery(PageQuery, kw_only=True):
+    """The request, or the object of a layer, that is asked about; the page is one of roles or users.
+
+    A request has `method` and `path`. An `object` of a `layer` is such as `role auditor stage 1 for others`
+    of `approve`: who approves requests for that role.
+    """
+
+    method: Method | None = None
+    path: Path | None = None
+    service: ServiceName = PORTCULLIS
+    layer: LayerName | None = None
+    object: Annotated[str, Meta(max_length=2048, examples=["role auditor stage 1 for others"])] | None = None
+    at: At | None = None
+
+    def __post_init__(self) -> None:
+        request, about = (self.method, self.path), (self.layer, self.object)
+        if None in request if about == (None, None) else (None in about or request != (None, None)):
+            raise ValidationFailed(("path", "Name a method and a path, or a layer and an object of it"))
+
+    @property
+    def kind(self) -> identity.Kind | None:
+        """Persons for the layers that open to nobody else; None for all users."""
+        return "person" if self.layer in (REQUEST, APPROVE, REVIEW) else None
+
+    @property
+    def ask(self) -> Callable[[Standing], WhoPasses]:
+        """What answers; ValidationFailed for a path that no request may have, and for no such object."""
+        if self.layer is not None and self.object is not None:
+            if self.layer == ASSURANCE:
+                raise ValidationFailed(("layer", "No codes are held in this layer"))
+            if fault := object_fault(self.layer, self.object):
+                raise ValidationFailed(("object", fault))
+            return partial(who_may, layer=self.layer, name=self.object)
+        method, path = self.method or "", self.path or ""
+        return partial(who, method=method, place=place_of(path, self.service), service=self.service)
+
+
+class PassingRole(Schema):
+    """A role that is enough to pass, how many users have it, and the lines by which it passes.
+
+    `endpoint` has no line for a request to another service: only the resource layer is asked. `asked` is the
+    layer of an object, which is asked alone: the others are null then.
+    """
+
+    role_code: RoleCode
+    users: Users
+    resource: PassedLayer | None
+    endpoint: PassedLayer | None
+    asked: PassedLayer | None
+
+
+class PassingTogether(Schema):
+    """Roles that pass only together, and how many users have exactly these."""
+
+    roles: list[RoleCode]
+    users: Users
+
+
+class Who(Schema, kw_only=True):
+    """Who passes a request, or an object of a layer: `items` are the roles that are enough, and no others.
+
+    `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all
+    users who pass. `endpoint` is null if no route serves the request, and `registeredBy` names the other
+    services that have registered it: ask again with one of them as `service`. `others` are requests of the
+    same route that another resource decides. `asked` is the layer of an object; no request is asked about
+    then. Only persons count in the layers `request`, `approve` and `review`. `assurance` are the weakest
+    words about authentication, any one of which is needed beside the codes; nobody is left out who has not
+    authenticated so strongly.
+    """
+
+    revision: Annotated[int, Meta(ge=0, examples=[12])]
+    method: Method | None
+    path: Path | None
+    resource: AskedLayer | None
+    endpoint: AskedLayer | None
+    asked: AskedLayer | None
+    assurance: Words
+    visitors: bool
+    any_login: bool
+    users: Users
+    together: list[PassingTogether]
+    others: Annotated[list[str], Meta(examples=[["GET /api/user/list"]])]
+    registered_by: RegisteredBy
+    items: list[PassingRole]
+    page: int
+    size: int
+    total: int
+
+
+def who_answer(passing: WhoPasses, revision: int, query: WhoQuery) -> Who:
+    """Return the answer with the page of ``query``."""
+    layers = {layer.layer: AskedLayer.of(layer) for layer in passing.asked.layers}
+    alone = None if query.layer is None else layers.pop(query.layer)
+    return Who(
+        revision=revision,
+        method=query.method,
+        path=query.path,
+        resource=layers.get(RESOURCE),
+        endpoint=layers.get(ENDPOINT),
+        asked=alone,
+        assurance=list(passing.assurance),
+        visitors=passing.visitors,
+        any_login=passing.any_login,
+        users=passing.users,
+        together=[PassingTogether.of(group) for group in passing.together],
+        others=list(passing.others),
+        registered_by=list(passing.registered_by),
+        items=[_passing(role) for role in query.part(passing.roles)],
+        page=query.page,
+        size=query.size,
+        total=len(passing.roles),
+    )
+
+
+def _passing(role: access.PassingRole) -> PassingRole:
+    if role.resource is None:
+        alone = None if role.asked is None else PassedLayer.of(role.asked)
+        return PassingRole(role.role_code, role.users, None, None, alone)
+    resource = PassedLayer.of(role.resource)
+    not_asked = PassedLayer(resource.object, None, None, [], [])
+    endpoint = not_asked if role.endpoint is None else PassedLayer.of(role.endpoint)
+    return PassingRole(role.role_code, role.users, resource, endpoint, None)
+
+
+class WhoMay(PolicyQuestion):
+    """``/api/policy/who``."""
+
+    @needs("system:policy:read")
+    @example_parameters(method="GET", path="/api/user/list")
+    @refuses(RevisionUntrusted)
+    @named("findRolesWithAccess")
+    async def on_get(self, context: RequestContext, query: WhoQuery) -> Who:
+        """List the roles that pass a request, with the lines and the held codes by which they pass.
+
+        Or the roles that pass an object of a layer: such as who may ask for a role, and who approves.
+        """
+        context.policy, ask = self._live.current, query.ask
+        async with self._concurrency.turn():
+            async with self._database.snapshot(within=WITHIN) as connection:
+                policy, instant = await self._asked(context, connection, query.at)
+                standing = await standing_of(policy, connection, instant, kind=query.kind)
+            passing = await self._concurrency.computed(ask, standing)
+            return await self._concurrency.computed(who_answer, passing, standing.policy.revision, query)
+
+
+class PassingUser(Schema):
+    """A user who passes, with all roles of the user; the user is neither disabled nor banned."""
+
+    id: Id
+    user_name: Annotated[str, Meta(examples=["admin"])]
+    roles: list[RoleCode]
+
+
+class WhoUsers(PolicyQuestion):
+    """``/api/policy/who/users``."""
+
+    @needs("system:policy:read")
+    @example_parameters(method="GET", path="/api/user/list")
+    @refuses(RevisionUntrusted)
+    @named("findUsersWithAccess")
+    async def on_get(self, context: RequestContext, query: WhoQuery) -> Page[PassingUser]:
+        """List the users who pass a request, or an object of a layer, by name."""
+        context.policy, ask = self._live.current, query.ask
+        async with self._concurrency.turn(), self._database.snapshot(within=WITHIN) as connection:
+            policy, instant = await self._asked(context, connection, query.at)
+            standing = await standing_of(policy, connection, instant, kind=query.kind)
+            passing = await self._concurrency.computed(ask, standing)
+            users = await role_holdings.holders(
+                connection,
+                passing.role_sets,
+                standing.users,
+                page=query.page,
+                size=query.size,
+                total=passing.users,
+                kind=query.kind,
+                at=instant.at,
+                then=instant.then,
+            )
+        return page_answer(query, users, PassingUser)
+
+
+class WhatQuery(PageQuery):
+    """The subject, exactly one of a role, a user or codes, and the kind and the needs of what it passes."""
+
+    role_code: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    user_name: Annotated[str, Meta(min_length=1, max_length=MAX_USER_NAME)] | None = None
+    codes: (
+        Annotated[
+            str,
+            Meta(max_length=8192, examples=["system:role:list,system:user:*"]),
+            Meta(description="Permission codes, separated by commas; empty for a login without any."),
+        ]
+        | None
+    ) = None
+    kind: Annotated[list[Kind], SEVERAL] | None = None
+    needs: Annotated[list[Needed], SEVERAL] | None = None
+    at: At | None = None
+
+    def __post_init__(self) -> None:
+        if sum(choice is not None for choice in (self.role_code, self.user_name, self.codes)) != 1:
+            raise ValidationFailed(("roleCode", "Name one of roleCode, userName and codes"))
+
+    async def subject(self, connection: Connection, instant: Instant = NOW) -> Subject:
+        """Return the subject as of ``instant``; ValidationFailed if there is none such."""
+        return await subject_of(connection, self.user_name, self.held_codes, self.role_code, instant)
+
+    @property
+    def held_codes(self) -> list[str] | None:
+        """The codes; None if a role or a user is named."""
+        return None if self.codes is None else [code for code in self.codes.split(",") if code]
+
+    def lists(self, entry: Access) -> bool:
+        """Tell whether the filters leave ``entry`` in the list."""
+        return (self.kind is None or entry.kind in self.kind) and (
+            self.needs is None or entry.needs in self.needs
+        )
+
+
+class Passed(Schema):
+    """A request that the subject passes, or a code that it may grant, with the lines that allow it.
+
+    `needs` is what it takes: a `code` that the subject holds, a `login` alone, or `nothing`. `assurance` are
+    the weakest words about authentication, any one of which is needed beside that; null for a grant.
+    """
+
+    kind: Kind
+    object: Name
+    needs: Needed
+    resource: PassedLayer | None
+    endpoint: PassedLayer | None
+    assurance: Words | None
+    grant: PassedLayer | None
+
+
+class What(Schema, kw_only=True):
+    """All that a subject passes: requests by path and method, then codes to grant.
+
+    What it passes by its codes comes first, then what every login passes, then what everybody does.
+
+    `keptOut` says that the user is disabled or banned: then the service serves no request, and there are no
+    items. `permissions` are the held codes.
+    """
+
+    revision: Annotated[int, Meta(ge=0, examples=[12])]
+    user_status: Annotated[str, Meta(examples=["enabled"])] | None
+    kept_out: bool
+    permissions: list[Code]
+    items: list[Passed]
+    page: int
+    size: int
+    total: int
+
+
+def what_answer(policy: Policy, asking: Subject, query: WhatQuery) -> What:
+    """Return the answer with the page of ``query``; a large policy takes a while."""
+    held = asking.held or NO_CODES
+    reached = [] if asking.kept_out else [entry for entry in what(policy, held) if query.lists(entry)]
+    reached.sort(key=lambda entry: _FIRST.index(entry.needs))
+    passages = Passages(policy, held)
+    return What(
+        revision=policy.revision,
+        user_status=asking.status,
+        kept_out=asking.kept_out,
+        permissions=sorted(held.codes),
+        items=[_passed(entry, policy, passages) for entry in query.part(reached)],
+        page=query.page,
+        size=query.size,
+        total=len(reached),
+    )
+
+
+def _passed(entry: Access, policy: Policy, passages: Passages) -> Passed:
+    layers = entry.passed(policy, passages)
+    by_layer = {name: passed(layers, name) for name in (RESOURCE, ENDPOINT, GRANT)}
+    words = _words(entry, policy)
+    return Passed(kind=entry.kind, object=entry.object, needs=entry.needs, assurance=words, **by_layer)
+
+
+def _words(entry: Access, policy: Policy) -> list[str] | None:
+    return None if entry.example is None else list(least_words(policy, demands_on(policy, entry.example)))
+
+
+class WhatMay(PolicyQuestion):
+    """``/api/policy/what``."""
+
+    @needs("system:policy:read")
+    @example_parameters(role_code="auditor")
+    @refuses(RevisionUntrusted)
+    @named("listAccess")
+    async def on_get(self, context: RequestContext, query: WhatQuery) -> What:
+        """List the requests that a role, a user or a set of codes passes, and the codes that it may grant."""
+        context.policy = self._live.current
+        async with self._concurrency.turn():
+            async with self._database.snapshot(within=WITHIN) as connection:
+                policy, instant = await self._asked(context, connection, query.at)
+                asking = await query.subject(connection, instant)
+            return await self._concurrency.computed(what_answer, policy, asking, query)
+
+
+class OpenRequest(Schema):
+    """A request that needs no role, and what it needs: a login, or nothing.
+
+    `assurance` are the weakest words about authentication, any one of which is needed beside that.
+    """
+
+    object: Name
+    needs: Needs
+    assurance: Words
+    resource: PassedLayer | None
+    endpoint: PassedLayer | None
+
+
+def openings_answer(policy: Policy, query: PageQuery) -> Page[OpenRequest]:
+    """Return the answer with the page of ``query``; a large policy takes a while."""
+    requests = open_requests(policy)
+    passages = {"nothing": Passages(policy, None), "login": Passages(policy, NO_CODES)}
+    items = []
+    for request, need in query.part(requests):
+        layers = request.passed(policy, passages[need])
+        resource, endpoint = passed(layers, RESOURCE), passed(layers, ENDPOINT)
+        words = _words(request, policy) or []
+        items.append(OpenRequest(request.object, need, words, resource, endpoint))
+    return Page(items=items, page=query.page, size=query.size, total=len(requests))
+
+
+class Openings:
+    """``/api/policy/openings``."""
+
+    def __init__(self, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
+        self._live = live
+        self._concurrency = concurrency
+
+    @needs("system:policy:read")
+    @named("listOpenings")
+    async def on_get(self, context: RequestContext, query: PageQuery) -> Page[OpenRequest]:
+        """List the requests with public access: those open to everybody, and those open to every login."""
+        context.policy = policy = self._live.current
+        async with self._concurrency.turn():
+            return await self._concurrency.computed(openings_answer, policy, query)

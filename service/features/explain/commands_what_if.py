@@ -1,0 +1,71 @@
+"""``portcullis policy what-if``: who would gain and lose what by other codes or roles."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from typing import get_args
+
+from service.authz.engine.rules import PolicyError
+from service.authz.review.sources import READ_WITHIN, Source
+from service.cli.output import show
+from service.cli.policy_reviewing import Review, add_review, gains_and_losses, review_one
+from service.features.explain.api_what_if import WhatIfAnswer, WhatIfQuery, what_if_answer
+from service.kernel.assurance import Demand
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the role, the user or the resource, and what it would have."""
+    subject = parser.add_mutually_exclusive_group(required=True)
+    subject.add_argument("--role", metavar="CODE", help="a role, which would give other permission codes")
+    subject.add_argument("--user", metavar="NAME", help="a user, who would have other roles")
+    subject.add_argument(
+        "--resource",
+        metavar="REQUEST",
+        help="a resource such as 'GET /api/user', which other codes would open",
+    )
+    parser.add_argument(
+        "--without", metavar="CODES", default="", help="what would be taken from it, by commas"
+    )
+    parser.add_argument(
+        "--with", dest="with_", metavar="CODES", default="", help="what would be given to it, by commas"
+    )
+    parser.add_argument(
+        "--assurance",
+        metavar="DEMAND",
+        choices=("none", *get_args(Demand)),
+        help="what would be demanded of who sends requests to the resource, such as two-factors",
+    )
+    parser.add_argument("--services", action="store_true", help="service accounts would pass that demand")
+    add_review(parser)
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print what would change; raises ``ValidationFailed`` as the request does, and ``PolicyError``."""
+    query = WhatIfQuery(
+        role_code=options.role,
+        user_name=options.user,
+        resource=options.resource,
+        without=options.without,
+        with_=options.with_,
+        assurance=options.assurance,
+        services=options.services,
+    )
+
+    async def ask(review: Review, source: Source) -> WhatIfAnswer:
+        standing = await review.standing(source)
+        if review.database is None:
+            if query.user_name is not None:
+                raise PolicyError("Users are in the database: name one by --data or the settings")
+            return what_if_answer(standing, (), query)
+        async with review.database.snapshot(within=READ_WITHIN) as connection:
+            return what_if_answer(standing, await query.roles(connection), query)
+
+    answer, source = review_one(options, environ, ask)
+    show(options, answer, lambda: _lines_of_what_if(answer), source=source)
+
+
+def _lines_of_what_if(answer: WhatIfAnswer) -> Iterator[str]:
+    if answer.gains or answer.loses or not answer.demands:
+        yield from gains_and_losses(answer.gains, answer.loses)
+    for change in answer.demands:
+        before, after = (" or ".join(words) or "nobody" for words in (change.before, change.after))
+        yield f"{change.object}  {before} -> {after}"

@@ -1,0 +1,261 @@
+"""How an explanation is answered: each layer with its lines, and what would open a denial."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from service.audit.decision_event import Event
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import ANYONE, ENDPOINT, GRANT, PERMISSION, RESOURCE
+from service.authz.review.explain import Explanation, LayerExplained, ObjectExplanation, Reason, registered_by
+from service.authz.review.request_paths import shape_of
+from service.authz.review.sources import NOW, Instant, Subject
+from service.endpoints.policy_layers import Code, FiredCode, Line, RegisteredBy, RoleCode, Rows
+from service.features.explain import refusals
+from service.features.explain.openings import Origins, WouldOpen, origins_of, would_open
+from service.features.explain.refusals import PolicyAt
+from service.records.database.transactions import Connection
+from service.records.policy_history import Place
+from service.web.messages.schema import Id, Moment, Schema, moment
+
+
+class Origin(Schema):
+    """A role, and its Button, from which a held code comes.
+
+    Of a user, it also says by which assignment the role is held: since when, until when, for which `reason`,
+    by which `source`, and who decided (`createdBy`); and which access request gave it, and who approved that.
+    Each assignment in force has an entry. These are null for a question about a role or about `permissions`,
+    where no end or reason was set, and where it is not known, since an older version has assigned the role.
+    """
+
+    role_code: RoleCode
+    button_id: Id
+    button_title: Annotated[str, Meta(examples=["List and read roles"])]
+    assignment_id: Id | None
+    since: Moment | None
+    until: Moment | None
+    reason: Annotated[str, Meta(examples=["Stands in for the auditor"])] | None
+    source: Literal["direct", "request", "directory"] | None
+    created_by: Annotated[str, Meta(examples=["admin"])] | None
+    access_request_id: Id | None
+    approved_by: Annotated[list[str], Meta(examples=[["mira"]])]
+
+
+class ExplainedCode(FiredCode):
+    """A held code that matches the deciding line, with the roles and Buttons from which it comes.
+
+    They are those of the user or the role; for a question about `permissions`, all that give the code.
+    """
+
+    origins: list[Origin]
+
+
+class OpeningButton(Schema):
+    """An enabled Button whose code would open the layer."""
+
+    id: Id
+    title: Annotated[str, Meta(examples=["List and read roles"])]
+    auth_mark: Code
+
+
+class Opening(Schema):
+    """What would allow a denied request: any one of these codes, of these roles, or of these Buttons.
+
+    `disabledButtons` are bound codes without effect, since their Buttons are disabled.
+    """
+
+    permissions: list[str]
+    roles: list[str]
+    buttons: list[OpeningButton]
+    disabled_buttons: list[str]
+
+
+class Layer(Schema):
+    """The answer of a layer, with all lines of its object and the one that decided.
+
+    `until` is the instant at which that one ends, if it does. Lines that have ended are no longer there.
+    """
+
+    layer: Annotated[str, Meta(examples=["endpoint"])]
+    object: Annotated[str, Meta(examples=["GET /api/role/list"])]
+    allowed: bool
+    reason: Reason
+    lines: list[Line]
+    line: Line | None
+    until: Moment | None
+    rows: Rows
+    fired: list[ExplainedCode]
+    required: Annotated[list[str], Meta(examples=[["system:role:list"]])]
+    decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])]
+    would_open: Opening | None
+
+
+class FoundRefusal(Schema):
+    """The latest refusal with a decision's id, as a log has it.
+
+    In the decision log are the codes that were held; in the operation log those that the user holds now are
+    explained. `method` and `path` are null where another service asked about no request.
+    """
+
+    log: Literal["operation-log", "decision-log"]
+    create_time: Moment
+    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
+    user_id: Id | None
+    user_name: Annotated[str, Meta(examples=["admin"])] | None
+    service: Annotated[str, Meta(examples=["portcullis"])]
+    method: Annotated[str, Meta(examples=["GET"])] | None
+    path: Annotated[str, Meta(examples=["/api/role/list"])] | None
+
+
+class Assurance(Schema):
+    """Whether the caller has authenticated strongly enough, by the demands on the resource and the endpoint.
+
+    `satisfied` are the words that the caller satisfies. `endpoint` is null for a request to another service.
+    """
+
+    met: bool
+    satisfied: Annotated[list[str], Meta(examples=[["@anyone", "@initial", "@login"]])]
+    resource: Layer
+    endpoint: Layer | None
+
+
+class Explained(Schema):
+    """The answer of the policy to a request or a question about a code.
+
+    `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut`
+    says that the user is disabled or banned: then the service serves no request, whatever the policy says, so
+    `allowed` is true for public routes alone.
+    `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or
+    405), and `registeredBy` names the other services that have registered it. `assurance` says whether the
+    caller has proved strongly enough who it is. `grant` and `permission`
+    are the layers of questions about a code, and `asked` is that of a question about an object of a layer.
+    Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId`
+    that was sent; null if none was. `refusal` is what was found by it alone.
+    """
+
+    revision: Annotated[int, Meta(ge=0, examples=[12])]
+    path: Annotated[str, Meta(examples=["/api/role/list"])] | None
+    allowed: bool
+    public: bool
+    kept_out: bool
+    user_status: Annotated[str, Meta(examples=["enabled"])] | None
+    permissions: Annotated[list[str], Meta(examples=[["system:*"]])] | None
+    resource: Layer | None
+    endpoint: Layer | None
+    registered_by: RegisteredBy
+    assurance: Assurance | None
+    grant: Layer | None
+    permission: Layer | None
+    asked: Layer | None
+    decision_matches: bool | None
+    refusal: FoundRefusal | None
+
+
+def layers_of(answer: Explained) -> Iterator[Layer]:
+    """Yield the layers that were asked, in order."""
+    layers = (answer.resource, answer.endpoint, answer.grant, answer.permission, answer.asked)
+    yield from filter(None, layers)
+
+
+async def refusal_answer(
+    connection: Connection | None, decision_id: str, event: Event | None, known: Policy, policy_at: PolicyAt
+) -> Explained:
+    """Return the explanation of a refusal by its id; NotFound if neither ``event`` nor the log has it.
+
+    ``known`` and ``policy_at`` are those of ``refusals.explained``.
+    """
+    refusal = await refusals.refusal_of(connection, decision_id, event)
+    review = await refusals.explained(refusal, known, policy_at)
+    answer = await explained_answer(
+        connection, review.policy, refusal.subject, review.explanation, review.place, decision_id=decision_id
+    )
+    answer.refusal = FoundRefusal.of(refusal)
+    return answer
+
+
+async def explained_answer(
+    connection: Connection | None,
+    policy: Policy,
+    asking: Subject,
+    explanation: Explanation | ObjectExplanation,
+    place: Place | None,
+    *,
+    decision_id: str | None = None,
+    instant: Instant = NOW,
+) -> Explained:
+    """Return ``explanation``, the answer of ``policy`` about ``place``, with what is stored about its codes.
+
+    That is asked as of ``instant``. With ``decision_id`` it says whether that decision was about the same.
+    Without a connection no roles and Buttons are known.
+    """
+    origins = await origins_of(connection, asking, explanation.layers, instant)
+    layers = {
+        layer.layer: _layer(
+            layer, origins, None if layer.allowed else await would_open(connection, policy, layer, instant)
+        )
+        for layer in explanation.layers
+    }
+    only = next(iter(layers.values())) if place is None else None
+    if only is not None:
+        layers = {}
+    return Explained(
+        revision=policy.revision,
+        path=shape_of(place[2]) if isinstance(place, tuple) else None,
+        allowed=explanation.allowed and (explanation.public or not asking.kept_out),
+        public=explanation.public,
+        kept_out=asking.kept_out,
+        user_status=asking.status,
+        permissions=None if asking.held is None else sorted(asking.held.codes),
+        resource=layers.get(RESOURCE),
+        endpoint=layers.get(ENDPOINT),
+        registered_by=_registered_by(policy, explanation, place),
+        assurance=_assurance(explanation),
+        grant=layers.get(GRANT),
+        permission=layers.get(PERMISSION),
+        asked=only,
+        decision_matches=None if decision_id is None else explanation.has(decision_id),
+        refusal=None,
+    )
+
+
+def _registered_by(
+    policy: Policy, explanation: Explanation | ObjectExplanation, place: Place | None
+) -> list[str]:
+    if not isinstance(explanation, Explanation) or not isinstance(place, tuple):
+        return []
+    served = explanation.external or explanation.endpoint is not None
+    return [] if served else list(registered_by(policy, *place[1:]))
+
+
+def _assurance(explanation: Explanation | ObjectExplanation) -> Assurance | None:
+    if isinstance(explanation, ObjectExplanation) or not explanation.demands:
+        return None
+    satisfied = (ANYONE,) if explanation.satisfied is None else explanation.satisfied.codes
+    resource, endpoint = (*(_layer(demand, {}, None) for demand in explanation.demands), None)[:2]
+    assert resource is not None  # noqa: S101 - there is a demand on it
+    return Assurance(explanation.strong_enough, sorted(satisfied), resource, endpoint)
+
+
+def _layer(layer: LayerExplained, origins: Origins, opens: WouldOpen | None) -> Layer:
+    return Layer(
+        layer=layer.layer,
+        object=layer.object,
+        allowed=layer.allowed,
+        reason=layer.reason,
+        lines=list(layer.lines),
+        line=layer.line,
+        until=None if layer.until is None else moment(layer.until),
+        rows=list(layer.rows),
+        fired=[
+            ExplainedCode(
+                code=fired.code,
+                predicate=fired.predicate,
+                origins=[Origin.of(origin) for origin in origins.get(fired.code, ())],
+            )
+            for fired in layer.fired
+        ],
+        required=list(layer.required),
+        decision_id=layer.decision_id,
+        would_open=None if opens is None else Opening.of(opens),
+    )

@@ -1,0 +1,64 @@
+"""Questions to the policy: who may what, and why."""
+
+from service.kernel.feature import Feature, FeatureCommands
+
+FEATURE = Feature(
+    name="explain",
+    title="Questions to the policy: who may what, why, what if, and a report for auditors",
+    paths=(
+        "/api/policy/coverage",
+        "/api/policy/explain",
+        "/api/policy/matrix",
+        "/api/policy/openings",
+        "/api/policy/what",
+        "/api/policy/what-if",
+        "/api/policy/who",
+    ),
+    commands=(
+        FeatureCommands(
+            "policy",
+            (("who", "print the roles, or the users, that pass a request", "commands_who"),),
+            after="export",
+        ),
+        FeatureCommands(
+            "policy",
+            (
+                ("explain", "print how a request, or a grant, is decided, and why", "commands_explain"),
+                (
+                    "refusal",
+                    "print what a refusal was about, and why, by the id of its decision",
+                    "commands_explain",
+                ),
+                (
+                    "what",
+                    "print all that a role, a user or a set of codes passes and may grant",
+                    "commands_who",
+                ),
+                (
+                    "what-if",
+                    "print who gains and loses what if codes or roles were others",
+                    "commands_what_if",
+                ),
+                ("matrix", "print or write the table of all roles and requests", "commands_who"),
+            ),
+            after="ending",
+        ),
+        FeatureCommands(
+            "policy",
+            (("openings", "print the requests that need no role", "commands_who"),),
+            after="unused",
+        ),
+        FeatureCommands(
+            "policy",
+            (
+                (
+                    "report",
+                    "write one page about the whole policy, for an auditor: HTML or Markdown",
+                    "commands_report",
+                ),
+            ),
+            after="replay",
+        ),
+    ),
+    routes="api:add_routes",
+)

@@ -1,0 +1,150 @@
+"""A question to the policy: who asks for what, of which revision; as the API and the commands put it."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta
+
+from service.authz.engine.policy import Policy, decided_by
+from service.authz.engine.rules import GRANT, PERMISSION, LayerName, object_fault
+from service.authz.review.explain import Explanation, ObjectExplanation, explain, explain_object
+from service.authz.review.request_paths import request_path
+from service.authz.review.sources import Subject
+from service.endpoints.policy_layers import At
+from service.errors import BadRequest, Conflict, ValidationFailed
+from service.kernel.assurance import BY_STRONGEST, Satisfied, Word
+from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
+from service.kernel.services import PORTCULLIS
+from service.kernel.text import MAX_USER_NAME
+from service.kernel.value_rules import ServiceName, whole
+from service.records.policy_history import Place
+from service.web.messages.schema import Revision, Schema
+
+DecisionId = Annotated[
+    str,
+    Meta(
+        pattern=whole("r[1-9][0-9]{0,17}(?:[.][1-9][0-9]{0,8})?-[0-9a-f]{8}-[0-9a-f]{12}"),
+        examples=["r12-9be1a6f0-5f0c39d1a2b4"],
+    ),
+]
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+class Question(Schema):
+    """A question to the policy: a subject, and what it asks for; of a past revision, if one is named.
+
+    The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks
+    for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission
+    code to hand out or to act on; for a `permission`: the code that another service asks about; or for an
+    `object` of any `layer`. The subject is supposed to be logged in with a password, at a time that is not
+    known, or to be a service account; `assurance` is another word that it satisfies, with all weaker ones.
+    With `at` all is asked as of that instant, past or future; a `revision` and a `decisionId` have their own.
+    A past `decisionId` names its revision, and the answer says whether it decided
+    the same question. Alone, it is looked up in the logs: what it has refused is explained, and `refusal`
+    says whose request that was.
+    """
+
+    method: Method | None = None
+    path: Annotated[str, Meta(max_length=2048, examples=["/api/role/list"])] | None = None
+    service: ServiceName = PORTCULLIS
+    grant: Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:list"])] | None = None
+    permission: Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["orders:order:read"])] | None = None
+    layer: LayerName | None = None
+    object: Annotated[str, Meta(max_length=2048, examples=["delete others"])] | None = None
+    user_name: Annotated[str, Meta(min_length=1, max_length=MAX_USER_NAME, examples=["admin"])] | None = None
+    role_code: Annotated[str, Meta(min_length=1, max_length=64, examples=["auditor"])] | None = None
+    permissions: Annotated[list[str], Meta(max_length=1000)] | None = None
+    assurance: Word | None = None
+    revision: Annotated[Revision, Meta(description="Ask this past revision.")] | None = None
+    decision_id: DecisionId | None = None
+    at: At | None = None
+
+    def __post_init__(self) -> None:
+        if self.at is not None and (self.revision is not None or self.decision_id is not None):
+            raise ValidationFailed(("at", "Name an instant, a revision or a decision"))
+
+
+def is_by_id(body: Question) -> bool:
+    """Tell whether ``body`` names a decision, and neither who asked nor what."""
+    question = (body.method, body.path, body.grant, body.permission, body.layer, body.object)
+    subject = (body.user_name, body.role_code, body.permissions)
+    return body.decision_id is not None and all(field is None for field in (*question, *subject))
+
+
+def supposed(body: Question, subject: Subject) -> Satisfied:
+    """Return what the subject of ``body`` is supposed to satisfy, if it is logged in."""
+    return subject.satisfied if body.assurance is None else BY_STRONGEST[body.assurance]
+
+
+Explains = Callable[[Policy, HeldCodes | None, Satisfied], Explanation | ObjectExplanation]
+
+_ONE: Final = "Name a request, a grant, a permission, or a layer and an object, and only one"
+
+
+def asked(body: Question) -> tuple[Place | None, Explains]:
+    """Return the request or the code of ``body``, and what explains it; None for an object of any layer.
+
+    ValidationFailed unless it names exactly one.
+    """
+    ways = {
+        "method": (body.method, body.path),
+        GRANT: (body.grant,),
+        PERMISSION: (body.permission,),
+        "object": (body.layer, body.object),
+    }
+    named = [way for way, values in ways.items() if any(value is not None for value in values)]
+    if len(named) > 1:
+        raise ValidationFailed((next(way for way in named if way != "method"), _ONE))
+    match named:
+        case ["grant" | "permission" as of_codes]:
+            code = body.grant if of_codes == GRANT else body.permission
+            if code is None or not is_code(code):
+                raise ValidationFailed((of_codes, "This is no permission code"))
+            return code, partial(_explained, of_codes, code)
+        case ["object"]:
+            layer, name = _both(layer=body.layer, object=body.object)
+            if fault := object_fault(layer, name):
+                raise ValidationFailed(("object", fault))
+            return None, partial(_explained, layer, name)
+    method, path = _both(method=body.method, path=body.path)
+    place = place_of(path, body.service)
+    return (body.service, method, place), lambda policy, held, satisfied: explain(
+        policy, method, place, held, body.service, satisfied=satisfied
+    )
+
+
+def _both(**members: str | None) -> list[str]:
+    """Return the values of two members that go together; ValidationFailed if one is missing."""
+    missing = [name for name, value in members.items() if value is None]
+    if missing:
+        raise ValidationFailed(*((name, "The field is required") for name in missing))
+    return [value for value in members.values() if value is not None]
+
+
+def _explained(
+    layer: str, name: str, policy: Policy, held: HeldCodes | None, satisfied: Satisfied
+) -> ObjectExplanation:
+    return explain_object(policy, layer, name, held, satisfied)
+
+
+def place_of(path: str, service: str = PORTCULLIS) -> str:
+    """Return what ``request_path`` does; ValidationFailed for the field ``path``."""
+    try:
+        return request_path(path, service)
+    except BadRequest as refusal:
+        raise ValidationFailed(("path", refusal.detail)) from None
+
+
+def revision_of(decision_id: str, own_digest: str) -> int:
+    """Return the revision that has decided; see ``decided_by``.
+
+    Conflict for a decision of a node whose static policy was another than that with ``own_digest``.
+    """
+    own = decision_id.split("-")[1]
+    if not own_digest.startswith(own):
+        raise Conflict(
+            "That decision was made by another static policy than that of this node", rule="history"
+        )
+    return decided_by(decision_id)[0]
