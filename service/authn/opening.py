@@ -21,6 +21,7 @@ from service.records import accounts
 from service.records.accounts import Credentials, Standing
 from service.records.database.transactions import Database
 
+C = TypeVar("C", bound=Credentials)
 S = TypeVar("S", bound=Standing)
 
 ATTEMPTS: Final = 5
@@ -73,17 +74,18 @@ class SessionOpening:
         ``Unavailable``.
         """
         for _ in range(ATTEMPTS):
-            known = await self._proved(proof)
-            await proof.renew(known)
+            known = await accounts.credentials(self._database, proof.user_name)
+            first = await self._proved(proof, known)
+            await proof.renew(first)
+            await self._require_second(proof, first, origin)
             # Read before the user is read as it counts: another marker makes this login stale.
-            seen = await self._store.marker_of(str(known.user_id))
-            known = await self._proved(proof)
-            if known.second_factor and proof.acr == "pwd":
-                raise await self.second_step.required(known, origin.device, proof.origin)
-            entitled = _allowed(await self._pairs.entitled(known.user_id))
-            pair = await self._open(self._pairs.account(entitled), origin, proof, seen=seen)
+            seen = await self._store.marker_of(str(first.user_id))
+            entrant = await self._pairs.entrant(first.user_id, proof.user_name)
+            entrant = await self._proved(proof, entrant)
+            await self._require_second(proof, entrant, origin)
+            pair = await self._open(self._pairs.account(entrant), origin, proof, seen=seen)
             if pair is not None:
-                await self._require_sign_in(proof, known, origin.device)
+                await self._require_sign_in(proof, entrant, origin.device)
                 return pair
             await asyncio.sleep(PAUSE)
         raise Unavailable("The user is being changed")
@@ -93,11 +95,14 @@ class SessionOpening:
         opened_by = pair.issued / 1000
         await self._store.close_session(str(pair.user_id), pair.device, opened_by=opened_by)
 
-    async def _proved(self, proof: Proof) -> Credentials:
-        """Return the account as it is stored now, if the proof holds for it; raises as ``open`` does."""
-        stored = await accounts.credentials(self._database, proof.user_name)
+    async def _proved(self, proof: Proof, stored: C | None) -> C:
+        """Return the account as it was just read, if the proof holds for it; raises as ``open`` does."""
         await proof.compare(stored)
         return _allowed(stored)
+
+    async def _require_second(self, proof: Proof, known: Credentials, origin: Origin) -> None:
+        if known.second_factor and proof.acr == "pwd":
+            raise await self.second_step.required(known, origin.device, proof.origin)
 
     async def _require_sign_in(self, proof: Proof, known: Credentials, device: str) -> None:
         """Take the session back, whose tokens nobody has yet, if its sign-in with a provider has ended.

@@ -1,10 +1,10 @@
 """The two tokens of a device session, issued together, with the rights of their instant."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from service.authn.password_rules import InitialPasswords
 from service.authn.tokens import Tokens, life_left
@@ -14,9 +14,11 @@ from service.kernel.clock import from_seconds
 from service.kernel.codes import PermissionMap
 from service.keyspace import Lease
 from service.records import accounts
-from service.records.accounts import Entitled
+from service.records.accounts import Entitled, Entrant
 from service.records.database.transactions import Database
 from service.records.user_list import UserNames
+
+E = TypeVar("E", Entitled, Entrant)
 
 LEAST: Final = 1.0
 """Seconds that a token lives at least: rights that change sooner are waited for, and read again."""
@@ -80,15 +82,22 @@ class TokenIssuer:
         None if there is no such person. Where the roles change sooner, waits until they have, so at most for
         ``LEAST`` and two seconds; ``Unavailable`` if they go on changing.
         """
+        return await self._lasting_read(lambda at: accounts.entitled(self._database, user_id, at))
+
+    async def entrant(self, user_id: int, user_name: str) -> Entrant | None:
+        """Return a person with the credentials of now and such rights; None if nobody has both."""
+        return await self._lasting_read(lambda at: accounts.entrant(self._database, user_id, user_name, at))
+
+    async def _lasting_read(self, read: Callable[[datetime], Awaitable[E | None]]) -> E | None:
         for _ in range(_ATTEMPTS):
             now = self._tokens.now()
-            user = await accounts.entitled(self._database, user_id, from_seconds(now))
+            user = await read(from_seconds(now))
             if user is None or user.changes_at is None or life_left(user.changes_at, now) >= LEAST + _SPARE:
                 return user
             await asyncio.sleep(max(0.0, user.changes_at.timestamp() - self._tokens.now()))
         raise Unavailable("The roles of the user are changing")
 
-    def account(self, user: Entitled) -> Account:
+    def account(self, user: Entitled | Entrant) -> Account:
         """Return the user with the stored rights.
 
         If a permission map is in force, its bits are those of the database. The map of this process may be

@@ -85,6 +85,19 @@ class Entitled(Standing):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Entrant(Credentials):
+    """Who is about to get a session: the credentials as they are now, and the rights that tokens need.
+
+    They are read at once, so that both are of one instant; the fields are those of ``Entitled``.
+    """
+
+    roles: tuple[str, ...]
+    permissions: tuple[str, ...]
+    bits: tuple[int, ...]
+    changes_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Info(UserNames):
     """A user's own account, with the rights that ``role_rights.of`` returns."""
 
@@ -111,6 +124,7 @@ _CREDENTIALS: Final = RowMapper(
 )
 _RECOVERABLE: Final = RowMapper(Recoverable, user, user_id=user.c.id, email=user.c.recovery_email)
 _roles, _permissions, _bits = role_rights.columns_of(bindparam("user_id", type_=BigInteger()))
+_changes_at: Final = assignments.changes_at(bindparam("user_id", type_=BigInteger()), AT)
 _ENTITLED: Final = RowMapper(
     Entitled,
     user,
@@ -120,7 +134,20 @@ _ENTITLED: Final = RowMapper(
     roles=_roles,
     permissions=_permissions,
     bits=_bits,
-    changes_at=assignments.changes_at(bindparam("user_id", type_=BigInteger()), AT),
+    changes_at=_changes_at,
+)
+_ENTRANT: Final = RowMapper(
+    Entrant,
+    user,
+    user_id=user.c.id,
+    banned=_is_banned,
+    banned_until=user_ban.c.until,
+    second_factor=factors.has_factor(user.c.id),
+    password_age=cast(_password_age, BigInteger),
+    roles=_roles,
+    permissions=_permissions,
+    bits=_bits,
+    changes_at=_changes_at,
 )
 _NAMED: Final = user.c.user_name_key == bindparam("name_key")
 _NUMBERED: Final = user.c.id == bindparam("user_id", type_=BigInteger())
@@ -134,6 +161,10 @@ _BY_ID: Final = PreparedSelect(_PERSONS.where(_NUMBERED), _CREDENTIALS.of_values
 _ENTITLED_BY_ID: Final = PreparedSelect(
     select(*_ENTITLED.columns).select_from(bans.with_bans()).where(_is_person, _NUMBERED),
     _ENTITLED.of_values,
+)
+_ENTRANT_BY_ID: Final = PreparedSelect(
+    select(*_ENTRANT.columns).select_from(bans.with_bans()).where(_is_person, _NUMBERED, _NAMED),
+    _ENTRANT.of_values,
 )
 _VALUES: Final = RowMapper(UserValues, user)
 _VALUES_BY_ID: Final = select(*_VALUES.columns).where(_NUMBERED)
@@ -164,6 +195,11 @@ async def credentials_of(source: Source, user_id: int) -> Credentials | None:
 async def entitled(source: Source, user_id: int, at: datetime | None = None) -> Entitled | None:
     """Return the standing and the rights of the person with that id at the instant ``at``, or None."""
     return await _ENTITLED_BY_ID.one_or_none(source, user_id=user_id, at=at)
+
+
+async def entrant(source: Source, user_id: int, user_name: str, at: datetime) -> Entrant | None:
+    """Return the person with that id, if they still have that name, as they may get a session at ``at``."""
+    return await _ENTRANT_BY_ID.one_or_none(source, user_id=user_id, name_key=name_key(user_name), at=at)
 
 
 async def recoverable(connection: AsyncConnection, key: str) -> Recoverable | None:
