@@ -8,6 +8,7 @@ from typing import Any, Final
 import psycopg
 
 from service.records.database.connection import PoolState, PromptConnection, has_ended
+from service.records.database.prepared import PreparedStatements, Rows
 
 # A prepared statement that no longer fits the tables, or that a pooler has lost; another connection has none.
 _OUTDATED: Final = (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName)
@@ -22,7 +23,7 @@ class SingleReads:
 
     def __init__(self, connect: Callable[[], Awaitable[PromptConnection]], size: int) -> None:
         self._connect = connect
-        self._idle: list[PromptConnection] = []
+        self._idle: list[PreparedStatements] = []
         self._forgotten = 0
         self._closed = False
         self._size = size
@@ -35,7 +36,7 @@ class SingleReads:
         """How its connections are used now."""
         return PoolState(self._in_use, len(self._idle), self._size, self._waiting)
 
-    async def rows(self, statement: bytes, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    async def rows(self, statement: bytes, parameters: Mapping[str, Any]) -> Rows:
         """Return the rows of ``statement``, which must be a constant: each is prepared once a connection."""
         self._waiting += 1
         try:
@@ -53,45 +54,42 @@ class SingleReads:
         """Use no connection again: close those that are idle now, and the others after their statement."""
         self._forgotten += 1
         while self._idle:
-            await self._idle.pop().close()
+            await self._idle.pop().connection.close()
 
     async def close(self) -> None:
         """Keep no connection from now on: close the idle ones now, and each other one after its statement."""
         self._closed = True
         await self.forget()
 
-    async def _rows(self, statement: bytes, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    async def _rows(self, statement: bytes, parameters: Mapping[str, Any]) -> Rows:
         forgotten = self._forgotten
         try:
-            connection = await self._connection()
-            rows = await self._run(connection, statement, parameters)
+            prepared = await self._prepared()
+            rows = await _run(prepared, statement, parameters)
         except _OUTDATED:
-            connection = await self._connect()
-            rows = await self._run(connection, statement, parameters)
+            prepared = PreparedStatements(await self._connect())
+            rows = await _run(prepared, statement, parameters)
         if forgotten == self._forgotten and not self._closed:
-            self._idle.append(connection)
+            self._idle.append(prepared)
         else:
-            await connection.close()
+            await prepared.connection.close()
         return rows
 
-    async def _connection(self) -> PromptConnection:
+    async def _prepared(self) -> PreparedStatements:
         while self._idle:
-            connection = self._idle.pop()
-            if not has_ended(connection):
-                return connection
-            await connection.close()
-        return await self._connect()
+            prepared = self._idle.pop()
+            if not has_ended(prepared.connection):
+                return prepared
+            await prepared.connection.close()
+        return PreparedStatements(await self._connect())
 
-    async def _run(
-        self, connection: PromptConnection, statement: bytes, parameters: Mapping[str, Any]
-    ) -> list[tuple[Any, ...]]:
-        try:
-            cursor = await connection.execute(statement, parameters, prepare=True)
-            rows: list[tuple[Any, ...]] = await cursor.fetchall()
-        except BaseException:
-            await connection.close()
-            raise
-        return rows
+
+async def _run(prepared: PreparedStatements, statement: bytes, parameters: Mapping[str, Any]) -> Rows:
+    try:
+        return await prepared.rows(statement, parameters)
+    except BaseException:
+        await prepared.connection.close()
+        raise
 
 
 _STALLED: Final = 0.1
