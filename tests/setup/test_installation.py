@@ -110,11 +110,11 @@ def leave_traces_of_the_predecessor(site: Path) -> None:
 
 SERVICE = ROOT / "service"
 
-OVERRIDDEN = {
+OVERRIDDEN: dict[str, set[str]] = {
     "casbin": {"_get_expression"},
     "falcon": {"_asgi_headers", "_receive"},
     "redis": {"_connect", "_writer"},
-    "uvicorn": {"_start_asgi_task"},
+    "uvicorn": set(),
 }
 """What our subclasses override or read of the private parts of their base classes, by package."""
 

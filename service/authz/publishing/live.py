@@ -74,7 +74,8 @@ class LivePolicy:
         A bit of a token may mean another code by then, in a policy that never came here. A line that has
         ended is no part of it: that is looked at each time, so that nothing has to run when a line ends.
         """
-        if _now() >= self._confirmed + _UNCONFIRMED:
+        # Read here, not by ``_now``: each request asks for this.
+        if time.clock_gettime(time.CLOCK_BOOTTIME) >= self._confirmed + _UNCONFIRMED:
             return self._none
         if self._newest.ends:
             self._newest = self.as_now(self._newest)

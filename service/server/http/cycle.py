@@ -79,7 +79,10 @@ class Cycle:
     _news: asyncio.Event | None = None
     """What ``receive`` waits for; made when it waits."""
 
-    def __init__(self, connection: Connection, *, keep_alive: bool) -> None:
+    def __init__(self, connection: Connection, *, keep_alive: bool, has_body: bool = True) -> None:
+        if not has_body:
+            self.more_body = False
+            self._has_news = True
         self._connection: Connection | None = connection
         self.scope: dict[str, Any] = connection.scope
         self.transport = connection.transport

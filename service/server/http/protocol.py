@@ -12,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from service.errors import BadRequest, HeadTooLarge, Refusal, RequestTimeout
+from service.server.http.answering import Answering
 from service.server.http.cycle import Cycle
 from service.server.http.deadlines import Deadlines, Limits, Overdue, Phase
 from service.server.http.framing import MAX_HEAD, Head, check_head, head_size, is_plain
@@ -128,6 +129,7 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request."""
         self._deadlines = Deadlines(self.server_state.limits, self.loop.time())
+        self._answering = Answering(self.loop, self.tasks)
         super().connection_made(transport)
         self._facts = {
             "type": "http",
@@ -143,6 +145,7 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Let the application know that its client has gone."""
         self.connections.discard(self)
+        self._answering.finish()
         if self.cycle is not None:
             self.cycle.disconnected = not self.cycle.response_complete
             self.cycle.wake()
@@ -223,7 +226,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._describe(scope, target)
         self._in_head = False
         persistent = version != "1.0" and parser.should_keep_alive()
-        cycle = Cycle(self, keep_alive=persistent and not (upgrade or self.server_state.stopping))
+        keep_alive = persistent and not (upgrade or self.server_state.stopping)
+        cycle = Cycle(self, keep_alive=keep_alive, has_body=has_body)
         if has_body:
             self._in_body = True
             self._unread = 0
@@ -260,10 +264,10 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """End the body of the request."""
-        if not self.cycle.response_complete:
-            self.cycle.more_body = False
-            self.cycle.wake()
         if self._in_body:
+            if not self.cycle.response_complete:
+                self.cycle.more_body = False
+                self.cycle.wake()
             self._in_body = False
             self._deadlines.begin(_IDLE if self.cycle.response_complete else _BUSY, self.loop.time())
 
@@ -275,7 +279,7 @@ class HttpProtocol(HttpToolsProtocol):
         if self.flow.read_paused:
             self.flow.resume_reading()
         if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
+            self._answering.begin(*self.pipeline.pop())  # type: ignore[arg-type]  # as in ``_start``
         if self._in_body:
             return
         deadlines, answered = self._deadlines, self.cycle.response_complete
@@ -334,8 +338,7 @@ class HttpProtocol(HttpToolsProtocol):
         scope |= {"method": scope.get("method", ""), "path": "", "raw_path": b"", "query_string": b""}
         scope[REFUSAL] = refusal
         self.expect_100_continue = False
-        cycle = Cycle(self, keep_alive=False)
-        cycle.more_body = False
+        cycle = Cycle(self, keep_alive=False, has_body=False)
         self._close_gently(cycle)
         self._start(cycle)
 
@@ -351,7 +354,7 @@ class HttpProtocol(HttpToolsProtocol):
         """Have the application answer once all earlier requests are answered."""
         earlier, self.cycle = self.cycle, cycle
         if earlier is None or earlier.response_complete:
-            self._start_asgi_task(cycle, self.app)  # type: ignore[arg-type]  # as with ``cycle``
+            self._answering.begin(cycle, self.app)
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, self.app))  # type: ignore[arg-type]

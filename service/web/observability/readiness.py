@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from ipaddress import ip_address
 from time import monotonic
 from types import MappingProxyType
@@ -145,6 +146,7 @@ class _Look:
         return health
 
 
+_CLIENTS: Final = 4096  # connections whose address is remembered
 _WINDOW: Final = 60.0  # seconds
 _WATCHED: Final = ("/api/", "/oauth/")  # no probes, and nothing that proxies and services ask for themselves
 _OF_PROXIES: Final = (b"forwarded", b"via", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip")
@@ -172,7 +174,14 @@ class ForwardingWatch:
     """
 
     def __init__(self, trusted: Iterable[Network], clock: Callable[[], float] = monotonic) -> None:
-        self._is_trusted = trust_in(trusted)
+        is_trusted = trust_in(trusted)
+
+        @lru_cache(_CLIENTS)
+        def nearest(client: tuple[str, int] | None) -> tuple[str, bool]:
+            peer = peer_of({"client": client})
+            return peer, bool(peer) and is_trusted(peer)
+
+        self._nearest = nearest
         self._clock = clock
         self._now = self._before = _Seen(clock())
         self._last_peer = ""
@@ -189,10 +198,9 @@ class ForwardingWatch:
             return
         seen = self._now if self._clock() - self._now.since < _WINDOW else self._current()
         seen.all += 1
-        peer = peer_of(context.scope)
+        peer, trusted = self._nearest(context.scope.get("client"))
         if not peer:
             return  # a socket in the file system
-        trusted = self._is_trusted(peer)
         sent = context.request.sent_headers.get(b"x-forwarded-for")
         fits = not trusted if sent is None else trusted and names_address(sent)
         if fits:
