@@ -20,7 +20,6 @@ from service.administration.own_credentials import OwnCredentials
 from service.administration.own_factors import OwnFactors
 from service.administration.owners import Owners
 from service.administration.people import People
-from service.administration.policy_restore import PolicyRestore
 from service.administration.review_closing import Closing
 from service.administration.reviews import Reviews
 from service.administration.sign_in_origins import SignInOrigins
@@ -67,7 +66,6 @@ class Administration:
     resources: Changes
     services: Changes
     openings: Changes
-    restore: PolicyRestore
     idempotent_writes: IdempotentWrites
     units: UnitsOfWork
     notices: Notices
@@ -194,7 +192,6 @@ def make(
         resources=Changes(units, RESOURCES),
         services=Changes(units, SERVICES),
         openings=Changes(units, OPENINGS),
-        restore=PolicyRestore(units, policy.past.seals),
         idempotent_writes=IdempotentWrites(database, fingerprints),
         units=units,
         notices=notices,

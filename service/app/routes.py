@@ -180,9 +180,6 @@ def _add_policy(routes: Routes, container: Container) -> None:
     routes.add(
         "/api/policy/revisions/{revision}", policy_revisions.OneRevision(database, parts.past.seals, signing)
     )
-    routes.add(
-        "/api/policy/revisions/{revision}/restore", policy_revisions.Restore(container.administration.restore)
-    )
     sign_off = sign_offs.RevisionSignOff(database, parts.past.seals, signing)
     routes.add("/api/policy/revisions/{revision}/sign-off", sign_off)
     changes = sign_offs.ChangesSince(database, parts.past.seals)

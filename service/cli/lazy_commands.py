@@ -181,17 +181,6 @@ FAMILIES: Final = (
         ),
     ),
     Family(
-        "state",
-        "roles, menus, resources and bindings as a reviewed file",
-        (
-            Command("export", "write roles, menus, resources and bindings into a file"),
-            Command(
-                "plan", "show what applying a file would change, and who gains and loses what; change nothing"
-            ),
-            Command("apply", "make roles, menus, resources and bindings equal to a file"),
-        ),
-    ),
-    Family(
         "keys",
         "the keys that sign tokens",
         (Command("rotate", "make a new signing key, and keep the present one as the previous one"),),

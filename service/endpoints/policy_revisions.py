@@ -1,4 +1,4 @@
-"""What each revision of the policy changed, and the way back to it: ``/api/policy/revisions``, ``diff``."""
+"""What each revision of the policy changed: ``/api/policy/revisions``, ``diff``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, field
 
-from service.administration.policy_restore import PolicyRestore
 from service.administration.sign_offs import SignOffs
 from service.audit.chain.seals import Authenticity, Judgement, RevisionSeals
 from service.authz.engine.policy import Policy
@@ -18,12 +17,8 @@ from service.authz.review.impact import Standing
 from service.authz.review.sources import PastPolicies, standing_of
 from service.endpoints.policy_layers import Access, access_answer
 from service.endpoints.policy_questions import require_kept
-from service.endpoints.record_endpoints import Endpoint
 from service.errors import (
-    Conflict,
     NotFound,
-    PreconditionFailed,
-    RateLimited,
     RevisionUntrusted,
     ValidationFailed,
 )
@@ -33,9 +28,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.policy_history import ALL, Part, PublishedLine
 from service.records.policy_revisions import PolicyRevision, RevisionFilter
 from service.web.messages.context import RequestContext
-from service.web.messages.dry_run import MadeEdit
-from service.web.messages.operation_metadata import dry_run, logged, named, needs, publishes, refuses
-from service.web.messages.preconditions import require_match, version_tag
+from service.web.messages.operation_metadata import named, needs, refuses
 from service.web.messages.schema import (
     Id,
     Moment,
@@ -307,35 +300,3 @@ class Diff:
 
 def _texts(lines: list[PublishedLine]) -> list[str]:
     return [str(line) for line in lines]
-
-
-class RestoredRevision(Schema):
-    """The edits that were made, and the revision from which they are in force."""
-
-    edits: list[MadeEdit]
-    policy_revision: Revision
-
-
-class Restore(Endpoint[PolicyRestore]):
-    """``/api/policy/revisions/{revision}/restore``."""
-
-    @needs("system:policy:restore")
-    @dry_run
-    @logged("policy", "restore", "UPDATE")
-    @publishes
-    @refuses(NotFound, Conflict, RevisionUntrusted, PreconditionFailed, RateLimited)
-    @named("restoreRevision")
-    async def on_post(self, context: RequestContext, revision: Id) -> RestoredRevision:
-        """Bring back the shared lines of a past revision, as a new one.
-
-        Resources, bindings and Buttons are edited, all or none, and callers need the rights for each edit.
-        `cannotReturn` of a 409 names what can't return. `If-Match` may name the revision in force (`"12"`),
-        such as that of a dry run: 412 when there is a newer one.
-        """
-        done = await self.part.restore(
-            context.write, revision, lambda newest: require_match(context, version_tag(newest))
-        )
-        context.policy = done.policy
-        return RestoredRevision(
-            edits=[MadeEdit.of(edit) for edit in done.edits], policy_revision=done.policy.revision
-        )

@@ -4,6 +4,7 @@ The order is that of lists: pages, jobs, checks, commands.
 """
 
 NAMES = (
+    "policy_history",
     "operations",
     "metrics",
     "export",

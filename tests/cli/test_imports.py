@@ -40,17 +40,15 @@ _COMMANDS = (
     "audit_verify",
     "database",
     *(f"policy_{name}" for name in ("diff", "export", "log", "prove", "replay", "sync")),
-    "state_apply",
-    "state_export",
-    "state_plan",
 )
 _STEPS = {
-    "state": ["service.cli.state_export"],
+    "state": ["service.features.policy_history.commands_state_export"],
     "commands": [
         *(f"service.cli.{name}" for name in _COMMANDS),
         "service.features.explain.commands_explain",
         "service.features.explain.commands_who",
         "service.features.operations.commands_doctor",
+        *(f"service.features.policy_history.commands_state_{name}" for name in ("apply", "export", "plan")),
         "service.features.tables.commands",
     ],
     "worker": ["service.server.worker"],

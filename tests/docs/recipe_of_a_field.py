@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from service.administration import stored_state
-from service.administration.state import State
-from service.administration.state_edits import edits_between
+from service.features.policy_history import stored_state
+from service.features.policy_history.state import State
+from service.features.policy_history.state_edits import edits_between
+from service.features.policy_history.state_reading import read_state
+from service.features.policy_history.state_writing import as_yaml
 from service.records.database.transactions import Database
-from service.state_files.reading import read_state
-from service.state_files.writing import as_yaml
 from tests.support.inside import Inside
 from tests.support.inside_fixtures import house, seeded_rows, shared
 

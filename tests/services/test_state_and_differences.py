@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from service.administration.state import ButtonState, ResourceState, ServiceState, State, state_of
-from service.administration.state_planning import policy_of
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.authz.proof.comparison import differing_requests
 from service.authz.publishing.shipped import read_shipped
+from service.features.policy_history.state import ButtonState, ResourceState, ServiceState, State, state_of
+from service.features.policy_history.state_planning import policy_of
+from service.features.policy_history.state_reading import read_state
+from service.features.policy_history.state_writing import as_yaml
 from service.kernel.strict_yaml import YamlError
-from service.state_files.reading import read_state
-from service.state_files.writing import as_yaml
 from tests.authz.test_policy import RULES, TEXT
 from tests.proof.small import compared_one_by_one
 

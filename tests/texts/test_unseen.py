@@ -10,10 +10,10 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 import service.records
+from service.features.policy_history.state_reading import read_state
 from service.kernel import fields
 from service.kernel.fields import ITS_EDIT, ITS_TYPE
 from service.kernel.strict_yaml import YamlError
-from service.state_files.reading import read_state
 from tests.features.tables.tables import faults, send
 from tests.support.inside import Inside
 

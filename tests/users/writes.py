@@ -547,7 +547,7 @@ WITHOUT_TARGET: Final = {
 """Every write that acts on no other user and changes nobody's rights, and why."""
 
 WALKED_EXTERNAL: Final = {
-    "POST /api/policy/revisions/{revision}/restore": "tests/policy_publishing/test_restore.py",
+    "POST /api/policy/revisions/{revision}/restore": "tests/features/policy_history/test_restore.py",
     **dict.fromkeys(
         ("PUT /api/role/{id}/request-rule", "DELETE /api/role/{id}/request-rule"),
         "tests/access_requests/test_rules.py",

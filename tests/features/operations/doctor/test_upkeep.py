@@ -11,9 +11,9 @@ import redis
 
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import AHEAD, Upkeep
-from service.cli.state_export import exported
 from service.features.operations.commands_doctor import diagnose
 from service.features.operations.diagnosis.upkeep_checks import jobs_in_time
+from service.features.policy_history.commands_state_export import exported
 from service.operator.findings import Finding, Installation
 from service.records.database.server_facts import ServerFacts
 from service.records.database.transactions import Database

@@ -17,16 +17,16 @@ from service.administration import resource_edits, role_edits
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, RecordEdits
 from service.administration.resource_edits import Buttons
 from service.administration.role_edits import Given
-from service.administration.state import ButtonState, Kind, RoleState, state_of
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.errors import Refusal
+from service.features.policy_history.state import ButtonState, Kind, RoleState, state_of
+from service.features.policy_history.state_reading import read_state
+from service.features.policy_history.state_writing import as_yaml
 from service.kernel.identity import Caller
 from service.kernel.value_rules import DESCRIPTION, SHORT_LINE
 from service.kernel.write import Write
 from service.records import menus, resources, roles, services
-from service.state_files.reading import read_state
-from service.state_files.writing import as_yaml
-from tests.state.conftest import Ground, NewGround
+from tests.features.policy_history.state.conftest import Ground, NewGround
 
 Step = tuple[str, dict[str, Any]]
 """What is done to which kind of record, and its fields; ``at`` chooses the record, ``to`` others."""

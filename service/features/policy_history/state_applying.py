@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Final
 
-from service.administration import state as states
-from service.administration import state_edits, stored_state
-from service.administration.steps import Ids, Noun, Record, Step
-from service.administration.stored_state import Stored
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
 from service.authz.engine.rules import UNREGISTERED
 from service.errors import Refusal, Unavailable
+from service.features.policy_history import state as states
+from service.features.policy_history import state_edits, stored_state
+from service.features.policy_history.steps import Ids, Noun, Record, Step
+from service.features.policy_history.stored_state import Stored
 from service.kernel.origin import ChangeRecord
 from service.kernel.services import object_of, split_object
 from service.kernel.text import name_key

@@ -17,13 +17,13 @@ from psycopg.rows import dict_row
 
 from service.__main__ import main
 from service.administration.unit_of_work import UnitsOfWork
-from service.cli.state_apply import Order, apply
-from service.cli.state_export import exported
 from service.errors import Unavailable
+from service.features.policy_history.commands_state_apply import Order, apply
+from service.features.policy_history.commands_state_export import exported
+from service.features.policy_history.state_reading import read_state
 from service.records.policy_revisions import LOCK as POLICY_LOCK
 from service.records.role_rights import LOCK
 from service.settings import load
-from service.state_files.reading import read_state
 from tests.service.conftest import variables_for
 from tests.support.databases import NewDatabase
 

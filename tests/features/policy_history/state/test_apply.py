@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-from service.administration.state import (
+from service.authz.review.impact import Differences
+from service.errors import Conflict
+from service.features.policy_history.state import (
     ButtonState,
     Kind,
     MenuState,
@@ -23,13 +25,11 @@ from service.administration.state import (
     ordered,
     state_of,
 )
-from service.administration.state_edits import EditRefusedError, in_words
-from service.authz.review.impact import Differences
-from service.errors import Conflict
+from service.features.policy_history.state_edits import EditRefusedError, in_words
+from service.features.policy_history.state_reading import read_state
+from service.features.policy_history.state_writing import as_yaml
 from service.records.openings import OpenTo
-from service.state_files.reading import read_state
-from service.state_files.writing import as_yaml
-from tests.state.conftest import Ground, NewGround
+from tests.features.policy_history.state.conftest import Ground, NewGround
 
 pytestmark = pytest.mark.anyio
 

@@ -1,7 +1,5 @@
 """Plans which other services a restore creates, edits and deletes."""
 
-from service.administration.restore_steps import create_service, delete_service, update_service
-from service.administration.steps import Step
 from service.authz.engine.rules import (
     ALLOW_PREFLIGHT,
     IGNORE_CASE,
@@ -10,6 +8,8 @@ from service.authz.engine.rules import (
     REGISTERED,
     SERVICE,
 )
+from service.features.policy_history.restore_steps import create_service, delete_service, update_service
+from service.features.policy_history.steps import Step
 from service.kernel.text import seen
 from service.records import policy_row_history, services
 from service.records.database.transactions import Connection

@@ -10,9 +10,6 @@ from time import perf_counter
 import msgspec
 
 from service import settings as table
-from service.administration.state import State
-from service.administration.state_applying import Applied, StateChanges
-from service.administration.state_edits import EditRefusedError, Edits, in_words
 from service.audit.entries import encode
 from service.audit.intents import UNKNOWN
 from service.audit.journal import enter
@@ -20,8 +17,12 @@ from service.audit.redaction import kept_changes
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import show
-from service.cli.state_report import applied_as_lines, applied_report
 from service.errors import Refusal, Unavailable
+from service.features.policy_history.state import State
+from service.features.policy_history.state_applying import Applied, StateChanges
+from service.features.policy_history.state_edits import EditRefusedError, Edits, in_words
+from service.features.policy_history.state_reading import read_state_file
+from service.features.policy_history.state_report import applied_as_lines, applied_report
 from service.kernel.identity import Caller
 from service.kernel.origin import ChangeRecord
 from service.kernel.write import Write
@@ -35,7 +36,6 @@ from service.records.logs.inserts import keep_intent
 from service.records.schema_revision import require_current
 from service.records.seed import is_seeded
 from service.settings import Settings
-from service.state_files.reading import read_state_file
 
 
 class ApplyError(LaunchError):

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any, Final
 
-from service.administration.steps import Step, changed, created
+from service.features.policy_history.steps import Step, changed, created
 from service.kernel.assurance import OF_PERSONS, SERVICE
 from service.kernel.fields import camel
 from service.kernel.services import object_of, split_object

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import fields
 
-from service.administration.state import (
+from service.endpoints.bindings import ButtonsEdit
+from service.endpoints.roles import RoleMenusEdit
+from service.features.policy_history.state import (
     TYPES,
     ButtonState,
     MenuState,
@@ -26,15 +28,13 @@ from service.administration.state import (
     segment_of,
     state_of,
 )
-from service.endpoints.bindings import ButtonsEdit
-from service.endpoints.roles import RoleMenusEdit
+from service.features.policy_history.state_reading import read_state
+from service.features.policy_history.state_writing import as_yaml
 from service.kernel.codes import MOST_LINKED
 from service.kernel.sentences import metas_of
 from service.kernel.strict_yaml import YamlError
 from service.kernel.value_rules import DESCRIPTION
 from service.records.roles import RoleValues
-from service.state_files.reading import read_state
-from service.state_files.writing import as_yaml
 from tests.support.running import ROOT
 
 WORDS = [

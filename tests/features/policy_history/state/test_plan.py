@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from service.administration.state import (
+from service.authz.invariants.statements import Invariants, OnlyRoles
+from service.errors import Conflict
+from service.features.policy_history.state import (
     ButtonState,
     MenuState,
     ResourceState,
@@ -16,17 +18,15 @@ from service.administration.state import (
     State,
     state_of,
 )
-from service.administration.state_edits import EditRefusedError, in_words, require_no_clash
-from service.administration.state_planning import plan
-from service.authz.invariants.statements import Invariants, OnlyRoles
-from service.cli.state_report import as_lines, as_markdown
-from service.errors import Conflict
+from service.features.policy_history.state_edits import EditRefusedError, in_words, require_no_clash
+from service.features.policy_history.state_planning import plan
+from service.features.policy_history.state_reading import read_state
+from service.features.policy_history.state_report import as_lines, as_markdown
+from service.features.policy_history.state_writing import as_yaml
 from service.kernel.identity import NewAccount
 from service.records import accounts, user_list
-from service.state_files.reading import read_state
-from service.state_files.writing import as_yaml
 from tests.docs.pages import between
-from tests.state.conftest import Ground
+from tests.features.policy_history.state.conftest import Ground
 from tests.support.running import ROOT
 from tests.support.unstarted import SHIPPED
 

@@ -9,15 +9,15 @@ from typing import Annotated
 
 import pytest
 
-from service.administration.state import TYPES, RoleState, State, state_of
-from service.administration.state_edits import edits_between
+from service.features.policy_history.state import TYPES, RoleState, State, state_of
+from service.features.policy_history.state_edits import edits_between
+from service.features.policy_history.state_entries import members_of
+from service.features.policy_history.state_reading import read_state
+from service.features.policy_history.state_writing import as_yaml
 from service.kernel.fields import Field, declared
 from service.kernel.strict_yaml import YamlError
 from service.kernel.value_rules import DESCRIPTION
 from service.records.roles import RoleValues
-from service.state_files.entries import members_of
-from service.state_files.reading import read_state
-from service.state_files.writing import as_yaml
 
 FILE = "format: 1\nmenus: {}\nbuttons: {}\nresources: {}\nroles:\n  auditor: {name: Auditor%s}\n"
 

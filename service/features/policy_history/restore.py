@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from service.administration.restore_plan import Obstacle, plan
-from service.administration.steps import Ids, Step
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
 from service.audit.chain.seals import RevisionSeals
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, PERMISSION, REVIEW, Rule
 from service.errors import Conflict, NotFound
+from service.features.policy_history.restore_plan import Obstacle, plan
+from service.features.policy_history.steps import Ids, Step
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.write import Write
 from service.records import policy_history, policy_revisions

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from service.administration.request_rules import shown
-from service.administration.steps import Step, changed
 from service.authz.engine.rules import APPROVE, ASSURANCE, REQUEST, assured
+from service.features.policy_history.steps import Step, changed
 from service.kernel.request_objects import ask, role_of
 from service.records import policy_history, policy_row_history, request_rules, roles
 from service.records.database.transactions import Connection

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from service.administration import state as states
 from service.authz.engine.rules import UNREGISTERED
 from service.errors import Conflict
+from service.features.policy_history import state as states
 from service.kernel.services import has_ended, object_of
 from service.records import bindings, menus, openings, request_rules, resources, roles, services
 from service.records.database.transactions import Connection

@@ -6,7 +6,10 @@ from typing import Any, Literal
 
 from msgspec import UNSET
 
-from service.administration.state import (
+from service.authz.engine.paths import shape
+from service.authz.engine.resource_index import comparable
+from service.errors import Conflict, Refusal
+from service.features.policy_history.state import (
     TYPES,
     Item,
     Kind,
@@ -18,9 +21,6 @@ from service.administration.state import (
     short_name,
     state_of,
 )
-from service.authz.engine.paths import shape
-from service.authz.engine.resource_index import comparable
-from service.errors import Conflict, Refusal
 from service.kernel.services import OWN, object_of, split_object
 from service.kernel.text import name_key, printable
 from service.records.services import router_of

@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from service.administration import restore_steps
 from service.administration.menu_edits import place_fault
-from service.administration.restored_rules import is_of_rule, plan_rules
-from service.administration.restored_services import plan_services
-from service.administration.steps import Step
 from service.authz.engine import rules
 from service.authz.engine.paths import shape
 from service.errors import Conflict
+from service.features.policy_history import restore_steps
+from service.features.policy_history.restored_rules import is_of_rule, plan_rules
+from service.features.policy_history.restored_services import plan_services
+from service.features.policy_history.steps import Step
 from service.kernel.services import PORTCULLIS, is_opening_word, split_object
 from service.kernel.text import seen
 from service.records import bindings, menus, openings, policy_history, policy_row_history, resources

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from service.administration.state import State
-from service.administration.state_edits import EditRefusedError, in_words
+from service.features.policy_history.state import State
+from service.features.policy_history.state_edits import EditRefusedError, in_words
+from service.features.policy_history.state_reading import read_state
+from service.features.policy_history.state_writing import as_yaml
 from service.kernel.strict_yaml import YamlError
 from service.records import policy_workers
-from service.state_files.reading import read_state
-from service.state_files.writing import as_yaml
-from tests.state.conftest import Ground
+from tests.features.policy_history.state.conftest import Ground
 
 pytestmark = pytest.mark.anyio
 

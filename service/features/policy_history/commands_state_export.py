@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Final
 
 from service import settings as table
-from service.administration import stored_state
-from service.administration.state import State, state_of
-from service.administration.state_edits import require_no_clash
 from service.cli.lazy_commands import add_data
 from service.cli.output import say_text
+from service.features.policy_history import stored_state
+from service.features.policy_history.state import State, state_of
+from service.features.policy_history.state_edits import require_no_clash
+from service.features.policy_history.state_writing import as_yaml
 from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.records.database.transactions import Database
 from service.settings import Settings
 from service.settings.secrecy import written_beside
-from service.state_files.writing import as_yaml
 
 _NOTHING = state_of({})
 _NOT_BESIDE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)

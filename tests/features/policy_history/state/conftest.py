@@ -8,12 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from service.administration import stored_state
 from service.administration.delegation import Delegation
 from service.administration.dry_runs import DryRuns
-from service.administration.state import State
-from service.administration.state_applying import Applied, StateChanges
-from service.administration.state_planning import Plan, plan
 from service.administration.unit_of_work import UnitsOfWork
 from service.audit.chain.seals import RevisionSeals
 from service.authn.revocations import Revocations
@@ -21,6 +17,10 @@ from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.review.concurrency import ConcurrencyLimit
+from service.features.policy_history import stored_state
+from service.features.policy_history.state import State
+from service.features.policy_history.state_applying import Applied, StateChanges
+from service.features.policy_history.state_planning import Plan, plan
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.write import Write

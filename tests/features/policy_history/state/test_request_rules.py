@@ -10,14 +10,14 @@ import pytest
 from msgspec import UNSET
 from sqlalchemy import update
 
-from service.administration.state import RuleState, StageState, State
 from service.authz.engine.rules import APPROVE, REQUEST
-from service.cli.state_report import as_lines, as_markdown
+from service.features.policy_history.state import RuleState, StageState, State
+from service.features.policy_history.state_reading import read_state
+from service.features.policy_history.state_report import as_lines, as_markdown
+from service.features.policy_history.state_writing import as_yaml
 from service.kernel.strict_yaml import YamlError
 from service.records.schema.request_rules import request_rule
-from service.state_files.reading import read_state
-from service.state_files.writing import as_yaml
-from tests.state.conftest import Ground
+from tests.features.policy_history.state.conftest import Ground
 
 pytestmark = pytest.mark.anyio
 

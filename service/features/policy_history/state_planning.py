@@ -5,12 +5,10 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from service.administration import role_edits, state_edits, stored_state
+from service.administration import role_edits
 from service.administration.delegation import require_foreign
 from service.administration.dry_runs import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
 from service.administration.older_nodes import require_known
-from service.administration.state import ResourceState, RoleState, State
-from service.administration.stored_state import Stored
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, REQUEST, UNREGISTERED, PolicyError
 from service.authz.invariants.checking import Holders, Situation, newly_broken
@@ -21,6 +19,9 @@ from service.authz.publishing.lockout import require_way_back
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.impact import Differences, Roles, Standing, differences
 from service.errors import Conflict, ValidationFailed
+from service.features.policy_history import state_edits, stored_state
+from service.features.policy_history.state import ResourceState, RoleState, State
+from service.features.policy_history.stored_state import Stored
 from service.kernel.assurance import words_of
 from service.kernel.services import BoundResource, PublishedOpening, object_of, split_object
 from service.records import role_holdings

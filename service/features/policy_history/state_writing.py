@@ -6,8 +6,8 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from service.administration.state import SECTIONS, TYPES, Item, Kind, MenuState, State
-from service.state_files.entries import FORMAT, OPTIONAL, members_of
+from service.features.policy_history.state import SECTIONS, TYPES, Item, Kind, MenuState, State
+from service.features.policy_history.state_entries import FORMAT, OPTIONAL, members_of
 
 _HEAD: Final = """\
 # Roles, menus, resources and bindings of a Portcullis installation, without users and secrets.

@@ -8,10 +8,10 @@ from typing import Any, Final, Literal
 import msgspec
 
 from service.administration.dry_runs import KeptOut
-from service.administration.state_applying import Applied
-from service.administration.state_edits import Action, Edit, Edits
-from service.administration.state_planning import Plan
 from service.authz.review.impact import Difference, Differences
+from service.features.policy_history.state_applying import Applied
+from service.features.policy_history.state_edits import Action, Edit, Edits
+from service.features.policy_history.state_planning import Plan
 from service.kernel.fields import camel
 from service.kernel.text import counted, printable
 from service.web.messages.dry_run import KeptOutUsers

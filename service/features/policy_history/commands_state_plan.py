@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from service import settings as table
-from service.administration import state_planning
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import say_text, show
-from service.cli.state_report import as_lines, as_markdown, plan_report
+from service.features.policy_history import state_planning
+from service.features.policy_history.state_reading import read_state
+from service.features.policy_history.state_report import as_lines, as_markdown, plan_report
 from service.operator.database import with_database
 from service.operator.stores import reachable
-from service.state_files.reading import read_state
 
 DIFFERS = 2
 """The exit status when there is something to apply."""

@@ -9,10 +9,11 @@ from typing import Any, Final, get_origin
 import msgspec
 from msgspec import UNSET
 
-from service.administration import state as states
 from service.administration.menu_edits import MAX_DEPTH
-from service.administration.state_edits import clashes
 from service.authz.engine.paths import registered_fault
+from service.features.policy_history import state as states
+from service.features.policy_history.state_edits import clashes
+from service.features.policy_history.state_entries import FORMAT, OPTIONAL, members_of
 from service.kernel.codes import MOST_LINKED, is_code
 from service.kernel.fields import ITS_TYPE, Rule
 from service.kernel.services import PORTCULLIS, has_ended, is_opening_word, is_other_service, split_object
@@ -21,7 +22,6 @@ from service.kernel.text import printable
 from service.kernel.type_faults import type_faults
 from service.kernel.value_rules import METHOD
 from service.records.roles import RoleCode
-from service.state_files.entries import FORMAT, OPTIONAL, members_of
 
 _ENDING: Final = "@anyone until 2026-12-31T00:00:00Z"
 

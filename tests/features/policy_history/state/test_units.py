@@ -20,7 +20,7 @@ from service.kernel.write import Write
 from service.records import accounts, policy_revisions, role_rights, roles
 from service.records.resources import ResourceValues
 from service.web.messages.context import RequestContext
-from tests.state.conftest import Ground
+from tests.features.policy_history.state.conftest import Ground
 
 pytestmark = pytest.mark.anyio
 

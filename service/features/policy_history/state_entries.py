@@ -6,7 +6,7 @@ from typing import Any, Final, get_type_hints
 
 from msgspec import UNSET
 
-from service.administration.state import TYPES, Kind, short_name
+from service.features.policy_history.state import TYPES, Kind, short_name
 from service.kernel.fields import ITS_TYPE, Rule, camel, fields_of
 from service.web.messages.record_schemas import kind_of
 

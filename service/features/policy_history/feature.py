@@ -1,0 +1,30 @@
+"""What the history of the policy and state files add."""
+
+from service.kernel.feature import Feature, FeatureCommands
+
+FEATURE = Feature(
+    name="policy_history",
+    title="Restores of past revisions of the policy, and state files",
+    paths=("/api/policy/revisions",),
+    commands=(
+        FeatureCommands(
+            "state",
+            (
+                ("export", "write roles, menus, resources and bindings into a file", "commands_state_export"),
+                (
+                    "plan",
+                    "show what applying a file would change, and who gains and loses what; change nothing",
+                    "commands_state_plan",
+                ),
+                (
+                    "apply",
+                    "make roles, menus, resources and bindings equal to a file",
+                    "commands_state_apply",
+                ),
+            ),
+            help="roles, menus, resources and bindings as a reviewed file",
+            after="policy",
+        ),
+    ),
+    routes="api:add_routes",
+)
