@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -134,11 +135,11 @@ async def test_a_file_that_is_being_written_is_waited_for_at_the_end(
     begun, go_on, order = asyncio.Event(), Event(), []
     loop, write = asyncio.get_running_loop(), following._write
 
-    def slowly(path: Path, content: bytes) -> None:
+    def slowly(path: Path, content: Iterable[bytes], seal_key: bytes) -> None:
         order.append("begun")
         loop.call_soon_threadsafe(begun.set)
         assert go_on.wait(10)
-        write(path, content)
+        write(path, content, seal_key)
         order.append("done")
 
     monkeypatch.setattr(following, "_write", slowly)
