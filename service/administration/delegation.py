@@ -46,7 +46,6 @@ from service.kernel.account_acts import (
     CONTROL_ACTS,
     DEMANDED,
     Act,
-    Partaking,
     Whom,
     refusal_of,
 )
@@ -272,7 +271,7 @@ class DelegationCheck:
         if target.whom != "self" and (control := CONTROL_ACTS.get(act)) is not None:
             await self.take_over(connection, [target.user_id], control)
 
-    def require_session(self, act: Act | Partaking) -> None:
+    def require_session(self, act: str) -> None:
         """Return when the caller may do ``act`` with what the request came with; PermissionDenied else."""
         self._require_account(f"{act} {'by-session' if self._caller.key_id is None else 'by-key'}")
 

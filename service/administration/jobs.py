@@ -41,7 +41,6 @@ from service.records import (
     directories,
     openings,
     restore_epochs,
-    reviews,
 )
 from service.records.database.transactions import Database
 from service.settings import Settings
@@ -137,11 +136,6 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
 
         return await directory_members.give_roles_anew(database, settings, notices_of(settings))
 
-    async def close_reviews(database: Database) -> str:
-        from service.administration.review_closing import close_due  # noqa: PLC0415 - it imports Casbin
-
-        return await close_due(database, settings, notices_of(settings))
-
     trunk = (
         Job(
             "log-maintenance",
@@ -212,14 +206,6 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             5.0,
             retry=60.0,
             pending=access_requests.is_due,
-        ),
-        Job(
-            "review-ends",
-            "Close reviews of roles whose deadline has passed, and apply what was decided",
-            close_reviews,
-            30.0,
-            retry=60.0,
-            pending=reviews.is_due,
         ),
         Job(
             "dormant-accounts",

@@ -20,10 +20,7 @@ from service.administration.own_credentials import OwnCredentials
 from service.administration.own_factors import OwnFactors
 from service.administration.owners import Owners
 from service.administration.people import People
-from service.administration.review_closing import Closing
-from service.administration.reviews import Reviews
 from service.administration.sign_in_origins import SignInOrigins
-from service.administration.sign_offs import SignOffs
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.ways_in import WaysIn
 from service.app.audit_trail import Trail
@@ -54,11 +51,9 @@ class Administration:
     kicks: Kicks
     own_factors: OwnFactors
     owners: Owners
-    sign_offs: SignOffs
     factor_reset: FactorReset
     own_credentials: OwnCredentials
     password_reset: PasswordReset
-    reviews: Reviews
     session_ending: SessionEnding
     sign_in_origins: SignInOrigins
     roles: Changes
@@ -121,15 +116,6 @@ def make(
     requests = AccessRequests(
         units, stores.sessions.synchronized.now, notices, policy.live.invariants, people
     )
-    closing = Closing(
-        database,
-        delegation,
-        policy.live,
-        revocations,
-        notices,
-        now=stores.sessions.synchronized.instant,
-        tell=trail.collector.operation,
-    )
     return Administration(
         access_requests=requests,
         accounts=accounts,
@@ -172,11 +158,9 @@ def make(
             now=second.now,
         ),
         owners=Owners(database, delegation, people, stores.sessions.synchronized.instant),
-        sign_offs=SignOffs(people, stores.sessions.synchronized.instant),
         factor_reset=FactorReset(database, delegation, revocations, notices, trail.logins),
         own_credentials=OwnCredentials(delegation, sign_in.password_change, stores.sessions.synchronized.now),
         password_reset=PasswordReset(delegation, sign_in.password_change),
-        reviews=Reviews(units, policy.live, notices, closing, stores.sessions.synchronized.now),
         session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),
         sign_in_origins=SignInOrigins(
             ways_in=ways_in,

@@ -7,6 +7,7 @@ from typing import Final
 
 from service import __version__
 from service.administration.dry_runs import DryRuns
+from service.administration.people import People
 from service.app.container import Container
 from service.app.extensions import Dependencies, add_extensions
 from service.app.parts import only
@@ -32,16 +33,13 @@ from service.endpoints import (
     owners,
     policy,
     policy_revisions,
-    policy_unused,
     profile,
     request_rules,
     resources,
-    reviews,
     roles,
     second_factor,
     services,
     sessions,
-    sign_offs,
     system,
     tokens,
     users,
@@ -85,7 +83,6 @@ TAGS: Final = {
     "opening": "What other services have open without a permission code.",
     "public": "What is open to everybody who has a link.",
     "resource": "Registered API resources, and the Buttons that open them.",
-    "review": "Whether assignments are still needed, who says so, and what is taken away.",
     "role": "Roles, and the permissions that they give.",
     "service": "Other services, whose routes resources guard.",
     "system": "What is wrong with the installation, or may soon be.",
@@ -124,7 +121,6 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         _add_own_account,
         _add_users,
         _add_directories,
-        _add_reviews,
         _add_files,
     ):
         add(routes, container)
@@ -172,20 +168,18 @@ def _add_online(routes: Routes, container: Container) -> None:
 
 def _add_policy(routes: Routes, container: Container) -> None:
     database, parts = container.stores.database, container.policy
-    signing = container.administration.sign_offs
-    asked = database, parts.live, parts.concurrency, parts.past
+    settings, instant = container.settings, container.stores.sessions.synchronized.instant
+    people = People(settings.policy.takeover_days)
+    signing = [
+        made(people, instant).same_person for made in provided("signing", settings.features.off).values()
+    ]
     routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
     routes.add("/api/policy/reload", policy.Reload(parts.changes))
     routes.add("/api/policy/revisions", policy_revisions.RevisionList(database, parts.past.seals))
     routes.add(
         "/api/policy/revisions/{revision}", policy_revisions.OneRevision(database, parts.past.seals, signing)
     )
-    sign_off = sign_offs.RevisionSignOff(database, parts.past.seals, signing)
-    routes.add("/api/policy/revisions/{revision}/sign-off", sign_off)
-    changes = sign_offs.ChangesSince(database, parts.past.seals)
-    routes.add("/api/policy/changes", changes)
     routes.add("/api/policy/diff", policy_revisions.Diff(database, parts.past, parts.concurrency))
-    routes.add("/api/policy/unused", policy_unused.UnusedOfPolicy(*asked, container.settings.policy))
     routes.add("/api/policy/permission-map", policy.PermissionBits(parts.live))
 
 
@@ -328,19 +322,6 @@ def _add_directories(routes: Routes, container: Container) -> None:
     directory = container.stores.database, container.administration.directories
     routes.add("/api/directory/list", directories.ListOfDirectories(*directory))
     routes.add("/api/directory/{source}", directories.OneDirectory(*directory))
-
-
-def _add_reviews(routes: Routes, container: Container) -> None:
-    database, changes = container.stores.database, container.administration.reviews
-    asked = database, changes
-    routes.add("/api/review/list", reviews.ReviewList(*asked))
-    routes.add("/api/review", reviews.NewReview(*asked))
-    routes.add("/api/review/{id}", reviews.OneReview(*asked))
-    routes.add("/api/review/{id}/close", reviews.ClosedReview(*asked))
-    routes.add("/api/review/{id}/item/list", reviews.ReviewItemList(*asked))
-    routes.add("/api/review/{id}/item/{item_id}/decision", reviews.DecisionAboutItem(*asked))
-    evidence = reviews.ReviewEvidence(database, container.settings.oplog, changes)
-    routes.add("/api/review/{id}/evidence", evidence)
 
 
 def _add_files(routes: Routes, container: Container) -> None:

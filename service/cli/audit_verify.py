@@ -17,6 +17,7 @@ from service.audit.chain.verify import Audit, Day
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.errors import Unavailable
+from service.kernel.feature import provided
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.stores import reachable
@@ -99,8 +100,10 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 def _verify_evidence(options: Namespace, settings: Settings) -> None:
     # It imports all records of which an archive tells, which the logs do not need.
-    from service.audit.evidence_verification import verify  # noqa: PLC0415
-
+    verifies = provided("evidence").values()
+    if not verifies:
+        raise InputError("nothing here makes evidence, or knows how to verify it")
+    (verify,) = verifies
     try:
         data = Path(options.evidence).read_bytes()
     except OSError as error:

@@ -159,13 +159,11 @@ FAMILIES: Final = (
             Command("check", "check model, lines and routes against one another; start nothing"),
             Command("export", "write the published policy for any Casbin"),
             Command("ending", "print the assignments of roles that end soon", "policy_ending"),
-            Command("unused", "print rights that nobody has needed, and smaller roles that would have done"),
             Command("lint", "find what a start does not refuse, in files and in a database"),
             Command(
                 "prove", "print the exact condition of a request, or whether two policies are equivalent"
             ),
             Command("log", "print what each revision changed, when, by whom and why"),
-            Command("changes", "print what has changed since a revision, or since somebody's last sign-off"),
             Command("diff", "compare two policies: lines, and who gains and loses what"),
             Command("replay", "print which logged decisions would come out differently"),
             Command(
@@ -232,15 +230,6 @@ FAMILIES: Final = (
                 "reset-factors", "remove all second factors of a user, and end all sessions", "admin_reset"
             ),
             Command("list", "list users, and who may do everything"),
-        ),
-    ),
-    Family(
-        "evidence",
-        "evidence for auditors",
-        (
-            Command("review", "write an archive about a review of assignments", "evidence"),
-            Command("request", "write an archive about a request for a role", "evidence"),
-            Command("user", "write all that explains the access of a user between two dates", "evidence"),
         ),
     ),
     Family(

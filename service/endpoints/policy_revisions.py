@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import msgspec
 from msgspec import Meta, field
 
-from service.administration.sign_offs import SignOffs
 from service.audit.chain.seals import Authenticity, Judgement, RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.review.concurrency import ConcurrencyLimit
@@ -22,8 +22,9 @@ from service.errors import (
     RevisionUntrusted,
     ValidationFailed,
 )
+from service.kernel.feature import provided
 from service.kernel.text import MAX_USER_NAME
-from service.records import policy_history, policy_revisions, sign_offs
+from service.records import policy_history, policy_revisions
 from service.records.database.transactions import Connection, Database
 from service.records.policy_history import ALL, Part, PublishedLine
 from service.records.policy_revisions import PolicyRevision, RevisionFilter
@@ -39,6 +40,9 @@ from service.web.messages.schema import (
     Revision,
     Schema,
 )
+
+SamePerson: TypeAlias = Callable[[Connection, int, int], Awaitable[str | None]]
+"""Returns why a user is not another person than who made the changes of a revision; None if they are."""
 
 SharedLine = Annotated[str, Meta(examples=["p, resource, GET /api/report/{id}, report:detail"])]
 Count = Annotated[int, Meta(ge=0, examples=[2])]
@@ -205,11 +209,11 @@ class RevisionList:
         async with self._database.snapshot() as connection:
             page = await policy_revisions.page(connection, query.criteria, page=query.page, size=query.size)
             await self._seals.learn(connection)
-            signed = await sign_offs.of_revisions(connection, [each.revision for each in page.items])
+            signed = await signed_off(connection, [each.revision for each in page.items])
         items = []
         for revision in page.items:
             judged = PublishedRevision.of(_Judged.of(revision, self._seals.judge(revision)))
-            signs = [SignOff.of(each) for each in signed[revision.revision]]
+            signs = signed[revision.revision]
             items.append(ListedRevision(**msgspec.structs.asdict(judged), sign_offs=signs))
         return Page(items=items, page=query.page, size=query.size, total=page.total)
 
@@ -217,7 +221,8 @@ class RevisionList:
 class OneRevision:
     """``/api/policy/revisions/{revision}``."""
 
-    def __init__(self, database: Database, seals: RevisionSeals, signing: SignOffs) -> None:
+    def __init__(self, database: Database, seals: RevisionSeals, signing: Sequence[SamePerson]) -> None:
+        """``signing`` says who may sign a revision off; empty where nobody can."""
         self._database = database
         self._seals = seals
         self._signing = signing
@@ -232,8 +237,18 @@ class OneRevision:
             if stored is None:
                 raise NotFound("There is no such revision")
             changes = await changes_answer(connection, self._seals, stored, query.part)
-            same = await self._signing.same_person(connection, revision, context.user.user_id)
+            reasons = [await reason(connection, revision, context.user.user_id) for reason in self._signing]
+            same = next(filter(None, reasons), None)
         return ShownRevision(**msgspec.structs.asdict(changes), same_person=same)
+
+
+async def signed_off(connection: Connection, revisions: Collection[int]) -> dict[int, list[SignOff]]:
+    """Return the sign-offs of each of these revisions, as features have stored them."""
+    signed: dict[int, list[SignOff]] = {revision: [] for revision in revisions}
+    for of_revisions in provided("sign-offs").values():
+        for revision, stored in (await of_revisions(connection, revisions)).items():
+            signed[revision] += map(SignOff.of, stored)
+    return signed
 
 
 async def changes_answer(
@@ -247,9 +262,9 @@ async def changes_answer(
             judgement = Judgement("forged", f"revision {prior.revision} before it is not as it was published")
     is_kept = revision.added is not None and judgement.is_trusted
     kept = await policy_history.changes_of(connection, revision.revision, part) if is_kept else None
-    signed = await sign_offs.of_revisions(connection, [revision.revision])
+    signed = await signed_off(connection, [revision.revision])
     return RevisionChanges(
-        sign_offs=[SignOff.of(each) for each in signed[revision.revision]],
+        sign_offs=signed[revision.revision],
         **msgspec.structs.asdict(PublishedRevision.of(_Judged.of(revision, judgement))),
         added_lines=None if kept is None else _texts(kept.added),
         removed_lines=None if kept is None else _texts(kept.removed),

@@ -18,4 +18,5 @@ NAMES = (
     "cluster",
     "tables",
     "explain",
+    "reviews",
 )

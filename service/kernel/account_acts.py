@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias, get_args
 
+from service.kernel.feature import declared
 from service.kernel.persons import ControlAct
 
 Act: TypeAlias = Literal[
@@ -56,14 +57,15 @@ Where: TypeAlias = Literal["any-service", "same-service", "other-service"]
 """Which service a question is about, to the caller: any one, for a caller who is bound to none; the one that
 the caller is bound to; or another one."""
 
-Partaking: TypeAlias = Literal["request", "approve", "review"]
-"""What people do with roles: ask for one, decide about the requests of others, and about who keeps one."""
+Partaking: TypeAlias = Literal["request", "approve"]
+"""What people do with roles: ask for one, and decide about the requests of others."""
 
 READ_REQUESTS: Final = "read-requests others"
 """Somebody reads the requests of all, and not only those that concern them."""
 
-READ_REVIEWS: Final = "read-reviews others"
-"""Somebody reads all reviews, and not only those that they have begun or may decide in."""
+_BY_PEOPLE: Final = {act: text for feature in declared() for act, text in feature.by_people.items()}
+"""What people alone do with features that are on or off, with the sentence that refuses an API key."""
+_PARTAKING: Final = (*get_args(Partaking), *_BY_PEOPLE)
 
 ACTS: Final[tuple[Act, ...]] = get_args(Act)
 ASKING: Final[tuple[Asking, ...]] = get_args(Asking)
@@ -75,9 +77,10 @@ FOLLOW_BY_PERSON: Final = "follow by-person"
 
 OBJECTS: Final = frozenset(
     {f"{act} {whom}" for act in ACTS for whom in get_args(Whom)} - {"create self"}
-    | {f"{act} {proof}" for act in ("create-key", *get_args(Partaking)) for proof in get_args(Proof)}
+    | {f"{act} {proof}" for act in ("create-key", *_PARTAKING) for proof in get_args(Proof)}
     | {f"{asking} {where}" for asking in ASKING for where in get_args(Where)}
-    | {BY_PERSON, FOLLOW_BY_PERSON, READ_REQUESTS, READ_REVIEWS}
+    | {BY_PERSON, FOLLOW_BY_PERSON, READ_REQUESTS}
+    | {name for feature in declared() for name in feature.account_objects}
 )
 """All objects of the layer: nobody creates the own account."""
 
@@ -108,7 +111,7 @@ _NEVER: Final[Mapping[Whom, frozenset[str]]] = {
 
 NEVER_OPEN: Final = frozenset(
     {f"{act} {whom}" for whom, acts in _NEVER.items() for act in acts}
-    | {f"{act} by-key" for act in ("create-key", *get_args(Partaking))}
+    | {f"{act} by-key" for act in ("create-key", *_PARTAKING)}
     | {f"{asking} other-service" for asking in ASKING}
     | {BY_PERSON, FOLLOW_BY_PERSON}
 )
@@ -155,8 +158,8 @@ _REFUSED: Final = {
     "create-key by-key": "An API key can't make API keys",
     "request by-key": "Only people ask for roles: an API key can't",
     "approve by-key": "Only people decide about requests: an API key can't",
-    "review by-key": "Only people decide in reviews: an API key can't",
     FOLLOW_BY_PERSON: "Only service accounts follow the policy: use an API key",
+    **{f"{act} by-key": text for act, text in _BY_PEOPLE.items()},
     BY_PERSON: "The proxy has the token of a person, and needs the key of a service account",
 }
 

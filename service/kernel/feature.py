@@ -60,7 +60,10 @@ class Feature:
     the features that it imports. ``paths`` are the beginnings of the paths that it alone serves: lines of the
     policy about them are left out where it is off. ``settings`` are those that it alone obeys, such as
     ``export.destinations``: one that is set is refused where it is off. ``tags`` describe the nouns of its
-    operations, ``pages`` go into the catalogue of permissions.
+    operations, ``pages`` go into the catalogue of permissions. ``by_people`` are acts that the layer
+    ``account`` keeps API keys from, each with the sentence that refuses one; ``account_objects`` are further
+    objects of that layer. ``enumerations`` name types of the API's document, by their values with spaces
+    between.
 
     The others are texts ``module:name``, empty without such a part. ``tables`` is a module that declares
     tables. ``dialect`` is a ``Dialect``. ``routes`` is called with the routes and the container, ``parts``
@@ -79,6 +82,9 @@ class Feature:
     settings: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     pages: tuple[FeaturePage, ...] = ()
+    by_people: Mapping[str, str] = field(default_factory=dict)
+    account_objects: tuple[str, ...] = ()
+    enumerations: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[FeatureCommands, ...] = ()
     tables: str = ""
     dialect: str = ""

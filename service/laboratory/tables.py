@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
@@ -26,6 +26,7 @@ from service.authz.engine.rules import (
     PolicyError,
     Rule,
 )
+from service.authz.publishing.contributions import contributions
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.explain import Reason
@@ -120,8 +121,9 @@ class TableFile(_Strict):
     """A file of cases, with what administrators have registered and the codes of Buttons.
 
     ``services`` are other services; ``openings`` give the word that opens one of their objects. ``demands``
-    are those on registered resources. ``requestable`` are the roles that may be asked for, ``reviewed_by``
-    are the codes of reviews. A caller of the layer ``assurance`` is the strongest word that it satisfies.
+    are those on registered resources. ``requestable`` are the roles that may be asked for. A file
+    has besides what lines of features follow from, by their words. A caller of the layer ``assurance`` is the
+    strongest word that it satisfies.
     """
 
     callers: dict[str, list[str] | str | None]
@@ -132,7 +134,19 @@ class TableFile(_Strict):
     openings: dict[str, Literal["@login", "@anyone"]] = {}
     demands: dict[str, Demanded] = {}
     requestable: dict[str, Requestable] = {}
-    reviewed_by: list[str] = []
+
+    @property
+    def contributed(self) -> dict[str, list[str]]:
+        """What lines of features follow from, by word."""
+        return {each.word: getattr(self, each.word, []) for each in contributions()}
+
+
+@cache
+def file_kind() -> type[TableFile]:
+    """Return the kind of files of cases: ``TableFile`` with the words of features."""
+    words = [(each.word, list[str], msgspec.field(default_factory=list[str])) for each in contributions()]
+    made = msgspec.defstruct("TableFile", words, bases=(TableFile,), module=__name__)
+    return cast("type[TableFile]", made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +230,7 @@ def read_tables(paths: Iterable[Path], own: Shipped) -> tuple[Table, ...]:
 @lru_cache(maxsize=128)
 def _document(path: Path, raw: bytes) -> Document[TableFile]:
     """Return a file of cases; remembered, since the lint reads most of them with each file of demands."""
-    return document_of(path, raw, TableFile)
+    return document_of(path, raw, file_kind())
 
 
 def table_of(read: Document[TableFile], own: Shipped) -> Table:
@@ -256,7 +270,7 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
             ],
             openings=[PublishedOpening(*opening) for opening in file.openings.items()],
             requestable=[_requestable(role, rule) for role, rule in file.requestable.items()],
-            reviewed_by=file.reviewed_by,
+            contributed=file.contributed,
         )
         rules = Lines(own.rules).joined(shared)
         resources = ResourceIndex(filter(is_registered, file.registered))

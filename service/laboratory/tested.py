@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -20,20 +20,30 @@ from service.authz.engine.rules import (
     PERMISSION,
     REQUEST,
     RESOURCE,
-    REVIEW,
     LayerName,
     Rule,
 )
 from service.authz.invariants.checking import check
+from service.authz.publishing.contributions import contributions
 from service.authz.publishing.demands import FILES, FOLDER
 from service.authz.publishing.shipped import Shipped, policy_folder, read_named
 from service.kernel.extension import CASES
 from service.kernel.permission_catalogue import Page, permissions
-from service.kernel.request_objects import ask, assignment_for, stage_for, stage_takes
+from service.kernel.request_objects import ask, stage_for, stage_takes
 from service.kernel.strict_yaml import Document
 from service.laboratory.mutation import Bench, Coverage, Mutation
 from service.laboratory.table_run import Failure, run_tables
-from service.laboratory.tables import Asks, Case, Requestable, Stage, Table, TableFile, read_tables, table_of
+from service.laboratory.tables import (
+    Asks,
+    Case,
+    Requestable,
+    Stage,
+    Table,
+    TableFile,
+    file_kind,
+    read_tables,
+    table_of,
+)
 from service.settings import Settings
 
 CATALOGUE_TABLE: Final = Path("catalogue")
@@ -72,15 +82,16 @@ def catalogue_cases(pages: Iterable[Page], opened_by: Mapping[str, Collection[st
         *_bound(bound, [*holders]),
         *_codes(codes, [*holders]),
         *_asking(roles, [*holders]),
-        *_reviewing(codes, [*holders]),
+        *_contributed(codes, [*holders]),
     ]
-    table = TableFile(
+    contributed: dict[str, Any] = {each.word: [*codes] for each in contributions()}
+    table = file_kind()(
         {_NOBODY: [], **holders},
         cases,
         registered={name: [*each] for name, each in (opened | bound).items()},
         codes=[*codes],
         requestable={role: Requestable(code, [Stage(code)]) for role, code in roles.items()},
-        reviewed_by=[*codes],
+        **contributed,
     )
     return Document(CATALOGUE_TABLE, table, {}, "")
 
@@ -125,13 +136,15 @@ def _asking(roles: dict[str, str], holders: list[str]) -> Iterator[Case]:
         yield Case([_NOBODY, *holders], Asks(APPROVE, closed), "deny", APPROVE, required=[])
 
 
-def _reviewing(codes: list[str], holders: list[str]) -> Iterator[Case]:
-    """Yield who decides about the roles of others in a review of each code."""
-    for code in codes:
-        name = assignment_for("others", code)
-        asks = Asks(REVIEW, name)
-        yield Case(holders, asks, "allow", REVIEW, line=str(Rule(REVIEW, name, code)))
-        yield Case(_NOBODY, asks, "deny", REVIEW, required=[code])
+def _contributed(codes: list[str], holders: list[str]) -> Iterator[Case]:
+    """Yield what lines of features let holders of each code do, such as decide in a review that names it."""
+    for contribution in contributions():
+        layer = cast("LayerName", contribution.layer)
+        for code in codes:
+            for name, (opener,) in contribution.lines([code]).items():
+                asks = Asks(layer, name)
+                yield Case(holders, asks, "allow", layer, line=str(Rule(layer, name, opener)))
+                yield Case(_NOBODY, asks, "deny", layer, required=[opener])
 
 
 class Tested(msgspec.Struct, frozen=True, rename="camel"):

@@ -29,14 +29,14 @@ from service.authz.engine.rules import (
     OPENING_NOTHING,
     REQUEST,
     RESOURCE,
-    REVIEW,
     Rule,
 )
+from service.authz.publishing.contributions import Contribution, contributions
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped, is_stored
 from service.kernel.assurance import EVERY_CALLER, WORDS, Satisfied
 from service.kernel.codes import HeldCodes, is_code
-from service.kernel.request_objects import PublishedRule, Stage, code_of_review, role_of
+from service.kernel.request_objects import PublishedRule, Stage, role_of
 from service.kernel.services import NO_DEMAND, BoundResource
 from service.laboratory.mutants import FUNCTIONS, Mutant, codes_of
 from service.laboratory.tables import Question
@@ -107,7 +107,8 @@ class Universe:
         words = [BoundResource("GET", "/free", []), BoundResource("GET", "/closed", [("a", False)])]
         asked = [_requestable(f"r{at}", code) for at, code in enumerate(codes)]
         requestable = [*asked, _requestable("free", LOGIN)]
-        shared = derive([*beside, *bound, *words], codes, requestable=requestable, reviewed_by=codes)
+        each_word = {each.word: codes for each in contributions()}
+        shared = derive([*beside, *bound, *words], codes, requestable=requestable, contributed=each_word)
         self.rules = Lines(own.rules).joined(shared)
         self._every = tuple(self.rules)
         self._codes = codes_of(self._every)
@@ -255,11 +256,12 @@ def _shared(witness: Witness) -> dict[str, object]:
         "registered": registered,
         "codes": sorted(set(granted)),
         "requestable": requestable,
-        "reviewed_by": sorted({code for rule in rules for code in _codes_of_review(rule)}),
+        **{each.word: sorted(_sources(each, rules)) for each in contributions()},
     }
     return {key: value for key, value in members.items() if value}
 
 
-def _codes_of_review(rule: Rule) -> list[str]:
-    code = code_of_review(rule.object) if rule.layer == REVIEW else None
-    return [] if code is None else [code]
+def _sources(contribution: Contribution, rules: Iterable[Rule]) -> set[str]:
+    """Return what those of ``rules`` follow from that a feature has contributed."""
+    sources = (contribution.source(rule.object) for rule in rules if rule.layer == contribution.layer)
+    return {source for source in sources if source is not None}

@@ -16,12 +16,12 @@ from typing import Any, Final
 import pytest
 from sqlalchemy import text
 
-from service.administration import reviews as reviewing
 from service.administration.access_requests.taking_part import TakingPart
 from service.administration.delegation import DelegationCheck
 from service.administration.people import People
-from service.administration.sign_offs import SignOffs
 from service.embedded import EmbeddedStores
+from service.features.reviews import reviews as reviewing
+from service.features.reviews.sign_offs import SignOffs
 from service.kernel.persons import Persons
 from service.records import account_control
 from tests.access_requests.person_walk import PersonFoundError, Walk

@@ -14,9 +14,9 @@ from service.laboratory.replay import replay
 from service.records.database.transactions import Database
 from tests.access_requests.test_beginnings import settings_of
 from tests.access_requests.test_requests import asked, decide, ruled
-from tests.reviews.test_reviews import DECIDES, items, started
-from tests.reviews.test_reviews import decide as decide_item
-from tests.reviews.test_sign_offs import newest, sign
+from tests.features.reviews.test_reviews import DECIDES, items, started
+from tests.features.reviews.test_reviews import decide as decide_item
+from tests.features.reviews.test_sign_offs import newest, sign
 from tests.support.databases import NewDatabase
 from tests.support.inside import all_decisions, inside_published
 from tests.support.members import member

@@ -281,7 +281,7 @@ def test_nobody_passes_a_stage_for_themselves_and_holders_of_its_code_pass_it_fo
 
 
 def test_each_code_of_reviews_gives_a_line_by_which_its_holders_alone_decide() -> None:
-    derived = derive([], reviewed_by=["hr:review", "a:b"])
+    derived = derive([], contributed={"reviewed_by": ["hr:review", "a:b"]})
     policy = read_shipped().policy(derived, {}, 1)
     names = [assignment_for("others", code) for code in ("a:b", "hr:review")]
 

@@ -43,7 +43,9 @@ def test_a_folder_laid_out_like_the_shipped_files_gives_the_own_part_alone(tmp_p
 
 
 def test_an_exported_folder_gives_the_policy_that_was_exported(tmp_path: Path) -> None:
-    exported = SHIPPED.policy(derive([REPORT], ["report:detail"], reviewed_by=["hr:review"]), {}, 7)
+    exported = SHIPPED.policy(
+        derive([REPORT], ["report:detail"], contributed={"reviewed_by": ["hr:review"]}), {}, 7
+    )
     export(exported, tmp_path)
 
     policy = read_folder(tmp_path)

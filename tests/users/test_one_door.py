@@ -178,7 +178,7 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "features/follower/protocol",  # names the lines that are sent
         "features/follower/proxied",  # whether the account that follows may ask as a proxy
         "features/follower/server",  # what it is told
-        "endpoints/reviews",  # which reviews somebody sees
+        "features/reviews/api_reviews",  # which reviews somebody sees
         "endpoints/oauth",
         "features/decisions/questions",
         "laboratory/prove",  # names the layer
@@ -212,10 +212,10 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
 def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
     assert set.union(*called("PermissionDenied", "errors.PermissionDenied").values()) == {
         "administration/access_requests/requests",  # about asking, and about each stage
-        "administration/reviews",  # about assignments of others, and closing
+        "features/reviews/reviews",  # about assignments of others, and closing
         "administration/delegation",
         "administration/owners",  # about confirming owners
-        "endpoints/sign_offs",  # about changes of others
+        "features/reviews/api_sign_offs",  # about changes of others
         "errors",  # of the layer assurance, where no step-up helps
         "features/follower/hub",  # about the account that follows
         "features/decisions/forwarding",  # tells a proxy what the enforcer decided about another one

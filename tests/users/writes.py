@@ -569,7 +569,7 @@ WALKED_EXTERNAL: Final = {
             *("POST /api/review", "POST /api/review/{id}/close"),
             "POST /api/review/{id}/item/{item_id}/decision",
         ),
-        "tests/reviews/test_reviews.py",
+        "tests/features/reviews/test_reviews.py",
     ),
     **dict.fromkeys(
         ("POST /api/user/{id}/keys", "DELETE /api/user/{id}/keys/{key_id}"),

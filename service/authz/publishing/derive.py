@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Final
 
 from service.authz.engine.lines import Lines, Objects, changes
@@ -26,20 +27,19 @@ from service.authz.engine.rules import (
     PERMISSION,
     REQUEST,
     RESOURCE,
-    REVIEW,
     SERVICE,
     UNREGISTERED,
     PolicyError,
     Rule,
     assured,
 )
+from service.authz.publishing.contributions import contributions
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.cooperative_yield import cooperatively, in_parts
 from service.kernel.request_objects import (
     PublishedRule,
     ask,
     ask_at_once,
-    assignment_for,
     stage_for,
     stage_takes,
     without_grant,
@@ -68,11 +68,11 @@ def derive(
     services: Iterable[Service] = (),
     openings: Iterable[PublishedOpening] = (),
     requestable: Iterable[PublishedRule] = (),
-    reviewed_by: Iterable[str] = (),
+    contributed: Mapping[str, Iterable[str]] = MappingProxyType({}),
 ) -> Lines:
     """Return the shared lines: some for each resource, permission code, other service and requestable role.
 
-    ``reviewed_by`` are the codes of reviews: holders of each decide in reviews that name it.
+    ``contributed`` is what lines of features follow from, by the words of their contributions.
 
     ``codes`` are those of all Buttons: each has a line of the layer ``grant``, and one of the layer
     ``permission`` unless it is in ``disabled``, the codes of disabled Buttons. A resource opens to each code
@@ -114,9 +114,14 @@ def derive(
         ASSURANCE: demands(demanded, others) | asked,
         REQUEST: asking,
         APPROVE: approving,
-        REVIEW: {assignment_for("others", code): (code,) for code in sorted(reviewed_by)},
+        **_contributed(contributed),
     }
     return known.changed(changes(known.by_object, derived))
+
+
+def _contributed(texts: Mapping[str, Iterable[str]]) -> Objects:
+    """Return the lines of features that follow from ``texts``, which are given by word."""
+    return {each.layer: each.lines(texts.get(each.word, ())) for each in contributions()}
 
 
 def demands(resources: Mapping[str, tuple[str, ...]], services: Iterable[str]) -> dict[str, tuple[str, ...]]:

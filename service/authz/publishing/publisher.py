@@ -9,6 +9,7 @@ import structlog
 from service.audit.chain.seals import UNSEALED, RevisionSeals, hash_of
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
+from service.authz.publishing.contributions import read_all
 from service.authz.publishing.derive import derive, digest_of, lines_digest_of
 from service.authz.publishing.live import UntrustedRevisionError
 from service.authz.publishing.shipped import Shipped
@@ -23,7 +24,6 @@ from service.records import (
     policy_row_history,
     policy_workers,
     request_rules,
-    reviews,
     services,
 )
 from service.records import policy_lines as casbin_rule
@@ -232,7 +232,7 @@ async def _derived(connection: Connection, in_force: Policy | None = None) -> _D
     others = await services.published(connection)
     opened = await openings.published(connection) if others else []
     requestable = await request_rules.published(connection)
-    reviewed_by = await reviews.codes(connection)
+    contributed = await read_all(connection)
 
     def made() -> _Derived:
         known = Lines() if in_force is None else in_force.shared
@@ -246,7 +246,7 @@ async def _derived(connection: Connection, in_force: Policy | None = None) -> _D
             services=others,
             openings=opened,
             requestable=requestable,
-            reviewed_by=reviewed_by,
+            contributed=contributed,
         )
         bits = {button.auth_mark: button.bit_position for button in buttons if button.enabled}
         return _Derived(shared, bits, digest_of(shared, bits))

@@ -40,13 +40,9 @@ FEATURE = Feature(
                     "commands_what_if",
                 ),
                 ("matrix", "print or write the table of all roles and requests", "commands_who"),
+                ("openings", "print the requests that need no role", "commands_who"),
             ),
             after="ending",
-        ),
-        FeatureCommands(
-            "policy",
-            (("openings", "print the requests that need no role", "commands_who"),),
-            after="unused",
         ),
         FeatureCommands(
             "policy",

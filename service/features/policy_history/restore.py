@@ -8,7 +8,8 @@ from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
 from service.audit.chain.seals import RevisionSeals
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ASSURANCE, PERMISSION, REVIEW, Rule
+from service.authz.engine.rules import ASSURANCE, PERMISSION, Rule
+from service.authz.publishing.contributions import contributed_layers
 from service.errors import Conflict, NotFound
 from service.features.policy_history.restore_plan import Obstacle, plan
 from service.features.policy_history.steps import Ids, Step
@@ -89,8 +90,8 @@ def _differing(candidate: Policy, lines: list[PublishedLine]) -> list[str]:
     differing = []
     newer_layers = [layer for layer in (PERMISSION, ASSURANCE) if not expected.objects(layer)]
     for layer, name in sorted(changes(expected.by_object, candidate.shared.by_object)):
-        # Lines of reviews follow from rows that stay.
-        if layer in newer_layers or layer == REVIEW:
+        # Lines of features follow from rows that stay.
+        if layer in newer_layers or layer in contributed_layers():
             continue
         differing += sorted(
             {*map(str, expected.of(layer, name))} ^ {*map(str, candidate.shared.of(layer, name))}

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from service.administration.menu_edits import place_fault
 from service.authz.engine import rules
 from service.authz.engine.paths import shape
+from service.authz.publishing.contributions import contributed_layers
 from service.errors import Conflict
 from service.features.policy_history import restore_steps
 from service.features.policy_history.restored_rules import is_of_rule, plan_rules
@@ -72,8 +73,9 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
     names = {
         (rules.RESOURCE, line.object.removeprefix(_DEMANDED)) if line.layer == rules.ASSURANCE else line[:2]
         for line in (*changes.added, *changes.removed)
-        # Lines of reviews follow from rows that stay.
-        if (demands or line.layer != rules.ASSURANCE) and not (is_of_rule(line) or line.layer == rules.REVIEW)
+        # Lines of features follow from rows that stay.
+        if (demands or line.layer != rules.ASSURANCE)
+        and not (is_of_rule(line) or line.layer in contributed_layers())
     }
     if len(names) > MOST:
         raise Conflict(

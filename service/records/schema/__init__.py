@@ -12,7 +12,6 @@ from service.records.schema import (  # noqa: F401 - so that ``metadata`` has al
     policy,
     request_rules,
     requests,
-    reviews,
     rights,
 )
 from service.records.schema.base import SCHEMA, metadata

@@ -4,6 +4,7 @@ import re
 from typing import Any, Final, get_args
 
 from service.kernel.assurance import WORDS, Acr, Demand
+from service.kernel.feature import declared
 from service.kernel.persons import ControlAct
 from service.records.notices import ActedBy, NoticeKind
 from service.web.openapi.problems import SCHEMAS
@@ -55,22 +56,14 @@ _ENUMERATIONS: Final = {
         "MailState": "waiting sent given_up",
         "JobOutcome": "running done failed stopped abandoned",
         "RoleAction": "give take",
-        "UnusedCheck": "replay use",
         "UserStatus": "enabled disabled",
         "AccessRequestState": "pending approved denied expired cancelled failed",
         "AccessVerdict": "approve deny",
         "AssignmentSource": "direct request directory",
         "AssignmentEnding": "expired revoked",
-        "AssignmentChange": "given edited ended",
-        "GrantChange": "given taken",
         "DirectoryKind": "oidc scim",
         "ScimSortOrder": "ascending descending",
-        "KeepOrRevoke": "keep revoke",
-        "ReviewApply": "at_once at_end",
-        "ReviewFinding": "no_reviewer last_administrator directory",
-        "ReviewOutcome": "kept shortened revoked ended refused",
-        "ReviewState": "open closing closed",
-        "ReviewVerdict": "keep shorten revoke",
+        **{name: words for feature in declared() for name, words in feature.enumerations.items()},
     }.items()
 }
 """The names of enumerations that have no title, by their values."""

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 from service.administration.approver_findings import approver_findings
 from service.administration.people import People
-from service.administration.review_population import Reviewers
 from service.audit.chain.seals import seals_of
 from service.authz.publishing.derive import covered_by
 from service.authz.publishing.invariant_guard import broken_invariants
@@ -20,17 +19,14 @@ from service.kernel.about import DISTRIBUTION
 from service.kernel.feature import off_by
 from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
-from service.kernel.text import counted
 from service.operator.findings import NAMED, Finding, Installation, fault, few, ok, warning
 from service.records import bit_positions, policy_revisions, policy_workers, role_holdings, seed_catalogue
-from service.records import reviews as review_records
 from service.records.feature_rows import rows_in_need
 from service.records.migrate import unmigrated
 from service.records.seed_catalogue import describe_additions
 
 _SHIPPED = "service/shipped/"
 _LATELY = timedelta(days=30)
-_CLOSES_WITHIN = timedelta(minutes=10)
 _HIGH = 8_192  # bits: 1.4 kB of a token, of which a cookie holds 4 kB
 
 
@@ -161,38 +157,6 @@ async def request_rules(installation: Installation) -> Finding:
     named = "; ".join(f"{finding.place}: {finding.reason}" for finding in findings[:NAMED])
     more = f", and {len(findings) - NAMED} more" if len(findings) > NAMED else ""
     return warning(f"{named}{more}", "change the rule of the role, or who holds the codes of its stages")
-
-
-async def reviews(installation: Installation) -> Finding:
-    """What nobody may decide stays as it is, and a review that is over and not closed applies nothing."""
-    now = datetime.now(UTC)
-    stuck: list[str] = []
-    late: list[str] = []
-    async with installation.records() as connection:
-        under_way = await review_records.under_way(connection)
-        policy = None
-        for review in under_way:
-            name = f"{review.title} (review {review.id})"
-            if (review.close_time or review.deadline) < now - _CLOSES_WITHIN:
-                late.append(name)
-            elif review.state == "open":
-                policy = policy or await derived_policy(
-                    connection, installation.policy, installation.in_force
-                )
-                asked = Reviewers(review.reviewer_ids, review.reviewer_code)
-                users = await review_records.unsettled_users(connection, review.id)
-                people = People(installation.policy.takeover_days)
-                ids = (await asked.undecidable(connection, policy, people, now, users)).ids
-                if count := await review_records.count_undecidable(connection, review.id, ids):
-                    stuck.append(f"{name}: {counted(count, 'item')}")
-    if not stuck and not late:
-        return ok(f"{counted(len(under_way), 'review')} under way, and somebody may decide about every item")
-    faults = [f"over, but not closed: {few(late)}"] if late else []
-    faults += [f"nobody may decide about them: {few(stuck)}"] if stuck else []
-    return warning(
-        "; ".join(faults),
-        "look at the job review-ends; give other people the codes of the review, or edit the roles by hand",
-    )
 
 
 async def tampering(installation: Installation) -> Finding:

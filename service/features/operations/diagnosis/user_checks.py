@@ -9,7 +9,6 @@ from service.authn.factors.sealing import ID_BYTES, FactorKeys
 from service.authn.proving import ClosedPasswords
 from service.authz.publishing.lockout import demanded_acr
 from service.authz.publishing.publisher import derived_policy
-from service.authz.review.unused import DAYS, first_day
 from service.features.operations.diagnosis.upkeep_checks import NEW
 from service.kernel.clock import rfc3339
 from service.kernel.text import RESERVED, counted, name_key, printable
@@ -21,12 +20,10 @@ from service.records import (
     dormant,
     factors,
     mail,
-    permission_uses,
     role_rights,
 )
 from service.records.assignment_list import Assignment
 from service.records.seed_catalogue import ADMINISTRATOR
-from service.records.unused_rights import idle_assignments, unused_keys
 from service.records.user_overview import administrators, reserved_names, unconfirmed
 from service.settings import SettingsError, local_factor_key, local_previous_factor_key
 
@@ -254,25 +251,6 @@ async def dormant_accounts(installation: Installation) -> Finding:
         + (", …" if len(quiet) > _MANY else ""),
         "the job dormant-accounts disables them, but never the last administrator",
         users=[(each.user_id, each.user_name) for each in quiet[:_MANY]],
-    )
-
-
-async def unused_rights(installation: Installation) -> Finding:
-    """A right that nobody needs is one that somebody else may use."""
-    since = first_day(DAYS)
-    async with installation.records() as connection:
-        recorded = await permission_uses.recorded_since(connection)
-        assignments = await idle_assignments(connection, since)
-        keys = (await unused_keys(connection, since, page=1, size=1)).total
-    if recorded is None or recorded.date() >= since:
-        known = "" if recorded is None else f" since {rfc3339(recorded)}"
-        return ok(f"not known yet: uses are recorded{known}, and {DAYS} days are asked about")
-    if not (assignments or keys):
-        return ok(f"whoever has a role, and every API key, was there within {DAYS} days")
-    return warning(
-        f"{counted(assignments, 'assignment')} of users who have used nothing for {DAYS} days, and "
-        f"{counted(keys, 'API key')} as old that nobody has used",
-        "portcullis policy unused names them and more; take them away",
     )
 
 

@@ -1,0 +1,52 @@
+"""The routes of reviews, of what is unused, and of sign-offs."""
+
+from typing import Any
+
+from service.administration.people import People
+from service.features.reviews import api_reviews, api_sign_offs, api_unused
+from service.features.reviews.closing import Closing
+from service.features.reviews.reviews import Reviews
+from service.features.reviews.sign_offs import SignOffs
+from service.web.requests.routes import Routes
+
+
+def add_routes(routes: Routes, container: Any) -> None:
+    """Register the endpoints, made of the parts of ``container``."""
+    _add_reviews(routes, container)
+    _add_policy(routes, container)
+
+
+def _add_reviews(routes: Routes, container: Any) -> None:
+    database, live = container.stores.database, container.policy.live
+    parts, synchronized = container.administration, container.stores.sessions.synchronized
+    closing = Closing(
+        database,
+        parts.delegation,
+        live,
+        container.sign_in.revocations,
+        parts.notices,
+        now=synchronized.instant,
+        tell=container.trail.collector.operation,
+    )
+    changes = Reviews(parts.units, live, parts.notices, closing, synchronized.now)
+    asked = database, changes
+    routes.add("/api/review/list", api_reviews.ReviewList(*asked))
+    routes.add("/api/review", api_reviews.NewReview(*asked))
+    routes.add("/api/review/{id}", api_reviews.OneReview(*asked))
+    routes.add("/api/review/{id}/close", api_reviews.ClosedReview(*asked))
+    routes.add("/api/review/{id}/item/list", api_reviews.ReviewItemList(*asked))
+    routes.add("/api/review/{id}/item/{item_id}/decision", api_reviews.DecisionAboutItem(*asked))
+    evidence = api_reviews.ReviewEvidence(database, container.settings.oplog, changes)
+    routes.add("/api/review/{id}/evidence", evidence)
+
+
+def _add_policy(routes: Routes, container: Any) -> None:
+    database, parts = container.stores.database, container.policy
+    settings = container.settings.policy
+    people = People(settings.takeover_days)
+    signing = SignOffs(people, container.stores.sessions.synchronized.instant)
+    sign_off = api_sign_offs.RevisionSignOff(database, parts.past.seals, signing)
+    routes.add("/api/policy/revisions/{revision}/sign-off", sign_off)
+    routes.add("/api/policy/changes", api_sign_offs.ChangesSince(database, parts.past.seals))
+    asked = database, parts.live, parts.concurrency, parts.past
+    routes.add("/api/policy/unused", api_unused.UnusedOfPolicy(*asked, settings))

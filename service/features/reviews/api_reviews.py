@@ -1,0 +1,383 @@
+"""Reviews of assignments of roles: ``/api/review``."""
+
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from dataclasses import fields
+from datetime import date, datetime
+from types import SimpleNamespace
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from service.authz.engine.rules import ACCOUNT, REVIEW
+from service.errors import Conflict, NotFound
+from service.features.reviews import store as reviews
+from service.features.reviews.evidence_making import maker_of, review_evidence
+from service.features.reviews.feature import READ_REVIEWS
+from service.features.reviews.reviews import Reviews
+from service.features.reviews.store import (
+    Apply,
+    Finding,
+    Item,
+    ItemFilter,
+    OnSilence,
+    Outcome,
+    Progress,
+    ReviewFilter,
+    State,
+    Verdict,
+    Visible,
+)
+from service.kernel.request_objects import CLOSE_OTHERS, assignment_for, code_of_review
+from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
+from service.records.assignments import Source
+from service.records.database.transactions import Connection, Database
+from service.settings import Oplog
+from service.web.content.streams import Stream, attachment
+from service.web.messages import operation_metadata as operation
+from service.web.messages.context import RequestContext
+from service.web.messages.record_schemas import filters_of
+from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, sort_keys
+
+ZIP: Final = "application/zip"
+_MOST_IDS: Final = 1000
+_Ids = Annotated[list[Id], Meta(min_length=1, max_length=_MOST_IDS, examples=[[4, 7]])]
+_Code = Annotated[str, Meta(min_length=1, max_length=128, examples=["system:user:update"])]
+_TITLE: Final = Meta(examples=["Access 2026-Q4"])
+_Days = Annotated[int, Meta(ge=1, le=3650, examples=[90])]
+
+
+class ReviewScope(Schema, kw_only=True, omit_defaults=True):
+    """Which assignments a review asks about: those that meet all that is given.
+
+    Of these roles, of these users, of roles that give one of `codes` or open a resource of one of `services`,
+    without an end, without use for so many days.
+    """
+
+    role_ids: _Ids | None = None
+    user_ids: _Ids | None = None
+    codes: Annotated[list[_Code], Meta(min_length=1, max_length=100)] | None = None
+    services: (
+        Annotated[list[Annotated[str, Meta(max_length=32)]], Meta(min_length=1, max_length=100)] | None
+    ) = None
+    endless: bool = False
+    unused_days: _Days | None = None
+
+
+class Reviewers(Schema, kw_only=True, omit_defaults=True):
+    """Who decides: holders of `code`, or of `system:review:decide` without one; only `userIds`, if given."""
+
+    user_ids: _Ids | None = None
+    code: _Code | None = None
+
+
+class ReviewBody(Schema, kw_only=True):
+    """A review to start."""
+
+    title: Annotated[str, bounds_of(SHORT_LINE), _TITLE]
+    scope: ReviewScope
+    reviewers: Reviewers
+    deadline: Annotated[datetime, Meta(tz=True)]
+    on_silence: OnSilence
+    apply: Apply
+
+
+class ReviewProgress(Schema):
+    """How many items a review has, and how many of them are decided, settled, and findings."""
+
+    items: Annotated[int, Meta(ge=0, examples=[120])]
+    decided: Annotated[int, Meta(ge=0, examples=[80])]
+    settled: Annotated[int, Meta(ge=0, examples=[80])]
+    findings: Annotated[int, Meta(ge=0, examples=[2])]
+
+
+class Review(Schema, kw_only=True):
+    """A review. While it is `closing`, `progress` says how many items are settled; then it is `closed`."""
+
+    id: Id
+    title: Annotated[str, _TITLE]
+    scope: Any
+    reviewer_ids: list[Id] | None
+    reviewer_code: str | None
+    deadline: Moment
+    on_silence: OnSilence
+    apply: Apply
+    state: State
+    author_id: Id
+    author_name: Annotated[str, Meta(examples=["admin"])]
+    policy_revision: Annotated[int, Meta(ge=0, examples=[12], description="In force when it began.")] = (
+        msgspec.field(name="revision")
+    )
+    create_time: Moment
+    close_time: Annotated[Moment | None, Meta(description="When nothing could be decided any more.")]
+    closed_by: Annotated[str | None, Meta(description="Null for its deadline.")]
+    end_time: Annotated[Moment | None, Meta(description="When all was settled.")]
+    progress: ReviewProgress
+
+
+class ReviewItem(Schema, kw_only=True):
+    """An assignment as it was when the review began, what was decided about it, and what became of it.
+
+    `opens` are the codes of its role, `statements` the invariants that name it, `ground` is why `proposal` is
+    proposed. With a `finding`, silence never revokes it. A decision without a reviewer is that of the rule
+    for silence; `decisionIds` are the answers that let the reviewer decide. `outcomeReason` says why not.
+    """
+
+    id: Id
+    user_id: Id
+    user_name: Annotated[str, Meta(examples=["heron"])]
+    role_id: Id
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    assignment_id: Id
+    valid_from: Moment | None = msgspec.field(name="from")
+    valid_until: Moment | None = msgspec.field(name="assignedUntil")
+    reason: str | None
+    source: Source
+    given_time: Moment | None
+    given_by: str | None
+    request_id: Id | None
+    opens: list[str]
+    statements: list[str]
+    last_used: Annotated[date, Meta(examples=["2026-11-20"])] | None
+    proposal: Literal["keep", "revoke"] | None
+    ground: Annotated[str, Meta(examples=["unused"])]
+    finding: Finding | None
+    decision: Verdict | None
+    until: Moment | None
+    decision_reason: str | None
+    reviewer_id: Id | None
+    reviewer_name: str | None
+    decision_ids: list[str] | None
+    decision_time: Moment | None
+    outcome: Outcome | None
+    outcome_reason: str | None
+    outcome_time: Moment | None
+    same_person: Annotated[
+        str | None,
+        Meta(
+            description="Why the caller does not count as another person than the user, and may not decide; "
+            "null if they do, and once the review is over."
+        ),
+    ]
+
+
+class ItemDecisionBody(Schema, kw_only=True):
+    """What somebody decides; only `shorten` takes `until`, which is before the end of the assignment."""
+
+    decision: Verdict
+    until: Annotated[datetime, Meta(tz=True)] | None = None
+    reason: Annotated[str, bounds_of(REASON), Meta(min_length=1, examples=["Still in the team"])]
+
+
+@filters_of(ReviewFilter)
+class ReviewQuery(PageQuery):
+    """Filters and order of reviews."""
+
+    sort: Annotated[str, sort_keys("ReviewSort", reviews.SORTS)] = "-id"
+
+
+@filters_of(ItemFilter)
+class ItemQuery(PageQuery):
+    """Filters and order of items."""
+
+    sort: Annotated[str, sort_keys("ReviewItemSort", reviews.ITEM_SORTS)] = "id"
+
+
+def _shown(review: reviews.Review, progress: Progress | None) -> Review:
+    names = {each.name: getattr(review, each.name) for each in fields(review)}
+    return Review.of(SimpleNamespace(**names, progress=progress or Progress(0, 0, 0, 0)))
+
+
+def _shown_item(
+    item: Item, roles: Mapping[str, Mapping[str, list[str]]], same_person: str | None = None
+) -> ReviewItem:
+    known = {each.name: getattr(item, each.name) for each in fields(item)}
+    return ReviewItem.of(SimpleNamespace(**known, **roles[item.role_code], same_person=same_person))
+
+
+class ReviewEndpoint:
+    """The base of the endpoints of reviews."""
+
+    def __init__(self, database: Database, changes: Reviews) -> None:
+        self.database = database
+        self.changes = changes
+
+    def visible(self, context: RequestContext) -> Visible | None:
+        """Return which reviews the caller may see; None for those of all."""
+        if context.decide(ACCOUNT, READ_REVIEWS).allowed:
+            return None
+        policy = context.policy
+        names: Collection[str] = () if policy is None else policy.rules.objects(REVIEW)
+        asked = {code_of_review(name) for name in names}
+        mine = {code for code in asked if context.decide(REVIEW, assignment_for("others", code)).allowed}
+        return Visible(context.user.user_id, mine)
+
+    async def answered(self, connection: Connection, listed: Sequence[reviews.Review]) -> list[Review]:
+        """Return reviews with how far they are."""
+        progress = await reviews.progress(connection, [review.id for review in listed])
+        return [_shown(review, progress.get(review.id)) for review in listed]
+
+    async def shown(self, review_id: int, visible: Visible | None = None) -> Review:
+        """Return a review with how far it is; NotFound if there is none among the ``visible`` ones."""
+        async with self.database.snapshot() as connection:
+            review = await reviews.read(connection, review_id, visible)
+            (answer,) = await self.answered(connection, [review])
+        return answer
+
+
+class ReviewList(ReviewEndpoint):
+    """``/api/review/list``."""
+
+    @operation.login
+    @operation.named("listReviews")
+    async def on_get(self, context: RequestContext, query: ReviewQuery) -> Page[Review]:
+        """List reviews of assignments: those that the caller has begun, or may decide in.
+
+        Holders of `system:review:list` see all.
+        """
+        criteria, visible = query.filter(ReviewFilter), self.visible(context)
+        async with self.database.snapshot() as connection:
+            listed = await reviews.page(
+                connection, criteria, visible, page=query.page, size=query.size, sort=query.sort
+            )
+            items = await self.answered(connection, listed.items)
+        return Page(items=items, page=query.page, size=query.size, total=listed.total)
+
+
+class NewReview(ReviewEndpoint):
+    """``/api/review``."""
+
+    @operation.needs("system:review:create")
+    @operation.named("createReview")
+    @operation.created("/api/review/{id}")
+    @operation.dry_run
+    @operation.publishes
+    @operation.logged("review", "begin", "INSERT")
+    @operation.refuses(Conflict)
+    @operation.refuses_keys("the same review can be begun twice: each asks anew")
+    @operation.example_body(
+        {
+            "title": "Access 2026-Q4",
+            "scope": {"endless": True},
+            "reviewers": {},
+            "deadline": "2030-01-15T00:00:00Z",
+            "onSilence": "keep",
+            "apply": "at_end",
+        }
+    )
+    async def on_post(self, context: RequestContext, body: ReviewBody) -> Review:
+        """Begin a review: ask whether assignments are still needed, as they are now.
+
+        The caller must be able to grant all that the users and roles of it hold, since it can be taken away.
+        The first review with a code publishes the line by which its holders decide.
+        A dry run answers in `progress` how many items it would have, and how many of them as findings.
+        """
+        given = body.given()
+        given |= {name: msgspec.to_builtins(given[name]) for name in ("scope", "reviewers")}
+        saved = await self.changes.start(context.write, given)
+        context.policy = saved.policy or context.policy
+        return _shown(*saved.record)
+
+
+class OneReview(ReviewEndpoint):
+    """``/api/review/{id}``."""
+
+    @operation.login
+    @operation.refuses(NotFound)
+    @operation.named("getReview")
+    async def on_get(self, context: RequestContext, id: int) -> Review:
+        """Read a review that the caller may see, with how far it is."""
+        return await self.shown(id, self.visible(context))
+
+
+class ClosedReview(ReviewEndpoint):
+    """``/api/review/{id}/close``."""
+
+    @operation.needs("system:review:create")
+    @operation.named("closeReview")
+    @operation.logged("review", "close", "UPDATE")
+    @operation.refuses_keys("a review is closed once")
+    @operation.refuses(NotFound, Conflict)
+    async def on_post(self, context: RequestContext, id: int) -> Review:
+        """Close an own review before its deadline: decisions are applied, and the rule for silence.
+
+        Of many items, the rest is settled by a job: the review is `closing` until then.
+        """
+        visible = None if context.decide(REVIEW, CLOSE_OTHERS).allowed else self.visible(context)
+        await self.changes.close(context.write, id, visible)
+        return await self.shown(id)
+
+
+class ReviewItemList(ReviewEndpoint):
+    """``/api/review/{id}/item/list``."""
+
+    @operation.login
+    @operation.refuses(NotFound)
+    @operation.named("listReviewItems")
+    async def on_get(self, context: RequestContext, query: ItemQuery, id: int) -> Page[ReviewItem]:
+        """List the items of a review that the caller may see."""
+        visible = self.visible(context)
+        async with self.database.snapshot() as connection:
+            review = await reviews.read(connection, id, visible)
+            listed = await reviews.item_page(
+                connection, id, query.filter(ItemFilter), page=query.page, size=query.size, sort=query.sort
+            )
+            users = {item.user_id for item in listed.items}
+            same = await self.changes.same_persons(connection, review, context.user.user_id, users)
+        items = [_shown_item(item, review.roles, same.get(item.user_id)) for item in listed.items]
+        return Page(items=items, page=query.page, size=query.size, total=listed.total)
+
+
+class DecisionAboutItem(ReviewEndpoint):
+    """``/api/review/{id}/item/{item_id}/decision``."""
+
+    @operation.login
+    @operation.named("decideReviewItem")
+    @operation.dry_run
+    @operation.logged("review", "decide", "UPDATE")
+    @operation.refuses_keys("a decision replaces the one before")
+    @operation.refuses(NotFound, Conflict)
+    @operation.example_body({"decision": "keep", "reason": "Still in the team"})
+    async def on_post(
+        self, context: RequestContext, body: ItemDecisionBody, id: int, item_id: int
+    ) -> ReviewItem:
+        """Keep, shorten or revoke an assignment of somebody else; nobody decides about their own.
+
+        The line of the code of the review decides who may.
+        Where the review applies decisions at once, the assignment is gone on every node with the answer.
+        """
+        visible = self.visible(context)
+        saved = await self.changes.decide(context.write, id, item_id, body.given(), visible)
+        async with self.database.snapshot() as connection:
+            review = await reviews.read(connection, id)
+        return _shown_item(saved.record, review.roles)
+
+
+class ReviewEvidence:
+    """``/api/review/{id}/evidence``."""
+
+    def __init__(self, database: Database, settings: Oplog, changes: Reviews) -> None:
+        self._database = database
+        self._settings = settings
+        self._changes = changes
+
+    @operation.needs("system:review:evidence")
+    @operation.refuses(NotFound)
+    @operation.named("exportReviewEvidence")
+    @operation.sends(ZIP)
+    @operation.logged("review", "export evidence", "EXPORT", response=False)
+    async def on_get(self, context: RequestContext, id: int) -> Stream:
+        """Export a review as an archive for an auditor: JSON, CSV, a page to print, and entries of the log.
+
+        Callers who may list the operation log also get the entries between those of the review and the end
+        of their day, by which the archive leads to a head of the log that the auditor keeps.
+        """
+        connected = context.may("GET /api/operation-log/list")
+        maker = maker_of(self._settings, self._changes.now(), context.user.user_name, connected=connected)
+        data = await review_evidence(self._database, maker, id)
+
+        async def chunks() -> AsyncGenerator[bytes, None]:
+            yield data
+
+        headers = {"Content-Disposition": attachment(f"review-{id}.zip")}
+        return Stream(chunks(), ZIP, headers, length=len(data))

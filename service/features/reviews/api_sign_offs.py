@@ -1,0 +1,204 @@
+"""Who has looked at a revision of the policy, and what has changed since: ``/api/policy/changes``."""
+
+from datetime import datetime
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, field
+
+from service.administration import change_log
+from service.audit.chain.seals import RevisionSeals
+from service.authz.engine.rules import ASSURANCE, REVIEW
+from service.endpoints.policy_questions import require_kept
+from service.endpoints.policy_revisions import LinesQuery, SharedLine, SignOff, Truncated
+from service.errors import NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed
+from service.features.reviews import store_sign_offs as sign_offs
+from service.features.reviews.sign_offs import SignOffs
+from service.features.reviews.store_sign_offs import Change, NewSignOff
+from service.kernel.origin import FieldChange
+from service.kernel.request_objects import sign_off_for
+from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
+from service.records import policy_history, policy_revisions, role_lives
+from service.records.assignments import Source
+from service.records.database.transactions import Connection, Database
+from service.records.role_lives import Life
+from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import (
+    example_body,
+    logged,
+    named,
+    needs,
+    refuses,
+    refuses_keys,
+)
+from service.web.messages.schema import Id, Moment, Revision, Schema, moment
+
+_DEMAND: Final = f"p, {ASSURANCE}, "
+
+
+class SignOffBody(Schema, kw_only=True):
+    """What the revision was looked at for, and what was noted."""
+
+    title: Annotated[str, bounds_of(SHORT_LINE), Meta(examples=["reviewed 2026-Q4"])]
+    note: Annotated[str, bounds_of(REASON), Meta(examples=["Two findings, both accepted"])] | None = None
+
+
+class RevisionSignOff:
+    """``/api/policy/revisions/{revision}/sign-off``."""
+
+    def __init__(self, database: Database, seals: RevisionSeals, signing: SignOffs) -> None:
+        self._database = database
+        self._seals = seals
+        self._signing = signing
+
+    @needs("system:policy:sign-off")
+    @refuses(NotFound, RevisionUntrusted)
+    @named("signOffRevision")
+    @refuses_keys("each sign-off counts")
+    @logged("policy", "sign off", "INSERT")
+    @example_body({"title": "reviewed 2026-Q4"})
+    async def on_post(self, context: RequestContext, body: SignOffBody, revision: Id) -> SignOff:
+        """Sign a revision off: say that the caller has looked at it.
+
+        It must be as it was published. Nobody signs off changes of their own: those since the last earlier
+        revision that was signed off. A sign-off is kept for ever, and is on the time axis.
+        """
+        texts = (("title", SHORT_LINE, body.title), ("note", REASON, body.note or ""))
+        if faults := [(name, fault) for name, rule, text in texts if (fault := rule(text))]:
+            raise ValidationFailed(*faults)
+        async with self._database.transaction(context.write) as connection:
+            if await policy_revisions.read(connection, revision) is None:
+                raise NotFound("There is no such revision")
+            await self._seals.require(connection, revision)
+            same = await self._signing.same_person(connection, revision, context.user.user_id)
+            decision = context.decide(REVIEW, sign_off_for("others" if same is None else "self"))
+            if not decision.allowed:
+                why = "" if same is None else f": {same}"
+                raise PermissionDenied(f"You may not sign this revision off{why}", decision)
+            new = NewSignOff(
+                revision=revision,
+                title=body.title,
+                note=body.note,
+                user_id=context.user.user_id,
+                user_name=context.user.user_name,
+            )
+            made = await sign_offs.create(connection, new)
+            change = FieldChange(f"policy:{revision}", "signOff", None, body.title)
+            change_log.saving([change])
+        change_log.saved([change])
+        return SignOff.of(made)
+
+
+class ChangesQuery(LinesQuery, kw_only=True):
+    """Since which revision; without it, since the caller's last sign-off. Pages are of each list."""
+
+    since: Revision | None = None
+
+
+class ChangedGrant(Schema):
+    """A code that a role has begun to give, or ceased to."""
+
+    change: Literal["given", "taken"]
+    at: Moment
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    code: Annotated[str, Meta(examples=["system:user:list"])]
+
+
+class ChangedAssignment(Schema, kw_only=True):
+    """An assignment that was given, edited or ended."""
+
+    id: Id
+    change: Change
+    at: Moment
+    user_name: Annotated[str, Meta(examples=["heron"])]
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    valid_from: Moment | None = field(name="from")
+    valid_until: Moment | None = field(name="until")
+    reason: str | None
+    source: Source
+
+
+class PolicyChanges(Schema, kw_only=True):
+    """What has changed since a revision, to `to`: lines, codes of roles, assignments, demands.
+
+    `signOff` is the caller's last one, from which it counts; null where the query names a revision. Grants
+    and assignments count from `sinceTime`: that of the sign-off, or of the revision.
+    """
+
+    since: Revision
+    since_time: Moment
+    to: Revision
+    sign_off: SignOff | None
+    added_lines: list[SharedLine]
+    removed_lines: list[SharedLine]
+    added_demands: list[SharedLine]
+    removed_demands: list[SharedLine]
+    grants: list[ChangedGrant]
+    assignments: list[ChangedAssignment]
+    truncated: Truncated
+
+
+class ChangesSince:
+    """``/api/policy/changes``."""
+
+    def __init__(self, database: Database, seals: RevisionSeals) -> None:
+        self._database = database
+        self._seals = seals
+
+    @needs("system:policy:read")
+    @refuses(RevisionUntrusted)
+    @named("getPolicyChanges")
+    async def on_get(self, context: RequestContext, query: ChangesQuery) -> PolicyChanges:
+        """Read what has changed since the caller's last sign-off, or since a revision: in one place."""
+        async with self._database.snapshot(within=policy_history.READ_WITHIN) as connection:
+            mine = await sign_offs.last_of(connection, context.user.user_id) if query.since is None else None
+            if mine is None and query.since is None:
+                raise ValidationFailed(("since", "You have signed no revision off: name one"))
+            return await changes_since(connection, self._seals, query, mine)
+
+
+async def changes_since(
+    connection: Connection, seals: RevisionSeals, query: ChangesQuery, mine: sign_offs.SignOff | None
+) -> PolicyChanges:
+    """Return what has changed since the sign-off ``mine``, or else since the revision of ``query``.
+
+    ValidationFailed if that is not kept, NotFound if there is none, RevisionUntrusted.
+    """
+    since = query.since if mine is None else mine.revision
+    assert since is not None  # noqa: S101 - one of both names it
+    await require_kept(connection, "since", since)
+    latest = await policy_revisions.latest(connection)
+    to = since if latest is None else latest.revision
+    await seals.require(connection, since, to)
+    at = await _time(connection, since) if mine is None else mine.create_time
+    size, offset = query.part
+    assert size is not None  # noqa: S101 - the query has one
+    lines = await policy_history.difference(connection, since, to, query.part)
+    lives = (await role_lives.changed(connection, at))[offset : offset + size + 1]
+    assigned = await sign_offs.changed_assignments(connection, at, size=size + 1, offset=offset)
+    added, removed = ([str(line) for line in each] for each in (lines.added, lines.removed))
+    return PolicyChanges(
+        since=since,
+        since_time=moment(at),
+        to=to,
+        sign_off=None if mine is None else SignOff.of(mine),
+        added_lines=[line for line in added if not line.startswith(_DEMAND)],
+        removed_lines=[line for line in removed if not line.startswith(_DEMAND)],
+        added_demands=[line for line in added if line.startswith(_DEMAND)],
+        removed_demands=[line for line in removed if line.startswith(_DEMAND)],
+        grants=[_grant(life) for life in lives[:size]],
+        assignments=[ChangedAssignment.of(each) for each in assigned[:size]],
+        truncated=lines.more or len(lives) > size or len(assigned) > size,
+    )
+
+
+async def _time(connection: Connection, revision: int) -> datetime:
+    stored = await policy_revisions.read(connection, revision)
+    if stored is None:
+        raise NotFound("There is no such revision")
+    return stored.create_time
+
+
+def _grant(life: Life) -> ChangedGrant:
+    given = life.end_time is None
+    at = life.begin_time if life.end_time is None else life.end_time
+    return ChangedGrant("given" if given else "taken", moment(at), life.role_code, life.code)

@@ -1,0 +1,180 @@
+"""Which rights nobody has needed: ``/api/policy/unused``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Final, TypeVar
+
+from msgspec import Meta
+
+from service.authz.engine.policy import Policy
+from service.authz.publishing.live import LivePolicy
+from service.authz.review.concurrency import ConcurrencyLimit
+from service.authz.review.sources import PastPolicies
+from service.endpoints.policy_layers import Code, RoleCode
+from service.endpoints.policy_questions import WITHIN, PolicyQuestion
+from service.features.reviews import unused
+from service.features.reviews.api_reviews import ReviewScope
+from service.features.reviews.unused import DAYS, MOST_DAYS, CheckedBy, StoredUse, Unused, read_unused
+from service.records import policy_workers
+from service.records.assignments import Source
+from service.records.database.transactions import Connection, Database
+from service.settings import Policy as PolicySettings
+from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import named, needs
+from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, moment, page_answer
+
+MOST_LOGGED: Final = 64 * 2**20
+"""The most bytes of a decision log that a request reads; commands read any."""
+
+S = TypeVar("S", bound=Schema)
+
+
+class UnusedQuery(PageQuery):
+    """How many days, today among them; the page is one of each list."""
+
+    days: Annotated[int, Meta(ge=1, le=MOST_DAYS, examples=[90])] = DAYS
+
+
+class UnusedAssignment(Schema):
+    """An assignment that its user has not needed; `reason` and `source` say why it is there."""
+
+    id: Id
+    user_id: Id
+    user_name: str
+    role_id: Id
+    role_code: RoleCode
+    create_time: Moment | None
+    valid_until: Moment | None
+    reason: str | None
+    source: Source
+    created_by: str | None
+
+
+class UnusedCode(Schema):
+    """A code that a role gives since `beginTime` and that none of its holders has needed."""
+
+    role_id: Id
+    role_code: RoleCode
+    code: Code
+    begin_time: Moment
+
+
+class UnusedApiKey(Schema):
+    """An API key that was not used; `lastUseTime` is null for never."""
+
+    id: Id
+    key_name: str
+    user_id: Id
+    user_name: str
+    create_time: Moment
+    last_use_time: Moment | None
+
+
+class SmallerRole(Schema):
+    """A role, and `proposed`: codes by which all decisions would have been as they were.
+
+    None of these can be left out. To see what the change would do, send them as `permissions` to
+    `PUT /api/role/{id}/permissions?dryRun=true`. `recent` are those that the role has not given for the whole
+    time; they stay.
+    """
+
+    role_id: Id
+    role_code: RoleCode
+    codes: list[Code]
+    proposed: list[Code]
+    recent: list[Code]
+
+
+class UnusedRights(Schema):
+    """What was not used from the day `since` on, by UTC, and existed before it: in the last `days` days.
+
+    `recordedSince` is since when uses are recorded. Where that is later than what was asked for, `since` is
+    the first day that was watched whole, and `days` are fewer. Until there is one, `observed` is false, and
+    the lists are empty. `checkedBy` says whether `roles` follow from all decisions of the time, which the
+    decision log has kept and which were made again (`replay`), or from the codes that were needed (`use`).
+    `reviewScope` is what `POST /api/review` takes as `scope` of a review of all these `assignments`.
+    """
+
+    since: date
+    days: Annotated[int, Meta(ge=0, le=MOST_DAYS, examples=[90])]
+    recorded_since: Moment | None
+    observed: bool
+    checked_by: CheckedBy
+    assignments: Page[UnusedAssignment]
+    codes: Page[UnusedCode]
+    keys: Page[UnusedApiKey]
+    roles: Page[SmallerRole]
+    review_scope: ReviewScope
+
+
+def unused_answer(answer: Unused, query: UnusedQuery) -> UnusedRights:
+    """Return the answer to ``query``."""
+
+    def part(kind: type[S], items: tuple[object, ...]) -> Page[S]:
+        chosen = [kind.of(each) for each in query.part(items)]
+        return Page(items=chosen, page=query.page, size=query.size, total=len(items))
+
+    return UnusedRights(
+        since=answer.since,
+        days=max(0, answer.days),
+        recorded_since=None if answer.recorded_since is None else moment(answer.recorded_since),
+        observed=answer.is_observed,
+        checked_by=answer.checked_by,
+        assignments=page_answer(query, answer.assignments, UnusedAssignment),
+        codes=part(UnusedCode, answer.codes),
+        keys=page_answer(query, answer.keys, UnusedApiKey),
+        roles=part(SmallerRole, answer.roles),
+        review_scope=ReviewScope(unused_days=max(1, answer.days)),
+    )
+
+
+class UnusedOfPolicy(PolicyQuestion):
+    """``/api/policy/unused``."""
+
+    def __init__(
+        self,
+        database: Database,
+        live: LivePolicy,
+        concurrency: ConcurrencyLimit,
+        past: PastPolicies,
+        settings: PolicySettings,
+    ) -> None:
+        super().__init__(database, live, concurrency, past)
+        self._log = settings.decision_log
+        self._keeps_all = settings.decision_log_allows == 1
+
+    @needs("system:policy:read")
+    @named("getUnusedRights")
+    async def on_get(self, context: RequestContext, query: UnusedQuery) -> UnusedRights:
+        """List assignments, codes of roles and API keys that nobody has needed, and smaller roles.
+
+        Needed is the code of the line that has allowed. It counts for each role of the user that gives it, so
+        that of two roles with one code neither is unused.
+        """
+        policy = context.policy = self._live.current
+        async with self._concurrency.turn():
+            async with self._database.snapshot(within=WITHIN) as connection:
+                stored = await read_unused(connection, query.days, page=query.page, size=query.size)
+                keeps_all = self._keeps_all and await _is_alone(connection)
+            answer = await self._concurrency.computed(self._answer, stored, policy, keeps_all)
+        return unused_answer(answer, query)
+
+    def _answer(self, stored: StoredUse, policy: Policy, keeps_all: bool) -> Unused:
+        return unused.answer(stored, policy, _lines(self._log), all_kept=keeps_all)
+
+
+async def _is_alone(connection: Connection) -> bool:
+    """Tell whether all workers are of one node: others have logs of their own."""
+    workers = await policy_workers.present(connection)
+    return len({(host, token) for host, _, token in (each.worker.split(":", 2) for each in workers)}) <= 1
+
+
+def _lines(log: object) -> Iterator[bytes]:
+    """Yield the lines of a decision log that is a file and not too large."""
+    if not isinstance(log, Path) or not log.is_file() or log.stat().st_size > MOST_LOGGED:
+        return
+    with log.open("rb") as file:
+        yield from file

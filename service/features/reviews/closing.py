@@ -1,0 +1,226 @@
+"""Closes reviews in batches: applies what was decided, and the rule for silence to all other items."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from time import monotonic
+from typing import Any, Final
+
+import structlog
+
+from service.administration.delegation import Delegation
+from service.administration.people import People
+from service.audit.chain.seals import seals_of
+from service.audit.entries import encode
+from service.audit.journal import enter
+from service.audit.redaction import kept_changes
+from service.authn.revocations import Revocations
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import configured
+from service.errors import Conflict
+from service.features.reviews import settling
+from service.features.reviews import store as reviews
+from service.features.reviews.evidence_content import digest_of, of_review
+from service.features.reviews.population import Reviewers, Undecidable
+from service.features.reviews.store import Item, Review
+from service.kernel.origin import FieldChange
+from service.keyspace import SessionStore
+from service.mail.notices import Notices
+from service.records.database.transactions import Connection, Database
+from service.records.logs import inserts
+from service.records.logs.events import OperationEvent
+from service.settings import Settings
+
+BATCH: Final = 500
+"""Items that one transaction settles: other changes of rights wait for a second at most."""
+WITHIN: Final = 30.0
+"""Seconds that a batch may take."""
+
+_log = structlog.get_logger()
+
+
+class Closing:
+    """Settles the items of reviews that are over.
+
+    ``now`` is the session store's time; ``tell`` takes entries of the log.
+
+    What breaks an invariant, or would leave no administrator, is left out, and its item says why.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        delegation: Delegation,
+        live: LivePolicy,
+        revocations: Revocations,
+        notices: Notices,
+        *,
+        now: Callable[[], datetime],
+        tell: Callable[[OperationEvent], object],
+    ) -> None:
+        self._database = database
+        self._delegation = delegation
+        self._live = live
+        self._revocations = revocations
+        self._notices = notices
+        self._now = now
+        self._tell = tell
+
+    async def run(self, review_id: int, *, within: float) -> bool:
+        """Settle items for ``within`` seconds; True once the review is closed. Raises ``Unavailable``."""
+        until = monotonic() + within
+        async with self._database.snapshot(within=WITHIN) as connection:
+            review = await reviews.read(connection, review_id)
+            reviewers = Reviewers(review.reviewer_ids, review.reviewer_code)
+            # Of all items by who could decide before the first one is settled.
+            users = await reviews.unsettled_users(connection, review_id)
+            people, policy = People(self._live.takeover_days), self._live.current
+            undecidable = await reviewers.undecidable(connection, policy, people, self._now(), users)
+        while not await self._batch(review_id, BATCH, undecidable):
+            if monotonic() >= until:
+                return False
+        return True
+
+    async def _batch(self, review_id: int, size: int, undecidable: Undecidable) -> bool:
+        """Settle the next ``size`` items; the first one that can't be is found by halves."""
+        try:
+            return await self._settle(review_id, size, undecidable)
+        except Conflict as refused:
+            if size > 1:
+                return await self._batch(review_id, size // 2, undecidable)
+            return await self._settle(review_id, 1, undecidable, refused)
+
+    async def _settle(
+        self, review_id: int, size: int, undecidable: Undecidable, refused: Conflict | None = None
+    ) -> bool:
+        at = self._now()
+        async with self._database.transaction(within=WITHIN) as connection:
+            async with self._delegation.changing(connection):
+                review = await reviews.read(connection, review_id, for_update=True)
+                if review.state == "closed":
+                    return True
+                if review.state == "open":
+                    await reviews.begin_closing(connection, review_id, at, by=None)
+                items = await reviews.unsettled(connection, review_id, size)
+                event = _event(review)
+                if items:
+                    silent = _silent(review, items, undecidable, at, refused)
+                    await reviews.change_items(connection, silent)
+                    decided = [settling.with_decision(item, silent.get(item.id, {})) for item in items]
+                    users, changes = await self._apply(connection, decided, at, event, refused)
+                else:
+                    users, changes = [], [await _close(connection, review_id, at)]
+                event = _event(review, event, changes)
+            await inserts.keep_intent(connection, event.event_id, event.create_time, encode(event))
+            await self._revocations.mark_first(users)
+        await self._revocations.mark_all(users)
+        self._tell(event)
+        return not items
+
+    async def _apply(
+        self,
+        connection: Connection,
+        items: list[Item],
+        at: datetime,
+        event: OperationEvent,
+        refused: Conflict | None,
+    ) -> tuple[list[int], list[FieldChange]]:
+        entry = str(event.event_id)
+        if refused is not None:
+            await settling.refuse(connection, items[0], str(refused), at, entry)
+            return [], []
+        by = f"@{settling.target(items[0].review_id)}"
+        settled = await settling.settle(connection, self._notices, items, at, entry, by=by)
+        return sorted(settled.users), settled.changes
+
+
+def _silent(
+    review: Review, items: Sequence[Item], undecidable: Undecidable, at: datetime, refused: Conflict | None
+) -> dict[int, dict[str, Any]]:
+    """Return what the rule for silence decides about those of ``items`` that nobody has decided, by id."""
+    silent: dict[int, dict[str, Any]] = {}
+    for item in items:
+        if item.decision is None:
+            last = refused is not None and refused.extra.get("rule") == "last_administrator"
+            finding = "last_administrator" if last else item.finding or undecidable.finding(item.user_id)
+            verdict = "keep" if finding else review.on_silence
+            silent[item.id] = {"decision": verdict, "decision_time": at, "finding": finding}
+    return silent
+
+
+async def _close(connection: Connection, review_id: int, at: datetime) -> FieldChange:
+    """Close a review; return the change that says what its evidence is from now on."""
+    await reviews.close(connection, review_id, at)
+    content = await of_review(connection, review_id)
+    return FieldChange(settling.target(review_id), "content", None, digest_of(content))
+
+
+def _event(
+    review: Review, begun: OperationEvent | None = None, changes: list[FieldChange] | None = None
+) -> OperationEvent:
+    """Return the entry of a batch; ``begun`` has its id and time."""
+    known: dict[str, Any] = {}
+    if begun is not None:
+        known = {"event_id": begun.event_id, "create_time": begun.create_time}
+    targets = dict.fromkeys([settling.target(review.id), *(change.target for change in changes or ())])
+    return OperationEvent(
+        module="review",
+        action="close",
+        kind="UPDATE",
+        method="JOB",
+        url=f"/api/review/{review.id}/close",
+        status=200,
+        elapsed_ms=0.0,
+        user_name=review.closed_by,
+        targets=tuple(targets),
+        changes=kept_changes(changes) if changes else None,
+        change_count=len(changes) if changes else None,
+        **known,
+    )
+
+
+async def close_due(database: Database, settings: Settings, notices: Notices) -> str:
+    """Close the reviews that are over by the session store's clock; for a job.
+
+    One that can't be closed stops no other; afterwards the first such failure is raised.
+    """
+    async with database.snapshot() as connection:
+        if not await reviews.is_due(connection):
+            return "no review is over"
+    store = SessionStore(settings.redis, settings.auth)
+    live = LivePolicy(configured(settings), seals_of(settings.oplog), store.synchronized.now)
+    revocations = Revocations(database, store)
+    events: list[OperationEvent] = []
+    delegation = Delegation(live, store.synchronized.instant)
+    closing = Closing(
+        database,
+        delegation,
+        live,
+        revocations,
+        notices,
+        now=store.synchronized.instant,
+        tell=events.append,
+    )
+    closed = 0
+    failures: list[Exception] = []
+    try:
+        await store.clock()
+        await live.load(database)
+        async with database.snapshot() as connection:
+            due = await reviews.due(connection, store.synchronized.instant())
+        for review_id in due:
+            try:
+                closed += await closing.run(review_id, within=_JOB_WITHIN / len(due))
+            except Exception as error:  # noqa: BLE001 - the others are closed nevertheless
+                _log.exception("a review could not be closed", review=review_id)
+                failures.append(error)
+    finally:
+        await revocations.finish()
+        await store.close()
+        for event in events:
+            await enter(settings, event)
+    if failures:
+        raise failures[0]
+    return f"{closed} of {len(due)} reviews closed"
+
+
+_JOB_WITHIN: Final = 300.0  # seconds, of the job's 600

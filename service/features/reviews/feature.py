@@ -1,0 +1,90 @@
+"""What reviews add, with the use of rights, evidence and sign-offs."""
+
+from service.kernel.feature import Feature, FeatureCommands, FeaturePage
+
+READ_REVIEWS = "read-reviews others"
+"""Somebody reads all reviews, and not only those that they have begun or may decide in."""
+_EVIDENCE = "commands_evidence"
+
+FEATURE = Feature(
+    name="reviews",
+    title="Reviews of who keeps a role, rights that nobody uses, evidence, and sign-offs",
+    paths=(
+        "/api/review",
+        "/api/policy/unused",
+        "/api/policy/changes",
+        "/api/policy/revisions/{revision}/sign-off",
+    ),
+    tags={"review": "Whether assignments are still needed, who says so, and what is taken away."},
+    pages=(
+        FeaturePage(
+            "review",
+            "Reviews",
+            "list-checks",
+            after="policy",
+            permissions=(
+                ("list", "Read reviews", ()),
+                ("create", "Start and close reviews", ("POST /api/review", "POST /api/review/{id}/close")),
+                ("decide", "Decide in reviews", ()),
+                ("evidence", "Export the evidence of reviews", ("GET /api/review/{id}/evidence",)),
+            ),
+        ),
+    ),
+    by_people={"review": "Only people decide in reviews: an API key can't"},
+    account_objects=(READ_REVIEWS,),
+    enumerations={
+        "UnusedCheck": "replay use",
+        "AssignmentChange": "given edited ended",
+        "GrantChange": "given taken",
+        "KeepOrRevoke": "keep revoke",
+        "ReviewApply": "at_once at_end",
+        "ReviewFinding": "no_reviewer last_administrator directory",
+        "ReviewOutcome": "kept shortened revoked ended refused",
+        "ReviewState": "open closing closed",
+        "ReviewVerdict": "keep shorten revoke",
+    },
+    commands=(
+        FeatureCommands(
+            "policy",
+            (
+                (
+                    "unused",
+                    "print rights that nobody has needed, and smaller roles that would have done",
+                    "commands_unused",
+                ),
+            ),
+            after="matrix",
+        ),
+        FeatureCommands(
+            "policy",
+            (
+                (
+                    "changes",
+                    "print what has changed since a revision, or since somebody's last sign-off",
+                    "commands_changes",
+                ),
+            ),
+            after="log",
+        ),
+        FeatureCommands(
+            "evidence",
+            (
+                ("review", "write an archive about a review of assignments", _EVIDENCE),
+                ("request", "write an archive about a request for a role", _EVIDENCE),
+                ("user", "write all that explains the access of a user between two dates", _EVIDENCE),
+            ),
+            help="evidence for auditors",
+            after="admin",
+        ),
+    ),
+    tables="schema",
+    routes="api:add_routes",
+    jobs="jobs:jobs",
+    checks="checks:CHECKS",
+    provides={
+        "shared-lines": "policy:LINES",
+        "sign-offs": "store_sign_offs:of_revisions",
+        "signing": "sign_offs:SignOffs",
+        "evidence": "evidence_verification:verify",
+    },
+)

@@ -1,0 +1,28 @@
+"""The job of reviews: it closes those that are over."""
+
+from service.administration.account_links import notices_of
+from service.features.reviews import store
+from service.jobs.runner import Job
+from service.records.database.transactions import Database
+from service.settings import Settings
+
+
+def jobs(settings: Settings) -> tuple[Job, ...]:
+    """Return the job of reviews."""
+
+    async def close_reviews(database: Database) -> str:
+        from service.features.reviews.closing import close_due  # noqa: PLC0415 - it imports Casbin
+
+        return await close_due(database, settings, notices_of(settings))
+
+    return (
+        Job(
+            "review-ends",
+            "Close reviews of roles whose deadline has passed, and apply what was decided",
+            close_reviews,
+            30.0,
+            retry=60.0,
+            pending=store.is_due,
+            after="access-requests",
+        ),
+    )

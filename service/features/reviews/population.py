@@ -1,0 +1,251 @@
+"""Which assignments a review asks about, what each opens, what is proposed, and who may decide."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cache
+from typing import Any, Final, Literal
+
+from service.administration.people import People
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import RESOURCE, REVIEW, Rule
+from service.authz.invariants.statements import Apart, EndsWithin, Invariants, OnlyRoles
+from service.authz.publishing.derive import covered_by
+from service.errors import ValidationFailed
+from service.features.reviews import store as reviews
+from service.features.reviews.store import Finding, NewItem, Subject
+from service.features.reviews.store_unused import last_uses_of
+from service.features.reviews.unused import DAYS, RoleUses, first_day, read_role_uses
+from service.kernel.codes import HeldCodes, is_code
+from service.kernel.cooperative_yield import CooperativeYield, cooperatively
+from service.kernel.held_code_index import DecisiveCodes
+from service.kernel.request_objects import assignment_for
+from service.kernel.services import split_object
+from service.records import role_holdings, role_rights
+from service.records.assignments import Present
+from service.records.database.transactions import Connection
+
+MOST_ITEMS: Final = 20_000
+"""The most assignments that one review asks about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a review asks about; ``roles`` has what each role opens, and its statements, by role code."""
+
+    roles: dict[str, dict[str, list[str]]]
+    items: list[NewItem]
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewers:
+    """Who decides in a review: holders of its ``code``, None for the usual one; of ``ids`` alone if given."""
+
+    ids: Collection[int] | None
+    code: str | None
+
+    async def undecidable(
+        self,
+        connection: Connection,
+        policy: Policy,
+        people: People,
+        at: datetime,
+        user_ids: Collection[int],
+    ) -> "Undecidable":
+        """Return about which users nobody may decide: who counts as one person with everybody who may."""
+        holdings = await role_holdings.read(connection, Present(at))
+        name = assignment_for("others", self.code)
+        # A code that no review had before gets its line when the review is there.
+        asked = policy if self.code is None else Policy(policy.model_text, [Rule(REVIEW, name, self.code)])
+
+        @cache
+        def decides(codes: frozenset[str]) -> bool:
+            return asked.judge(REVIEW, name, HeldCodes(codes)).allowed
+
+        if self.ids is not None:
+            chosen = await role_rights.active_users(connection, self.ids, at)
+            ids = [
+                each.id for each in chosen if each.kind == "person" and decides(frozenset(each.permissions))
+            ]
+            return await _same_as_all(connection, people, at, ids, user_ids)
+        decisive = DecisiveCodes(holdings.codes, asked.rules.codes(REVIEW, name))
+        sets = [roles for roles in holdings.persons if decides(decisive.of(roles))]
+        known = Undecidable(None)
+        # Two of them are nearly always enough to know.
+        for size in (2, max(holdings.number(sets, "person"), 2)) if sets else ():
+            page = await role_holdings.holders(
+                connection, sets, list(holdings.users), page=1, size=size, kind="person", at=Present(at)
+            )
+            ids = [each.id for each in page.items]
+            known = await _same_as_all(connection, people, at, ids, known.ids or user_ids)
+            if not known.ids or page.total <= size:
+                break
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Undecidable:
+    """The ids of the users about whom nobody may decide; None for all."""
+
+    ids: Collection[int] | None
+
+    def finding(self, user_id: int) -> Finding | None:
+        """Return the finding about an assignment of a user."""
+        return "no_reviewer" if self.ids is None or user_id in self.ids else None
+
+
+async def _same_as_all(
+    connection: Connection,
+    people: People,
+    at: datetime,
+    reviewer_ids: Collection[int],
+    user_ids: Collection[int],
+) -> Undecidable:
+    if not reviewer_ids:
+        return Undecidable(None)
+    # Reviewer and user take part: nobody but these two.
+    persons = await people.of(connection, (), at, beside=[*reviewer_ids, *user_ids])
+    return Undecidable(
+        await asyncio.to_thread(
+            lambda: {
+                user_id
+                for user_id in cooperatively(user_ids)
+                if all(persons.same(each, user_id) for each in reviewer_ids)
+            }
+        )
+    )
+
+
+async def draw(
+    connection: Connection,
+    policy: Policy,
+    invariants: Invariants,
+    scope: Mapping[str, Any],
+    *,
+    undecidable: Callable[[Collection[int]], Awaitable[Undecidable]],
+    at: datetime,
+) -> Drawn:
+    """Return the assignments of ``scope`` as they are at ``at``; ``undecidable`` is asked of its reviewers.
+
+    ValidationFailed for a scope without any, or with more than ``MOST_ITEMS``.
+    """
+    given = await role_holdings.read_codes(connection)
+    uses, days = await read_role_uses(connection), scope.get("unusedDays")
+    since = first_day(days or DAYS, at)
+    subjects = await reviews.subjects(
+        connection,
+        at,
+        role_ids=scope.get("roleIds"),
+        role_codes=_opening(policy, scope, given),
+        user_ids=scope.get("userIds"),
+        endless=True if scope.get("endless") else None,
+        unneeded=None if days is None else uses.unneeded(since),
+        most=MOST_ITEMS + 1,
+    )
+    if not subjects:
+        raise ValidationFailed(("scope", "There is no such assignment"))
+    if len(subjects) > MOST_ITEMS:
+        raise ValidationFailed(("scope", f"It has more than {MOST_ITEMS} assignments: narrow it"))
+    opened = {code: given.get(code, ()) for code in sorted({each.role_code for each in subjects})}
+    used = await last_uses_of(connection, uses.covered, [each.id for each in subjects])
+    last = await role_rights.administrators(connection, 2)
+    nobody = await undecidable({each.user_id for each in subjects})
+    items = []
+    others = CooperativeYield()
+    for each in subjects:
+        ground = _ground(each, uses, used.get(each.id), since)
+        finding = _finding(each, opened[each.role_code], nobody, last)
+        items.append(_item(each, used.get(each.id), ground, finding))
+        await others.after_item()
+    statements = _statements(policy, invariants, opened)
+    roles = {role: {"opens": [*codes], "statements": statements[role]} for role, codes in opened.items()}
+    return Drawn(roles, items)
+
+
+def _opening(
+    policy: Policy, scope: Mapping[str, Any], given: Mapping[str, Sequence[str]]
+) -> list[str] | None:
+    """Return the roles that give a code, and open a resource of a service, that a scope names; None: all."""
+    asked: list[list[str]] = [scope["codes"]] if "codes" in scope else []
+    if "services" in scope:
+        bound = {
+            code
+            for name in policy.rules.objects(RESOURCE)
+            if split_object(name)[0] in scope["services"]
+            for code in policy.rules.codes(RESOURCE, name)
+            if is_code(code)
+        }
+        asked.append(sorted(bound))
+    if not asked:
+        return None
+    covered = covered_by(policy.model_text)
+    return [role for role, opens in given.items() if all(codes and covered(opens, codes) for codes in asked)]
+
+
+def _statements(
+    policy: Policy, invariants: Invariants, opened: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
+    """Return the names of the statements that each role takes part in: they name it, or a code of it."""
+    covered = covered_by(policy.model_text)
+    named: dict[str, list[str]] = {role: [] for role in opened}
+    for statement in invariants.statements:
+        if not isinstance(statement, OnlyRoles | Apart | EndsWithin):
+            continue
+        roles = statement.roles if isinstance(statement, OnlyRoles | EndsWithin) else ()
+        codes = statement.codes if isinstance(statement, Apart | EndsWithin) else ()
+        for role, given in opened.items():
+            if role in roles or (codes and covered(given, codes)):
+                named[role].append(statement.name)
+    return named
+
+
+def _ground(subject: Subject, uses: RoleUses, last: date | None, since: date) -> str:
+    if subject.source == "directory":
+        return "directory"
+    if not subject.user_enabled:
+        return "user_disabled"
+    begun = max(filter(None, (subject.given_time, subject.valid_from)), default=None)
+    return uses.tells(subject.role_id, begun, last, since)
+
+
+_PROPOSALS: Final[Mapping[str, Literal["keep", "revoke"] | None]] = {
+    "directory": "keep",
+    "user_disabled": "revoke",
+    "use_not_recorded": None,
+    "used": "keep",
+    "unused": "revoke",
+    "new": "keep",
+}
+"""What is proposed on each ground; None for nothing."""
+
+
+def _finding(
+    subject: Subject, codes: Sequence[str], undecidable: Undecidable, last: Sequence[int]
+) -> Finding | None:
+    if subject.source == "directory":
+        return "directory"
+    if "*" in codes and last == [subject.user_id]:
+        return "last_administrator"
+    return undecidable.finding(subject.user_id)
+
+
+def _item(subject: Subject, used: date | None, ground: str, finding: Finding | None) -> NewItem:
+    return NewItem(
+        user_id=subject.user_id,
+        user_name=subject.user_name,
+        role_id=subject.role_id,
+        role_code=subject.role_code,
+        assignment_id=subject.id,
+        valid_from=subject.valid_from,
+        valid_until=subject.valid_until,
+        reason=subject.reason,
+        source=subject.source,
+        given_time=subject.given_time,
+        given_by=subject.given_by,
+        request_id=subject.request_id,
+        last_used=used,
+        proposal=_PROPOSALS[ground],
+        ground=ground,
+        finding=finding,
+    )

@@ -1,0 +1,245 @@
+"""Starting reviews, deciding in them, and closing them before their deadline, each in a unit of work."""
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+from service.administration import change_log
+from service.administration.older_nodes import require_known
+from service.administration.people import People, reason_of
+from service.administration.reasons import require_reason
+from service.administration.unit_of_work import PublishingRequiredError, Saved, UnitOfWork, UnitsOfWork
+from service.authz.engine.policy import Decision
+from service.authz.engine.rules import GRANT, REVIEW
+from service.authz.publishing.live import LivePolicy
+from service.errors import Conflict, PermissionDenied, ValidationFailed
+from service.features.reviews import settling
+from service.features.reviews import store as reviews
+from service.features.reviews.closing import Closing
+from service.features.reviews.population import Reviewers, draw
+from service.features.reviews.store import Item, NewReview, Progress, Review, Visible
+from service.kernel.clock import from_seconds
+from service.kernel.origin import ORIGIN, values_change
+from service.kernel.request_objects import CLOSE_OTHERS, CLOSE_OWN, WhoseAssignment, assignment_for
+from service.kernel.value_rules import SHORT_LINE
+from service.kernel.write import Write
+from service.mail.notices import Notices
+from service.records.database.transactions import Connection
+from service.records.policy_workers import WINDOWS
+
+_WITHIN: Final = 30.0  # seconds that the beginning of a review may take
+_CLOSE_WITHIN: Final = 5.0  # seconds that a request closes; the job goes on
+
+
+class Reviews:
+    """Reviews of assignments. ``now`` is the session store's time, in seconds since the epoch.
+
+    All raise ``NotFound``, and what ``UnitsOfWork`` raises.
+    """
+
+    def __init__(
+        self,
+        units: UnitsOfWork,
+        live: LivePolicy,
+        notices: Notices,
+        closing: Closing,
+        now: Callable[[], float],
+    ) -> None:
+        self._people = People(live.takeover_days)
+        self._units = units
+        self._live = live
+        self._notices = notices
+        self._closing = closing
+        self._now = now
+
+    def now(self) -> datetime:
+        """Return the instant by which reviews begin and end."""
+        return from_seconds(self._now())
+
+    async def start(self, write: Write, given: Mapping[str, Any]) -> Saved[tuple[Review, Progress]]:
+        """Begin a review of the assignments of a scope, as they are now; a dry run tells how many these are.
+
+        Raises ``ValidationFailed`` for a deadline that has passed, a code of reviewers that no Button has,
+        and a scope without assignments or with too many; ``PermissionDenied`` if a user or a role of it holds
+        a code that the caller lacks: a review can take away what it asks about. The first review with a
+        code of reviewers publishes the policy, which has a line for it from then on.
+        """
+        try:
+            return await self._started(self._units.of_rights(write, within=_WITHIN, pace="bulk"), given)
+        except PublishingRequiredError:
+            # The first review with a code has its line published.
+            begun = self._units.publishing(
+                write, f"review begun with reviewers of {given['reviewers']['code']}"
+            )
+            return await self._started(begun, given)
+
+    async def _started(
+        self, begun: AbstractAsyncContextManager[UnitOfWork], given: Mapping[str, Any]
+    ) -> Saved[tuple[Review, Progress]]:
+        async with begun as unit:
+            unit.check.require_session("review")
+            now, policy = self.now(), self._live.current
+            if fault := SHORT_LINE(given["title"]):
+                raise ValidationFailed(("title", fault))
+            if given["deadline"] <= now:
+                raise ValidationFailed(("deadline", "must be in the future"))
+            chosen = given["reviewers"]
+            reviewers = Reviewers(chosen.get("userIds"), chosen.get("code"))
+            if reviewers.code is not None and not policy.rules.codes(GRANT, reviewers.code):
+                raise ValidationFailed(("reviewers.code", "No Button has this code"))
+            if not policy.rules.codes(REVIEW, assignment_for("others", reviewers.code)):
+                unit.require_publishing()
+                await require_known(unit.connection, REVIEW)
+            undecidable = partial(reviewers.undecidable, unit.connection, policy, self._people, now)
+            known = self._live.invariants
+            drawn = await draw(
+                unit.connection, policy, known, given["scope"], undecidable=undecidable, at=now
+            )
+            users, roles = ({getattr(item, name) for item in drawn.items} for name in ("user_id", "role_id"))
+            await unit.check.require_reviewed(unit.connection, users, roles)
+            unit.authorized()
+            new = NewReview(
+                title=given["title"],
+                scope=given["scope"],
+                reviewer_ids=None if reviewers.ids is None else sorted(reviewers.ids),
+                reviewer_code=reviewers.code,
+                on_silence=given["on_silence"],
+                apply=given["apply"],
+                deadline=given["deadline"],
+                author_id=unit.caller.user_id,
+                author_name=unit.caller.user_name,
+                roles=drawn.roles,
+                policy_revision=policy.revision,
+                create_time=now,
+            )
+            made = await reviews.create(unit.connection, new, drawn.items)
+            unit.changes += _told(made.id, f"begun about {len(drawn.items)} assignments")
+            await unit.made(made)
+        findings = sum(item.finding is not None for item in drawn.items)
+        progress = Progress(len(drawn.items), 0, 0, findings)
+        return Saved((made, progress), None if unit.change is None else unit.policy)
+
+    async def decide(
+        self, write: Write, review_id: int, item_id: int, given: Mapping[str, Any], visible: Visible | None
+    ) -> Saved[Item]:
+        """Decide about an item of a ``visible`` review: ``decision``, ``reason``, and ``until`` to shorten.
+
+        A later decision replaces one that is not applied yet. Raises ``PermissionDenied`` with the layer that
+        denies, ``ValidationFailed``, and ``Conflict`` if the review is over or the item is settled, and if
+        the assignment can't be ended, or a directory gives it.
+        """
+        async with self._units.of_rights(write) as unit:
+            unit.check.require_session("review")
+            connection, now = unit.connection, self.now()
+            change_log.concerns(settling.target(review_id))
+            review = await reviews.read(connection, review_id, visible)
+            item = await reviews.item(connection, review_id, item_id)
+            change_log.concerns(change_log.user_target(item.user_name))
+            decision = await _allowed(unit, review, item, self._people, now)
+            _require_open(review, now)
+            if item.outcome is not None:
+                raise Conflict(f"The assignment is {item.outcome}", rule="history")
+            until = given.get("until")
+            require_reason(given["reason"])
+            _require_until(given["decision"], until, item, review, now)
+            if until is not None:
+                await require_known(connection, WINDOWS)
+            origin = ORIGIN.get()
+            entry = None if origin is None else origin.request_id
+            values = {
+                "decision": given["decision"],
+                "until": until,
+                "decision_reason": given["reason"],
+                "reviewer_id": unit.caller.user_id,
+                "reviewer_name": unit.caller.user_name,
+                "decision_ids": [decision.id],
+                "decision_time": now,
+                "decision_entry": entry,
+            }
+            decided = settling.with_decision(item, values)
+            await settling.require_possible(connection, decided)
+            await reviews.change_items(connection, {item_id: values})
+            unit.changes += _told(review_id, f"item {item_id}: {decided.decision} ({decision.id})")
+            if review.apply == "at_once":
+                settled = await settling.settle(connection, self._notices, [decided], now, entry)
+                unit.refreshing |= settled.users
+                unit.changes += settled.changes
+                decided = settling.with_decision(decided, settled.items[item_id])
+        return Saved(decided)
+
+    async def same_persons(
+        self, connection: Connection, review: Review, reviewer_id: int, user_ids: Collection[int]
+    ) -> dict[int, str]:
+        """Return of which users somebody does not count as another person, and why, by id.
+
+        None of a review that is over.
+        """
+        if review.state != "open":
+            return {}
+        persons = await self._people.of(connection, [reviewer_id], self.now(), beside=user_ids)
+        return {
+            user_id: await reason_of(connection, same)
+            for user_id in sorted(user_ids)
+            if (same := persons.same(reviewer_id, user_id)) is not None
+        }
+
+    async def close(self, write: Write, review_id: int, visible: Visible | None) -> Saved[Review]:
+        """Close a ``visible`` review before its deadline: by its author, or whom the layer ``review`` lets.
+
+        What takes longer than some seconds is done by a job. ``Conflict`` if the review is over.
+        """
+        async with self._units.of_rights(write) as unit:
+            unit.check.require_session("review")
+            change_log.concerns(settling.target(review_id))
+            review = await reviews.read(unit.connection, review_id, visible, for_update=True)
+            own = review.author_id == unit.caller.user_id
+            decision = unit.check.ask(REVIEW, CLOSE_OWN if own else CLOSE_OTHERS)
+            if not decision.allowed:
+                raise PermissionDenied("You may not close this review", decision)
+            if review.state != "open":
+                raise Conflict(f"The review is {review.state}", rule="history")
+            await reviews.begin_closing(unit.connection, review_id, self.now(), by=unit.caller.user_name)
+            unit.changes += _told(review_id, f"closed by {unit.caller.user_name} ({decision.id})")
+        if write.dry_run is None:
+            await self._closing.run(review_id, within=_CLOSE_WITHIN)
+        return Saved(review)
+
+
+async def _allowed(unit: UnitOfWork, review: Review, item: Item, people: People, at: datetime) -> Decision:
+    """Return the decision that lets the caller decide about an item; the refusal else."""
+    caller = unit.caller.user_id
+    persons = await people.of(unit.connection, {caller, item.user_id}, at)
+    same = persons.same(caller, item.user_id)
+    asked = review.reviewer_ids is None or caller in review.reviewer_ids
+    whose: WhoseAssignment = "self" if same is not None else "others" if asked else "unasked"
+    decision = unit.check.ask(REVIEW, assignment_for(whose, review.reviewer_code))
+    if not decision.allowed:
+        why = "" if same is None else f": {await reason_of(unit.connection, same)}"
+        raise PermissionDenied(f"You may not decide about this assignment{why}", decision)
+    return decision
+
+
+def _require_open(review: Review, now: datetime) -> None:
+    if review.state != "open" or review.deadline <= now:
+        raise Conflict("The review is over", rule="history")
+
+
+def _require_until(verdict: str, until: datetime | None, item: Item, review: Review, now: datetime) -> None:
+    at_end = review.apply == "at_end"
+    fault = None
+    if (verdict == "shorten") != (until is not None):
+        fault = "To shorten takes an end, and nothing else does"
+    elif until is not None and until <= now:
+        fault = "must be in the future"
+    elif until is not None and at_end and until <= review.deadline:
+        fault = "must be after the deadline of the review: decisions are applied when it closes"
+    elif until is not None and item.valid_until is not None and until >= item.valid_until:
+        fault = "A review may shorten an assignment, and not lengthen it"
+    if fault:
+        raise ValidationFailed(("until", fault))
+
+
+def _told(review_id: int, what: str) -> Any:
+    return values_change(settling.target(review_id), "review", (), [what])

@@ -1,0 +1,29 @@
+"""Who counts as another person than those who have made the changes of a revision, and signs it off."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from service.administration.people import People, reason_of
+from service.features.reviews import store_sign_offs as sign_offs
+from service.records import policy_revisions
+from service.records.database.transactions import Connection
+
+
+class SignOffs:
+    """Says who may sign a revision off. ``now`` is the session store's time."""
+
+    def __init__(self, people: People, now: Callable[[], datetime]) -> None:
+        self._people = people
+        self._now = now
+
+    async def same_person(self, connection: Connection, revision: int, user_id: int) -> str | None:
+        """Return why somebody is not another person than who made the changes up to a revision.
+
+        None if they are. The changes count from the last earlier revision that somebody has signed off; who
+        has made one, and who signs, take part.
+        """
+        since = await sign_offs.last_before(connection, revision)
+        makers = await policy_revisions.authors(connection, since, revision)
+        persons = await self._people.of(connection, {*makers, user_id}, self._now())
+        same = persons.same_as_one_of(user_id, sorted(makers))
+        return None if same is None else await reason_of(connection, same)

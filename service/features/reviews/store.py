@@ -1,0 +1,408 @@
+"""``sys.review`` and ``sys.review_item``: who is asked whether assignments are still needed, and the answers.
+
+Triggers keep what an item is about from its beginning on, and everything once a review is closed. Callers
+that settle items hold ``role_rights.lock``.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import date, datetime
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import sqlalchemy as sa
+from msgspec import Meta
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import NotFound
+from service.features.reviews.schema import review, review_item
+from service.features.reviews.store_unused import Unneeded
+from service.kernel.value_rules import ID
+from service.records.assignments import Source, instant, not_ended
+from service.records.database import filters
+from service.records.database.paging import Page, order_by, page_of, sorts_of
+from service.records.database.portions import write_in_portions
+from service.records.database.row_mapper import RowMapper
+from service.records.schema.requests import access_request
+from service.records.schema.rights import role, user, user_role
+
+State: TypeAlias = Literal["open", "closing", "closed"]
+"""What has become of a review."""
+OnSilence: TypeAlias = Literal["revoke", "keep"]
+"""What happens at the end to items that nobody has decided."""
+Apply: TypeAlias = Literal["at_once", "at_end"]
+"""When decisions are applied."""
+Verdict: TypeAlias = Literal["keep", "shorten", "revoke"]
+"""What somebody decides about an assignment."""
+Finding: TypeAlias = Literal["no_reviewer", "last_administrator", "directory"]
+"""Why silence never revokes an assignment."""
+Outcome: TypeAlias = Literal["kept", "shortened", "revoked", "ended", "refused"]
+"""What has become of an assignment; ``ended``: by itself, or by another edit, before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewReview:
+    """A review that begins; ``roles`` has what each role opens, and its statements, by role code."""
+
+    title: str
+    scope: Any
+    reviewer_ids: list[int] | None
+    reviewer_code: str | None
+    on_silence: OnSilence
+    apply: Apply
+    deadline: datetime
+    author_id: int
+    author_name: str
+    roles: Any
+    policy_revision: int
+    create_time: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review(NewReview):
+    """A review; ``close_time`` is when nothing could be decided any more, ``end_time`` when all was settled.
+
+    ``closed_by`` is None for its deadline.
+    """
+
+    id: int
+    state: State
+    close_time: datetime | None
+    closed_by: str | None
+    end_time: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many items a review has, how many of them are decided and settled, and how many are findings."""
+
+    items: int
+    decided: int
+    settled: int
+    findings: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Assignment:
+    user_id: int
+    user_name: str
+    role_id: int
+    role_code: str
+    valid_from: datetime | None
+    valid_until: datetime | None
+    reason: str | None
+    source: Source
+    given_time: datetime | None
+    given_by: str | None
+    request_id: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject(_Assignment):
+    """An assignment that a review may ask about."""
+
+    id: int
+    user_enabled: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewItem(_Assignment):
+    """An assignment as it is when a review begins, with what is proposed and why."""
+
+    assignment_id: int
+    last_used: date | None
+    proposal: Literal["keep", "revoke"] | None
+    ground: str
+    finding: Finding | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item(NewItem):
+    """An item: what was decided about it, by whom (None: the rule for silence), and what has become of it.
+
+    ``decision_entry`` is the id of the request, ``outcome_entry`` that request or the event that settled it.
+    """
+
+    id: int
+    review_id: int
+    decision: Verdict | None
+    until: datetime | None
+    decision_reason: str | None
+    reviewer_id: int | None
+    reviewer_name: str | None
+    decision_ids: list[str] | None
+    decision_time: datetime | None
+    decision_entry: str | None
+    outcome: Outcome | None
+    outcome_reason: str | None
+    outcome_time: datetime | None
+    outcome_entry: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewFilter:
+    """A filter of reviews."""
+
+    state: Annotated[Collection[State] | None, filters.one_of(review.c.state)] = None
+    author_id: Annotated[int | None, filters.equals(review.c.author_id), ID] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """Which reviews somebody may see: the own ones, and those in which they may decide.
+
+    ``codes`` are those of reviews by which they decide; None among them for reviews without one.
+    """
+
+    user_id: int
+    codes: Collection[str | None]
+
+    @property
+    def condition(self) -> sa.ColumnElement[bool]:
+        """The condition that a review meets."""
+        usual = review.c.reviewer_code.is_(None) & (None in self.codes)
+        decides = usual | review.c.reviewer_code.in_([code for code in self.codes if code is not None])
+        asked = review.c.reviewer_ids.is_(None) | (self.user_id == sa.any_(review.c.reviewer_ids))
+        return (review.c.author_id == self.user_id) | (decides & asked)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFilter:
+    """A filter of items; ``decided``: whether somebody or the rule for silence has decided."""
+
+    role_id: Annotated[int | None, filters.equals(review_item.c.role_id), ID] = None
+    user_id: Annotated[int | None, filters.equals(review_item.c.user_id), ID] = None
+    ground: Annotated[str | None, filters.equals(review_item.c.ground), Meta(max_length=64)] = None
+    decided: Annotated[bool | None, filters.whether(review_item.c.decision.is_not(None))] = None
+    finding: Annotated[Collection[Finding] | None, filters.one_of(review_item.c.finding)] = None
+
+
+SORTS: Final = sorts_of(review, "id", "title", "deadline", "create_time")
+"""The columns by which a list of reviews can be sorted."""
+ITEM_SORTS: Final = sorts_of(review_item, "id", "user_name", "role_code", "ground", "last_used")
+"""The columns by which a list of items can be sorted."""
+
+_REVIEW: Final = RowMapper(Review, review)
+_ITEM: Final = RowMapper(Item, review_item)
+_SUBJECT: Final = RowMapper(
+    Subject,
+    user_role,
+    user_name=user.c.user_name,
+    user_enabled=user.c.status == "enabled",
+    role_code=role.c.role_code,
+    given_time=user_role.c.create_time,
+    given_by=user_role.c.created_by,
+    request_id=access_request.c.id,
+)
+
+
+async def subjects(
+    connection: AsyncConnection,
+    at: datetime,
+    *,
+    role_ids: Collection[int] | None = None,
+    role_codes: Collection[str] | None = None,
+    user_ids: Collection[int] | None = None,
+    endless: bool | None = None,
+    unneeded: Unneeded | None = None,
+    most: int,
+) -> list[Subject]:
+    """Return the first ``most`` assignments that have not ended, of these roles and users; None for all.
+
+    ``endless``: only those with an end, or only those without. ``unneeded``: only these.
+    """
+    joined = (
+        user_role.join(user, user.c.id == user_role.c.user_id)
+        .join(role, role.c.id == user_role.c.role_id)
+        .outerjoin(access_request, access_request.c.assignment_id == user_role.c.id)
+    )
+    chosen = sa.select(*_SUBJECT.columns).select_from(joined).where(not_ended(instant(at)))
+    for column, ids in ((user_role.c.role_id, role_ids), (user_role.c.user_id, user_ids)):
+        if ids is not None:
+            chosen = chosen.where(column == sa.any_(sa.literal(list(ids), sa.ARRAY(sa.BigInteger))))
+    if role_codes is not None:
+        chosen = chosen.where(role.c.role_code == sa.any_(sa.literal(list(role_codes), sa.ARRAY(sa.Text))))
+    if unneeded is not None:
+        chosen = chosen.where(unneeded.condition)
+    if endless is not None:
+        chosen = chosen.where(user_role.c.valid_until.is_(None) == endless)
+    return await _SUBJECT.all(connection, chosen.order_by(role.c.role_code, user_role.c.id).limit(most))
+
+
+async def create(connection: AsyncConnection, new: NewReview, items: Sequence[NewItem]) -> Review:
+    """Write a review with its items."""
+    written = sa.insert(review).values({each.name: getattr(new, each.name) for each in fields(new)})
+    made = await _REVIEW.returned(connection, written.returning(*_REVIEW.columns))
+    names = [each.name for each in fields(NewItem)]
+    rows = ({"review_id": made.id} | {name: getattr(item, name) for name in names} for item in items)
+    await write_in_portions(connection, sa.insert(review_item), rows)
+    return made
+
+
+async def read(
+    connection: AsyncConnection, review_id: int, visible: Visible | None = None, *, for_update: bool = False
+) -> Review:
+    """Return a review; NotFound if there is none with that id among the ``visible`` ones, None for all."""
+    chosen = sa.select(*_REVIEW.columns).where(review.c.id == review_id, *_seen(visible))
+    stored = await _REVIEW.one_or_none(connection, chosen.with_for_update() if for_update else chosen)
+    if stored is None:
+        raise NotFound("There is no such review")
+    return stored
+
+
+def _seen(visible: Visible | None) -> list[sa.ColumnElement[bool]]:
+    return [] if visible is None else [visible.condition]
+
+
+async def codes(connection: AsyncConnection) -> list[str]:
+    """Return the codes of reviews that have one, also of closed ones: the policy has a line for each."""
+    chosen = sa.select(review.c.reviewer_code).where(review.c.reviewer_code.is_not(None)).distinct()
+    return list((await connection.execute(chosen)).scalars())
+
+
+async def page(
+    connection: AsyncConnection,
+    criteria: ReviewFilter,
+    visible: Visible | None,
+    *,
+    page: int,
+    size: int,
+    sort: str = "-id",
+) -> Page[Review]:
+    """Return page ``page`` (from 1) of the matching reviews; ValidationFailed for an unknown ``sort``."""
+    matching = sa.select(*_REVIEW.columns).where(*filters.conditions_of(criteria), *_seen(visible))
+    order = order_by(sort, SORTS, review.c.id)
+    return (await page_of(connection, matching, page=page, size=size, order=order)).of(_REVIEW)
+
+
+async def progress(connection: AsyncConnection, review_ids: Collection[int]) -> dict[int, Progress]:
+    """Return how far reviews are, by id."""
+    table, count = review_item.c, sa.func.count()
+    counted = sa.select(
+        table.review_id,
+        count,
+        count.filter(table.decision.is_not(None)),
+        count.filter(table.outcome.is_not(None)),
+        count.filter(table.finding.is_not(None)),
+    ).where(table.review_id.in_(review_ids))
+    rows = await connection.execute(counted.group_by(table.review_id))
+    return {review_id: Progress(*counts) for review_id, *counts in rows}
+
+
+async def item_page(
+    connection: AsyncConnection,
+    review_id: int,
+    criteria: ItemFilter,
+    *,
+    page: int,
+    size: int,
+    sort: str = "id",
+) -> Page[Item]:
+    """Return page ``page`` (from 1) of the matching items; ValidationFailed for an unknown ``sort``."""
+    matching = sa.select(*_ITEM.columns).where(
+        review_item.c.review_id == review_id, *filters.conditions_of(criteria)
+    )
+    order = order_by(sort, ITEM_SORTS, review_item.c.id)
+    return (await page_of(connection, matching, page=page, size=size, order=order)).of(_ITEM)
+
+
+async def items(connection: AsyncConnection, review_id: int) -> list[Item]:
+    """Return all items of a review, by id."""
+    chosen = sa.select(*_ITEM.columns).where(review_item.c.review_id == review_id)
+    return await _ITEM.all(connection, chosen.order_by(review_item.c.id))
+
+
+async def items_of_user(
+    connection: AsyncConnection, user_id: int, since: datetime, until: datetime
+) -> list[Item]:
+    """Return what reviews that were under way between two instants asked about a user, by id."""
+    under_way = (review.c.create_time < until) & (review.c.end_time.is_(None) | (review.c.end_time >= since))
+    chosen = sa.select(*_ITEM.columns).join(review, review.c.id == review_item.c.review_id)
+    matching = chosen.where(review_item.c.user_id == user_id, under_way)
+    return await _ITEM.all(connection, matching.order_by(review_item.c.id))
+
+
+async def item(connection: AsyncConnection, review_id: int, item_id: int) -> Item:
+    """Return an item of a review, for update; NotFound if there is none with that id."""
+    chosen = sa.select(*_ITEM.columns).where(
+        review_item.c.review_id == review_id, review_item.c.id == item_id
+    )
+    stored = await _ITEM.one_or_none(connection, chosen.with_for_update())
+    if stored is None:
+        raise NotFound("The review has no such item")
+    return stored
+
+
+async def is_asked(connection: AsyncConnection, assignment_id: int, but: Collection[int]) -> bool:
+    """Tell whether a review, by another item than these, is still to settle an assignment."""
+    table = review_item.c
+    pending = (table.assignment_id == assignment_id) & table.outcome.is_(None) & table.id.not_in(but)
+    return bool((await connection.execute(sa.select(sa.exists().where(pending)))).scalar_one())
+
+
+async def unsettled(connection: AsyncConnection, review_id: int, most: int) -> list[Item]:
+    """Return the first ``most`` items of which nothing has become yet: by their new end, none first."""
+    table = review_item.c
+    chosen = sa.select(*_ITEM.columns).where(table.review_id == review_id, table.outcome.is_(None))
+    return await _ITEM.all(connection, chosen.order_by(table.until.nulls_first(), table.id).limit(most))
+
+
+async def unsettled_users(connection: AsyncConnection, review_id: int) -> list[int]:
+    """Return the ids of the users of these items."""
+    table = review_item.c
+    chosen = sa.select(table.user_id).where(table.review_id == review_id, table.outcome.is_(None))
+    return list((await connection.execute(chosen.distinct())).scalars())
+
+
+async def change_items(connection: AsyncConnection, changed: Mapping[int, Mapping[str, Any]]) -> None:
+    """Store what was decided about items, and what has become of them: columns by the id of the item."""
+    alike: dict[str, tuple[Mapping[str, Any], list[int]]] = {}
+    for item_id, values in changed.items():
+        alike.setdefault(repr(values), (values, []))[1].append(item_id)
+    for values, ids in alike.values():
+        chosen = review_item.c.id == sa.any_(sa.literal(ids, sa.ARRAY(sa.BigInteger)))
+        await connection.execute(sa.update(review_item).where(chosen).values(values))
+
+
+async def begin_closing(connection: AsyncConnection, review_id: int, at: datetime, *, by: str | None) -> None:
+    """Let nobody decide any more; None as ``by`` for the deadline."""
+    values = {"state": "closing", "close_time": at, "closed_by": by}
+    await connection.execute(sa.update(review).where(review.c.id == review_id).values(values))
+
+
+async def close(connection: AsyncConnection, review_id: int, at: datetime) -> Review:
+    """Close a review for good, all items of which are settled."""
+    ended = sa.update(review).where(review.c.id == review_id).values(state="closed", end_time=at)
+    return await _REVIEW.returned(connection, ended.returning(*_REVIEW.columns))
+
+
+async def under_way(connection: AsyncConnection) -> list[Review]:
+    """Return the reviews that are not closed, by id."""
+    chosen = sa.select(*_REVIEW.columns).where(review.c.state != "closed")
+    return await _REVIEW.all(connection, chosen.order_by(review.c.id))
+
+
+async def count_undecidable(
+    connection: AsyncConnection, review_id: int, user_ids: Collection[int] | None
+) -> int:
+    """Count the undecided items of a review about these users (None: all), or with the finding about it."""
+    table = review_item.c
+    about = sa.true() if user_ids is None else table.user_id.in_(user_ids)
+    undecided = (table.review_id == review_id) & table.decision.is_(None)
+    counted = sa.select(sa.func.count()).where(undecided, about | (table.finding == "no_reviewer"))
+    return int((await connection.execute(counted)).scalar_one())
+
+
+def _due(at: datetime | None) -> sa.ColumnElement[bool]:
+    over = (review.c.state == "open") & (review.c.deadline <= instant(at))
+    return over | (review.c.state == "closing")
+
+
+async def is_due(connection: AsyncConnection) -> bool:
+    """Tell whether a review is over, or its closing was interrupted, by the database's clock."""
+    return bool((await connection.execute(sa.select(sa.exists().where(_due(None))))).scalar_one())
+
+
+async def due(connection: AsyncConnection, at: datetime) -> list[int]:
+    """Return the ids of the reviews that are over at ``at``, and of those whose closing was interrupted."""
+    chosen = sa.select(review.c.id).where(_due(at)).order_by(review.c.deadline, review.c.id)
+    return list((await connection.execute(chosen)).scalars())

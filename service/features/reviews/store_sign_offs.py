@@ -1,0 +1,123 @@
+"""``sys.policy_sign_off``: who has looked at which revision of the policy; and what has changed since."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.features.reviews.schema import policy_sign_off
+from service.records.assignments import Source, instant
+from service.records.database.row_mapper import RowMapper
+from service.records.schema.rights import ended_assignment, role, user, user_role
+
+Change: TypeAlias = Literal["given", "edited", "ended"]
+"""What has happened to an assignment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSignOff:
+    """That somebody has looked at a revision."""
+
+    revision: int
+    title: str
+    note: str | None
+    user_id: int
+    user_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignOff(NewSignOff):
+    """The same, as it is stored."""
+
+    id: int
+    create_time: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedAssignment:
+    """An assignment that was given, edited or ended since an instant; ``at`` is when."""
+
+    id: int
+    change: Change
+    at: datetime
+    user_name: str
+    role_code: str
+    valid_from: datetime | None
+    valid_until: datetime | None
+    reason: str | None
+    source: Source
+
+
+_SIGN_OFF = RowMapper(SignOff, policy_sign_off)
+
+
+async def create(connection: AsyncConnection, new: NewSignOff) -> SignOff:
+    """Write that somebody has looked at a revision."""
+    values = {name: getattr(new, name) for name in NewSignOff.__dataclass_fields__}
+    written = sa.insert(policy_sign_off).values(values).returning(*_SIGN_OFF.columns)
+    return await _SIGN_OFF.returned(connection, written)
+
+
+async def of_revisions(connection: AsyncConnection, revisions: Collection[int]) -> dict[int, list[SignOff]]:
+    """Return the sign-offs of each of these revisions, in the order of time."""
+    chosen = sa.select(*_SIGN_OFF.columns).where(policy_sign_off.c.revision.in_(revisions))
+    by_revision: dict[int, list[SignOff]] = {revision: [] for revision in revisions}
+    for each in await _SIGN_OFF.all(connection, chosen.order_by(policy_sign_off.c.id)):
+        by_revision[each.revision].append(each)
+    return by_revision
+
+
+async def last_before(connection: AsyncConnection, revision: int) -> int:
+    """Return the last revision before another one that somebody has signed off; 0 if there is none."""
+    table = policy_sign_off.c
+    last = sa.select(sa.func.max(table.revision)).where(table.revision < revision)
+    return (await connection.execute(last)).scalar_one() or 0
+
+
+async def last_of(connection: AsyncConnection, user_id: int) -> SignOff | None:
+    """Return the last sign-off of a user; None if there is none."""
+    chosen = sa.select(*_SIGN_OFF.columns).where(policy_sign_off.c.user_id == user_id)
+    return await _SIGN_OFF.one_or_none(connection, chosen.order_by(policy_sign_off.c.id.desc()).limit(1))
+
+
+async def changed_assignments(
+    connection: AsyncConnection, since: datetime, *, size: int, offset: int
+) -> list[ChangedAssignment]:
+    """Return the assignments that were given, edited or ended since an instant, by time.
+
+    Given and ended since then: as ended.
+    """
+    live, over = user_role.c, ended_assignment.c
+    moment = instant(since)
+    names = "valid_from", "valid_until", "reason", "source"
+    given = live.create_time > moment
+    now = (
+        sa.select(
+            live.id,
+            sa.case((given, "given"), else_="edited").label("change"),
+            sa.case((given, live.create_time), else_=live.edit_time).label("at"),
+            *(user.c.user_name, role.c.role_code),
+            *(live[name] for name in names),
+        )
+        .join(user, user.c.id == live.user_id)
+        .join(role, role.c.id == live.role_id)
+        .where(given | (live.edit_time > moment))
+    )
+    past = (
+        sa.select(
+            over.id,
+            sa.literal("ended").label("change"),
+            over.end_time.label("at"),
+            *(user.c.user_name, over.role_code),
+            *(over[name] for name in names),
+        )
+        .join(user, user.c.id == over.user_id)
+        .where(over.end_time > moment)
+    )
+    both = sa.union_all(now, past).subquery()
+    rows = RowMapper(ChangedAssignment, both)
+    chosen = sa.select(*rows.columns).order_by(both.c.at, both.c.id).limit(size).offset(offset)
+    return await rows.all(connection, chosen)

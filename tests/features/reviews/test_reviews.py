@@ -1,0 +1,414 @@
+"""Reviews of assignments: each rule by plain HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from service.features.reviews import api_reviews as endpoints
+from service.features.reviews import reviews as administration
+from service.kernel.clock import rfc3339
+from service.kernel.request_objects import CLOSE_OWN
+from tests.support.inside import Inside
+from tests.support.members import Member, member, query
+from tests.web.driver import Answer
+
+pytestmark = pytest.mark.anyio
+
+REVIEW = "/api/review"
+DECIDES = ("system:review:decide", "system:review:list")
+
+
+def after(seconds: float) -> str:
+    return rfc3339(datetime.now(UTC) + timedelta(seconds=seconds))
+
+
+def body_of(*users: Member, **changes: Any) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "title": "Access 2026-Q4",
+        "scope": {"userIds": [user.user_id for user in users]},
+        "reviewers": {},
+        "deadline": after(3600),
+        "onSilence": "revoke",
+        "apply": "at_end",
+    }
+    return body | changes
+
+
+async def start(by: Inside | Member, *users: Member, **changes: Any) -> Answer:
+    return await by.ask("POST", REVIEW, body_of(*users, **changes))
+
+
+async def started(by: Inside | Member, *users: Member, **changes: Any) -> Any:
+    answer = await start(by, *users, **changes)
+    assert answer.status == 201, answer.body
+    return answer.json["data"]
+
+
+async def items(house: Inside, review: Any) -> list[Any]:
+    page = await house.data("GET", f"{REVIEW}/{review['id']}/item/list?size=200")
+    listed: list[Any] = page["items"]
+    return listed
+
+
+async def decide(by: Inside | Member, review: Any, item: Any, decision: str, **body: Any) -> Answer:
+    target = f"{REVIEW}/{review['id']}/item/{item['id']}/decision"
+    return await by.ask("POST", target, {"decision": decision, "reason": "Looked at it"} | body)
+
+
+async def close(house: Inside | Member, review: Any) -> Answer:
+    return await house.ask("POST", f"{REVIEW}/{review['id']}/close")
+
+
+async def execute(house: Inside, statement: str, *values: object) -> None:
+    await query(house, statement, *values)
+
+
+async def test_items_are_the_assignments_as_they_are_when_the_review_begins(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    await member(house, "kestrel", *DECIDES)
+
+    review = await started(house, heron)
+    (item,) = await items(house, review)
+    await execute(house, "UPDATE sys.user_role SET reason = 'later' WHERE user_id = %s", heron.user_id)
+
+    assert review["state"] == "open"
+    assert review["progress"] == {"items": 1, "decided": 0, "settled": 0, "findings": 0}
+    assert (item["userName"], item["roleCode"], item["opens"]) == ("heron", "heron", ["system:file:list"])
+    assert (item["ground"], item["proposal"], item["decision"]) == ("use_not_recorded", None, None)
+    assert await items(house, review) == [item]
+
+
+async def test_a_dry_run_of_a_beginning_tells_how_many_items_and_findings_there_would_be(
+    house: Inside,
+) -> None:
+    herons = [await member(house, name, "system:file:list") for name in ("heron", "egret")]
+    body = {"reviewers": {"userIds": [herons[0].user_id]}, "title": "Nobody decides"}
+
+    asked = await house.ask("POST", f"{REVIEW}?dryRun=true", body_of(*herons, **body))
+
+    expected = {"items": 2, "decided": 0, "settled": 0, "findings": 2}
+    assert (asked.status, asked.json["data"]["progress"]) == (200, expected), asked.body
+    assert (await house.data("GET", f"{REVIEW}/list"))["total"] == 0
+
+
+async def test_a_revoked_assignment_is_gone_with_the_answer(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    kestrel = await member(house, "kestrel", *DECIDES)
+    review = await started(house, heron, apply="at_once")
+    (item,) = await items(house, review)
+
+    decided = await decide(kestrel, review, item, "revoke")
+
+    assert (decided.status, decided.json["data"]["outcome"]) == (200, "revoked"), decided.body
+    assert decided.json["data"]["reviewerName"] == "kestrel"
+    assert len(decided.json["data"]["decisionIds"]) == 1
+    assert (await heron.ask("GET", "/api/file/list")).status == 401
+    assert await heron.held() == set()
+    assert (await decide(kestrel, review, item, "keep")).status == 409
+
+
+async def test_decisions_at_the_end_replace_one_another_until_then(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    kestrel = await member(house, "kestrel", *DECIDES)
+    review = await started(house, heron)
+    (item,) = await items(house, review)
+
+    await decide(kestrel, review, item, "revoke")
+    assert "system:file:list" in await heron.held()
+    await decide(kestrel, review, item, "keep")
+    closed = await close(house, review)
+
+    assert (closed.status, closed.json["data"]["state"]) == (200, "closed"), closed.body
+    assert closed.json["data"]["closedBy"] == "admin"
+    (item,) = await items(house, review)
+    assert (item["decision"], item["outcome"]) == ("keep", "kept")
+    assert "system:file:list" in await heron.held()
+
+
+async def test_silence_revokes_or_keeps_as_the_review_says(house: Inside) -> None:
+    await member(house, "kestrel", *DECIDES)
+    for rule, outcome in (("revoke", "revoked"), ("keep", "kept")):
+        heron = await member(house, f"heron-{rule}", "system:file:list")
+        review = await started(house, heron, onSilence=rule)
+
+        await close(house, review)
+
+        (item,) = await items(house, review)
+        assert (item["decision"], item["outcome"], item["reviewerName"]) == (rule, outcome, None)
+        assert ("system:file:list" in await heron.held()) is (rule == "keep")
+
+
+async def test_an_assignment_is_shortened_and_never_lengthened(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    kestrel = await member(house, "kestrel", *DECIDES)
+    review = await started(house, heron, apply="at_once")
+    (item,) = await items(house, review)
+    end = after(600)
+
+    without = await decide(kestrel, review, item, "shorten")
+    kept = await decide(kestrel, review, item, "keep", until=end)
+    past = await decide(kestrel, review, item, "shorten", until=after(-60))
+    decided = await decide(kestrel, review, item, "shorten", until=end)
+
+    assert [without.status, kept.status, past.status] == [422, 422, 422]
+    assert decided.json["data"]["outcome"] == "shortened", decided.body
+    (given,) = (await house.data("GET", f"/api/user/{heron.user_id}/roles"))["items"]
+    assert given["until"] == end
+    second = await started(house, heron, apply="at_once")
+    (item,) = await items(house, second)
+    assert (await decide(kestrel, second, item, "shorten", until=after(900))).status == 422
+
+
+async def test_nobody_decides_about_their_own_roles_whatever_they_hold(house: Inside) -> None:
+    everything = await member(house, "everything", "*")
+    await member(house, "kestrel", *DECIDES)
+    review = await started(house, everything)
+    (item,) = await items(house, review)
+
+    refused = await decide(everything, review, item, "keep")
+
+    assert (refused.status, refused.json["layer"], refused.json["required"]) == (403, "review", [])
+    assert (await items(house, review))[0]["decision"] is None
+
+
+async def test_what_nobody_may_decide_is_a_finding_and_stays(house: Inside) -> None:
+    kestrel = await member(house, "kestrel", *DECIDES)
+    review = await started(house, kestrel, reviewers={"userIds": [kestrel.user_id]})
+
+    (item,) = await items(house, review)
+    await close(house, review)
+
+    assert item["finding"] == "no_reviewer"
+    (item,) = await items(house, review)
+    assert (item["decision"], item["outcome"], item["finding"]) == ("keep", "kept", "no_reviewer")
+    assert await kestrel.held() >= {*DECIDES}
+
+
+async def test_the_last_administrator_is_a_finding_and_can_not_be_revoked(house: Inside) -> None:
+    kestrel = await member(house, "kestrel", *DECIDES)
+    review = await started(house, scope={"userIds": [1]}, apply="at_once")
+    (item,) = await items(house, review)
+
+    refused = await decide(kestrel, review, item, "revoke")
+    await close(house, review)
+
+    assert item["finding"] == "last_administrator"
+    assert (refused.status, refused.json["rule"]) == (409, "last_administrator")
+    assert [each["outcome"] for each in await items(house, review)] == ["kept"]
+
+
+async def test_of_two_administrators_silence_revokes_all_but_the_last(house: Inside) -> None:
+    second = await member(house, "second", "*")
+    await member(house, "kestrel", *DECIDES)
+    await member(house, "raven", *DECIDES)
+    review = await started(house, scope={"userIds": [1, second.user_id]})
+    assert [item["finding"] for item in await items(house, review)] == [None, None]
+
+    await close(house, review)
+
+    settled = {item["userName"]: (item["outcome"], item["finding"]) for item in await items(house, review)}
+    assert sorted(settled.values(), key=str) == [("kept", "last_administrator"), ("revoked", None)]
+
+
+async def test_what_was_decided_and_can_not_be_applied_says_why(house: Inside) -> None:
+    kestrel = await member(house, "kestrel", *DECIDES)
+    heron = await member(house, "heron", "system:file:list")
+    review = await started(house, scope={"userIds": [1, heron.user_id]})
+    for item in await items(house, review):
+        await decide(kestrel, review, item, "revoke")
+
+    await close(house, review)
+
+    settled = {item["userName"]: item for item in await items(house, review)}
+    assert (settled["admin"]["outcome"], settled["heron"]["outcome"]) == ("refused", "revoked")
+    assert "may do everything" in settled["admin"]["outcomeReason"]
+
+
+async def test_an_assignment_that_ended_before_is_left_alone(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    await member(house, "kestrel", *DECIDES)
+    review = await started(house, heron)
+    (item,) = await items(house, review)
+    await house.data("DELETE", f"/api/user/{heron.user_id}/roles/{item['assignmentId']}")
+
+    await close(house, review)
+
+    assert (await items(house, review))[0]["outcome"] == "ended"
+
+
+async def test_nothing_changes_in_a_closed_review(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    kestrel = await member(house, "kestrel", *DECIDES)
+    review = await started(house, heron, onSilence="keep")
+    (item,) = await items(house, review)
+    await close(house, review)
+
+    late = await decide(kestrel, review, item, "revoke")
+    again = await close(house, review)
+
+    assert [late.status, again.status] == [409, 409]
+    for statement in (
+        "UPDATE sys.review SET title = 'x'",
+        "DELETE FROM sys.review_item",
+        "UPDATE sys.review_item SET reason = 'x'",
+        "INSERT INTO sys.review_item OVERRIDING SYSTEM VALUE SELECT * FROM sys.review_item",
+    ):
+        with pytest.raises(psycopg.errors.RaiseException):
+            await execute(house, statement)
+
+
+async def test_only_its_author_closes_a_review(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    other = await member(house, "other", "*")
+    review = await started(house, heron)
+
+    refused = await close(other, review)
+
+    assert (refused.status, refused.json["layer"], refused.json["required"]) == (403, "review", [])
+
+
+async def test_whom_a_line_lets_close_reviews_of_others_needs_to_see_none(
+    house: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    closer = await member(house, "closer", "system:review:create")
+    review = await started(house, heron)
+    for module in (administration, endpoints):
+        # As with a line "close others" for the code of the line "close own".
+        monkeypatch.setattr(module, "CLOSE_OTHERS", CLOSE_OWN)
+
+    closed = await close(closer, review)
+
+    assert (closed.status, closed.json["data"]["closedBy"]) == (200, "closer"), closed.body
+
+
+async def test_who_begins_a_review_can_grant_what_it_may_take(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    clerk = await member(house, "clerk", "system:review:create")
+
+    refused = await start(clerk, heron)
+
+    assert (refused.status, refused.json["layer"], refused.json["required"]) == (
+        403,
+        "grant",
+        ["system:file:list"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"deadline": "2020-01-01T00:00:00Z"}, "deadline"),
+        ({"deadline": "9999-12-31T23:59:59-12:00"}, "deadline"),
+        ({"title": "Access\u202e"}, "title"),
+        ({"scope": {"userIds": [999_999]}}, "scope"),
+        ({"scope": {"unusedDays": 90}}, "scope"),
+        ({"reviewers": {"code": "no:such:code"}}, "reviewers.code"),
+    ],
+)
+async def test_a_review_that_can_not_be_is_refused_with_its_field(
+    house: Inside, changes: dict[str, Any], field: str
+) -> None:
+    refused = await start(house, **({"scope": {}} | changes))
+
+    assert refused.status == 422, refused.body
+    assert [error["field"] for error in refused.json["errors"]] == [field]
+
+
+async def test_a_scope_of_codes_has_the_roles_that_give_them(house: Inside) -> None:
+    await member(house, "heron", "system:file:list")
+    await member(house, "wild", "system:*")
+    await member(house, "raven", "system:job:list")
+
+    review = await started(house, scope={"codes": ["system:file:list"]})
+
+    names = {item["userName"] for item in await items(house, review)}
+    assert names >= {"admin", "heron", "wild"}
+    assert "raven" not in names
+
+
+async def test_a_review_that_the_caller_can_not_see_is_not_there_to_decide_or_close(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    stranger = await member(house, "stranger", "system:review:create")
+    review = await started(house, heron, reviewers={"userIds": [1]})
+    (item,) = await items(house, review)
+
+    answers = await decide(stranger, review, item, "keep"), await close(stranger, review)
+
+    assert [answer.status for answer in answers] == [404, 404]
+
+
+@pytest.mark.parametrize("reason", ["Fine\u202e", " "])
+async def test_a_decision_says_why_in_characters_that_can_be_seen(house: Inside, reason: str) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    kestrel = await member(house, "kestrel", *DECIDES)
+    review = await started(house, heron)
+    (item,) = await items(house, review)
+
+    refused = await decide(kestrel, review, item, "keep", reason=reason)
+
+    assert (refused.status, refused.fields) == (422, ["reason"])
+
+
+async def test_a_review_that_can_not_be_closed_stops_no_other(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    first, second = await started(house, heron), await started(house, heron)
+    await execute(
+        house,
+        "UPDATE sys.review_item SET decision = 'shorten', decision_time = now(), until = '10000-01-01'"
+        " WHERE review_id = %s",
+        first["id"],
+    )
+    over = "UPDATE sys.review SET deadline = now() - make_interval(secs => %s - id) WHERE state = 'open'"
+    await execute(house, over, second["id"] + 1)
+
+    await house.data("POST", "/api/jobs/review-ends/run")
+
+    for _ in range(200):
+        runs = (
+            "SELECT outcome, detail FROM sys.job_run WHERE job_name = 'review-ends' ORDER BY id DESC LIMIT 1"
+        )
+        if (ended := await query(house, runs)) and ended[0][0] == "failed":
+            break
+        await asyncio.sleep(0.05)
+    assert ended == [("failed", "an unexpected error: DataError")]
+    shown = await house.data("GET", f"{REVIEW}/{second['id']}")
+    assert (shown["state"], shown["closedBy"]) == ("closed", None)
+
+
+async def test_a_dry_run_of_a_decision_changes_nothing(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    await member(house, "kestrel", *DECIDES)
+    review = await started(house, heron, apply="at_once")
+    (item,) = await items(house, review)
+    target = f"{REVIEW}/{review['id']}/item/{item['id']}/decision"
+
+    await house.preview("POST", target, {"decision": "revoke", "reason": "x"})
+
+    assert (await items(house, review))[0]["decision"] is None
+    assert "system:file:list" in await heron.held()
+
+
+async def test_the_job_closes_a_review_at_its_deadline(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    kestrel = await member(house, "kestrel", *DECIDES)
+    review = await started(house, heron)
+    (item,) = await items(house, review)
+    await execute(house, "UPDATE sys.review SET deadline = now() - interval '1 second' WHERE state = 'open'")
+
+    late = await decide(kestrel, review, item, "keep")
+    await house.data("POST", "/api/jobs/review-ends/run")
+
+    assert late.status == 409
+    for _ in range(200):
+        shown = await house.data("GET", f"{REVIEW}/{review['id']}")
+        if shown["state"] == "closed":
+            break
+        await asyncio.sleep(0.05)
+    assert (shown["state"], shown["closedBy"]) == ("closed", None)
+    assert "system:file:list" not in await heron.held()
