@@ -10,11 +10,9 @@ from typing import Final
 from service.administration.account_links import AccountLinks, notices_of
 from service.administration.assignment_ends import settle_ends
 from service.administration.forgotten_passwords import answer_requests
-from service.audit.chain.checkpoints import stored_checkpoints
 from service.audit.chain.form import Chain
 from service.audit.chain.history import anchor_name, chains_of, seal_history
 from service.audit.chain.maintenance import Upkeep, retention
-from service.audit.chain.verification import verify_again
 from service.authn.factors.resealing import seal_anew
 from service.authn.factors.sealing import FactorKeys
 from service.authn.proving import ClosedPasswords
@@ -47,26 +45,6 @@ from service.settings import Settings
 
 _HOUR: Final = 3600.0
 _DAY: Final = 24 * _HOUR
-
-
-async def _verify_logs(database: Database, settings: Settings) -> str:
-    """Verify the logs, also against what the session store keeps; raises as ``verify_again``."""
-    store = SessionStore(settings.redis, settings.auth)
-    try:
-        async with database.snapshot() as connection:
-            names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
-        reported = stored_checkpoints(await store.log.heads())
-        revisions = await store.revision_key.checkpoints(names)
-        history = await store.revision_key.checkpoints(map(anchor_name, names[-1:]))
-    finally:
-        await store.close()
-    return await verify_again(
-        database,
-        settings.oplog,
-        reported=reported,
-        anchored_revisions=revisions,
-        anchored_history=history,
-    )
 
 
 async def _seal_history(database: Database, settings: Settings) -> str:
@@ -142,14 +120,6 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             "Make and drop months of the logs, and report their heads",
             maintain_logs,
             _HOUR,
-        ),
-        Job(
-            "log-verification",
-            "Verify policy revisions, the last days of the logs, and one older day",
-            partial(_verify_logs, settings=settings),
-            _DAY,
-            within=_HOUR,
-            retry=_DAY,
         ),
         Job(
             "history-seals",

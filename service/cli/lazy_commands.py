@@ -232,9 +232,4 @@ FAMILIES: Final = (
             Command("list", "list users, and who may do everything"),
         ),
     ),
-    Family(
-        "audit",
-        "the logs",
-        (Command("verify", "look for entries that were changed, removed, inserted or moved"),),
-    ),
 )

@@ -19,4 +19,5 @@ NAMES = (
     "tables",
     "explain",
     "reviews",
+    "audit_proof",
 )

@@ -13,9 +13,9 @@ import pytest
 from sqlalchemy import text
 
 from service.audit.chain.form import Chain
-from service.audit.chain.verify import Audit
 from service.audit.chain.writer import Writing
 from service.audit.entries import encode
+from service.features.audit_proof.days import Audit
 from service.records.logs import months as log_months
 from tests.audit import mover
 from tests.audit.conftest import Place, operation, place_at, until

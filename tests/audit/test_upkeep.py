@@ -12,9 +12,9 @@ from sqlalchemy import text
 from service.audit.chain import maintenance
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep
-from service.audit.chain.verify import Audit
 from service.audit.chain.writer import Writing
 from service.audit.entries import encode
+from service.features.audit_proof.days import Audit
 from service.records.database.transactions import Database
 from service.records.logs import chain as log_chain
 from service.records.logs import months as log_months

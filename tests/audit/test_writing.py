@@ -12,7 +12,6 @@ from redis.asyncio import Redis
 from sqlalchemy import select
 
 from service.audit.chain.form import Chain
-from service.audit.chain.verify import Audit
 from service.audit.chain.writer import Writing
 from service.audit.collector import Collector, Counts
 from service.audit.entries import encode
@@ -20,6 +19,7 @@ from service.audit.journal import Sender
 from service.audit.redaction import MOST_VALUES, kept_changes
 from service.audit.stream_consumer import Writer
 from service.errors import Unavailable
+from service.features.audit_proof.days import Audit
 from service.kernel.origin import MOST_TARGETS, ChangeRecord, values_change
 from service.keyspace import Done, LogCounts, LogQueue
 from service.records.database.transactions import Database

@@ -13,7 +13,6 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from service.audit.chain.seals import RevisionSeals
-from service.audit.chain.verification import audit_revisions
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
@@ -25,6 +24,7 @@ from service.authz.publishing.publisher import drift, publish_if_changed
 from service.authz.publishing.shipped import read_shipped
 from service.authz.publishing.watch import PolicyWatch
 from service.errors import Unavailable
+from service.features.audit_proof.verification import audit_revisions
 from service.keyspace import Announcement, RevisionCheckpoint
 from service.records import menus, policy_revisions, policy_workers
 from service.records.database.transactions import Database

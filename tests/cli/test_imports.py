@@ -37,7 +37,6 @@ _COMMANDS = (
     "admin_create",
     "admin_list",
     "admin_reset",
-    "audit_verify",
     "database",
     *(f"policy_{name}" for name in ("diff", "export", "log", "prove", "replay", "sync")),
 )
@@ -45,6 +44,7 @@ _STEPS = {
     "state": ["service.features.policy_history.commands_state_export"],
     "commands": [
         *(f"service.cli.{name}" for name in _COMMANDS),
+        "service.features.audit_proof.commands",
         "service.features.explain.commands_explain",
         "service.features.explain.commands_who",
         "service.features.operations.commands_doctor",

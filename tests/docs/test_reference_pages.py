@@ -227,6 +227,7 @@ def test_every_key_that_a_script_names_is_on_the_page() -> None:
 
 def test_every_security_event_is_on_the_page() -> None:
     modules = [module for part in TELLING for module in part.rglob("*.py")]
+    modules = [module for module in modules if module.parent.name != "audit_proof"]  # about logs
     text = "".join(module.read_text(encoding="utf-8") for module in modules)
     events = re.findall(r'_security\(\s*"([^"]+)"', text)
     events += re.findall(r'_log\.\w+\(\s*"([^"]+)",\s*event_type="security"', text)

@@ -18,9 +18,9 @@ from service.administration.jobs import all_jobs
 from service.audit.chain.checkpoints import AnchoredCheckpoint
 from service.audit.chain.form import Chain
 from service.audit.chain.seals import sealed
-from service.audit.chain.verification import TamperedError, verify_again
 from service.audit.chain.writer import Writing
 from service.audit.entries import encode
+from service.features.audit_proof.verification import TamperedError, verify_again
 from service.jobs.housekeeping import forget_bans, forget_keys, remind_of_keys
 from service.records import restore_epochs
 from service.records.database.transactions import Database
@@ -277,7 +277,7 @@ async def test_a_day_that_can_not_be_read_counts_as_faulty(
         raise OverflowError
 
     await write_on(database, KEY, 20)
-    monkeypatch.setattr("service.audit.chain.walk.Walk.end", unreadable)
+    monkeypatch.setattr("service.features.audit_proof.walk.Walk.end", unreadable)
     with pytest.raises(TamperedError, match="operation_log 2026-11-20"):
         await verify_again(database, Oplog(chain_key=KEY), TODAY)
     assert (await verified(database))["operation_log"] == (1, 1)

@@ -1,18 +1,14 @@
-"""Heads that were told elsewhere, and what restores account for of them."""
+"""Heads of chains as the session store keeps them, outside the database."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, date
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
 from typing import Final
 
-from service.audit.chain.form import Chain
-from service.audit.chain.seals import is_sealed
-from service.audit.chain.walk import HEAD_EVENT, Place, ReportedHeads
-from service.kernel.restore_epoch import FIRST
-from service.kernel.strict_json import strict_object
-from service.records.restore_epochs import RestoreEpoch
-
 _LOST: Final = "lost"
+
+Place = tuple[str, date, str]
+"""A chain: its log, its day, and the id of its key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +26,6 @@ class AnchoredCheckpoint:
     def place(self) -> Place:
         """The chain that it is the head of."""
         return self.log, self.day, self.key_id
-
-
-def checkpoints_in(lines: Iterable[str]) -> list[AnchoredCheckpoint]:
-    """Read JSON lines of the log on standard output; lines that report no head are skipped.
-
-    Those of versions before restore epochs were kept are of the first one.
-    """
-    heads = []
-    for line in lines:
-        if HEAD_EVENT not in line:
-            continue
-        try:
-            head = strict_object(line.encode())
-            if head["event"] == HEAD_EVENT:
-                day, number = date.fromisoformat(head["day"]), int(head["number"])
-                facts = (head["log"], day, head["key_id"], number, head["hash"])
-                heads.append(AnchoredCheckpoint(head.get("timeline", FIRST), *facts))
-        except (ValueError, KeyError, TypeError, OverflowError):
-            continue
-    return heads
 
 
 def place_of(restore_epoch: str, log: str, day: date, key_id: str) -> str:
@@ -70,82 +46,3 @@ def stored_checkpoints(kept: Mapping[str, str]) -> list[AnchoredCheckpoint]:
         except ValueError:
             continue
     return heads
-
-
-@dataclass(frozen=True, slots=True)
-class Lineage:
-    """The restore epochs of a database, and what follows from them for heads that were told.
-
-    ``reported`` are the heads that must still be there. ``notes`` tell each restore and what it has lost;
-    ``faults`` restores whose record was changed, and heads that no restore accounts for: those of another
-    database can't be told from those of a restore that was removed.
-    """
-
-    reported: ReportedHeads = field(default_factory=ReportedHeads)
-    notes: Sequence[str] = ()
-    faults: Sequence[str] = ()
-
-
-def lineage_of(
-    begun: Sequence[RestoreEpoch],
-    keys: Sequence[Chain],
-    heads: Iterable[AnchoredCheckpoint],
-    unknown_until: date = date.min,
-) -> Lineage:
-    """Return which of the heads ``heads`` must be in a database with the restore epochs ``begun``.
-
-    Until the day ``unknown_until``, a seal of a restore may be of another key than ``keys``.
-    """
-    keyed = [chain for chain in keys if chain.key_id]
-    known = {chain.key_id for chain in keyed}
-    proved = {place for place, restore_epoch in enumerate(begun) if is_sealed(keyed, restore_epoch)}
-    reported = ReportedHeads()
-    lost: dict[tuple[int, Place], int] = {}
-    strange: dict[str, int] = {}
-    numbers = {restore_epoch.name: place for place, restore_epoch in enumerate(begun)}
-    by_restore = {name: place for place, restore_epoch in enumerate(begun) for name in restore_epoch.ended}
-    for head in heads:
-        end = (
-            numbers[head.restore_epoch] + 1
-            if head.restore_epoch in numbers
-            else by_restore.get(head.restore_epoch)
-        )
-        if end is None:
-            strange[head.restore_epoch] = strange.get(head.restore_epoch, 0) + 1
-            continue
-        kept = _kept(begun[end], head.place) if end < len(begun) else head.number
-        # A restore is sealed with the key of then: without one, it loses nothing that was made with a key.
-        if head.number <= kept or (head.key_id in known and end not in proved):
-            reported.hashes.setdefault(head.place, {})[head.number] = head.hash
-        else:
-            gone = (end, head.place)
-            lost[gone] = max(lost.get(gone, 0), head.number - kept)
-    notes = [_told(restore_epoch) for restore_epoch in begun[1:]]
-    for (end, (log, day, _)), count in sorted(lost.items()):
-        notes.append(f"{log} {day}: {count} entries were lost by restore {begun[end].number}")
-    faults = [
-        f"restore {restore_epoch.number}: its record was changed"
-        for restore_epoch in begun
-        if not is_sealed(keys, restore_epoch)
-        and (restore_epoch.number == 1 or restore_epoch.begin_time.astimezone(UTC).date() > unknown_until)
-    ]
-    for name, count in sorted(strange.items()):
-        faults.append(
-            f"timeline {name or '(first)'}: {count} heads were told of it, and it is not of this database"
-        )
-    return Lineage(reported, notes, faults)
-
-
-def _kept(cut: RestoreEpoch, place: Place) -> int:
-    """Return how many entries of a chain the backup had that has begun ``cut``."""
-    numbers = (head.number for head in cut.heads if (head.log, head.day, head.key_id) == place)
-    return max(numbers, default=0)
-
-
-def _told(restore_epoch: RestoreEpoch) -> str:
-    begun, of = (
-        "" if moment is None else moment.astimezone(UTC).isoformat(timespec="seconds")
-        for moment in (restore_epoch.begin_time, restore_epoch.snapshot_time)
-    )
-    source = f"from the backup {restore_epoch.backup_id} of {of}"
-    return f"restore {restore_epoch.number}: {begun}, by {restore_epoch.operator}, {source}"

@@ -8,7 +8,6 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.audit.chain.form import Chain
-from service.audit.chain.walk import HEAD_EVENT
 from service.errors import Unavailable
 from service.kernel.feature import provided
 from service.kernel.restore_epoch import FIRST
@@ -20,6 +19,8 @@ from service.records.logs.chain import Head
 from service.records.logs.inserts import Log
 from service.settings import Oplog
 
+HEAD_EVENT: Final = "head of a log"
+"""The event of a line on standard output that reports a head."""
 RETRY_EVERY: Final = 10.0
 """Seconds after which the first round is tried again if it failed."""
 AHEAD: Final = 2

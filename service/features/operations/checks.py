@@ -46,8 +46,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("object-store", file_checks.objects, local=True),
     Check("log-entries", upkeep_checks.log_entries),
     Check("log-months", upkeep_checks.log_months_ahead),
-    Check("log-verification", upkeep_checks.log_verification),
-    Check("history", upkeep_checks.history),
     Check("backup", upkeep_checks.backup),
     Check("versions", node_checks.versions),
     Check("node-settings", node_checks.settings),

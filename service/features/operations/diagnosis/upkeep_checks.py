@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from service.administration.jobs import all_jobs
-from service.audit.chain.history import anchor_name, audit_history, chains_of
 from service.errors import Unavailable
 from service.features.operations import store as backups
 from service.jobs.housekeeping import REMIND
@@ -15,7 +14,6 @@ from service.kernel.text import counted, printable
 from service.keyspace import LogCounts, SessionStore
 from service.operator.findings import (
     NAMED,
-    WITHIN,
     Finding,
     Installation,
     Unanswered,
@@ -24,15 +22,13 @@ from service.operator.findings import (
     ok,
     warning,
 )
-from service.records import api_keys, jobs, restore_epochs
+from service.records import api_keys, jobs
 from service.records.jobs import StoredJob
-from service.records.logs import chain, months
+from service.records.logs import months
 from service.records.logs.inserts import Log
-from service.records.user_overview import oldest_user
 
 NEW: Final = timedelta(days=7)
 """How long an installation is new: nobody has to act on what it still lacks."""
-_VERIFIED: Final = timedelta(days=3)
 
 
 async def backup(installation: Installation) -> Finding:
@@ -54,66 +50,6 @@ async def backup(installation: Installation) -> Finding:
         "portcullis backup was never run",
         "run it regularly (docs/guides/backup.md), or set database.backup_days to 0 if others make backups",
     )
-
-
-async def log_verification(installation: Installation) -> Finding:
-    """Entries that were changed or removed are noticed by verification only."""
-    now = datetime.now(UTC)
-    async with installation.records() as connection:
-        verified = await chain.latest_verifications(connection)
-        since = await oldest_user(connection)
-    if any(verification.faulty_count for verification in verified):
-        days = ", ".join(
-            f"{verification.log}: {verification.faulty_count}"
-            for verification in verified
-            if verification.faulty_count
-        )
-        return fault(
-            f"days or restores that are not as they were written: {days}",
-            "portcullis audit verify names them",
-        )
-    if not verified:
-        if since is None or now - since < _VERIFIED:
-            return ok("none yet; the first one follows within a day of the start")
-        return warning("the logs were never verified", "portcullis jobs run log-verification")
-    oldest = min(verification.verify_time for verification in verified)
-    message = f"last at {oldest:%Y-%m-%d %H:%M} UTC, no fault"
-    if now - oldest > _VERIFIED:
-        return warning(message, "portcullis jobs list says why log-verification does not run")
-    return ok(message)
-
-
-async def history(installation: Installation) -> Finding:
-    """Answers about the past are made of rows that whoever writes to the database can change."""
-    settings = installation.settings
-    if installation.database is None:
-        raise Unanswered("the database does not answer")
-    async with installation.records() as connection:
-        names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
-    anchored: dict[int, str] = {}
-    store = SessionStore(settings.redis, settings.auth)
-    try:
-        anchored = await store.revision_key.checkpoints(map(anchor_name, names[-1:]))
-    except Unavailable:
-        pass  # the check of the session store says so
-    finally:
-        await store.close()
-    try:
-        audit = await audit_history(installation.database, chains_of(settings.oplog), anchored, within=WITHIN)
-    except Unavailable:
-        raise Unanswered("the database does not answer in time") from None
-    if audit.faults:
-        return fault(
-            f"not as it was sealed: {few(audit.faults)}",
-            "portcullis audit verify names all; look who writes SQL",
-        )
-    if not audit.count:
-        return ok("nothing was sealed yet: the job history-seals does it every five minutes")
-    if audit.notes:
-        return ok(
-            f"as it was sealed, up to {audit.until}; anybody could seal it anew: oplog.chain_key is not set"
-        )
-    return ok(f"as it was sealed, up to {audit.until}")
 
 
 async def jobs_in_time(installation: Installation) -> Finding:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, NamedTuple
 
-from service.audit.chain.checkpoints import AnchoredCheckpoint, Lineage, lineage_of
+from service.audit.chain.checkpoints import AnchoredCheckpoint, Place
 from service.audit.chain.form import Chain
-from service.audit.chain.walk import Place, ReportedHeads, Walk
+from service.features.audit_proof.lineage import Lineage, lineage_of
+from service.features.audit_proof.walk import ReportedHeads, Walk
 from service.kernel.cooperative_yield import CooperativeYield
 from service.records import restore_epochs
 from service.records.database.transactions import Database

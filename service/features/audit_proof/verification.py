@@ -11,10 +11,11 @@ import structlog
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint
 from service.audit.chain.form import Chain
-from service.audit.chain.history import audit_history, chains_of
+from service.audit.chain.history import chains_of
 from service.audit.chain.seals import RESTORED, REVISION_EVENT, Judgement, RevisionSeals, hash_of, seals_of
-from service.audit.chain.verify import WITHIN, Audit
-from service.audit.chain.walk import MOST_FAULTS
+from service.features.audit_proof.days import WITHIN, Audit
+from service.features.audit_proof.history import audit_history
+from service.features.audit_proof.walk import MOST_FAULTS
 from service.kernel.operator_error import OperatorError
 from service.records import policy_history, policy_revisions
 from service.records.database.transactions import Connection, Database

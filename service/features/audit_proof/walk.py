@@ -5,19 +5,14 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
 
+from service.audit.chain.checkpoints import Place
 from service.audit.chain.form import Chain
 from service.audit.chain.rows import COLUMNS, canonical_bytes
 from service.records.logs.chain import Head
 from service.records.logs.inserts import Log
 
-HEAD_EVENT: Final = "head of a log"
-"""The event of a line on standard output that reports a head."""
-
 MOST_FAULTS: Final = 100
 """Faults of one day that are listed; the others are only counted."""
-
-Place = tuple[str, date, str]
-"""A chain: its log, its day, and the id of its key."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ import pytest
 from sqlalchemy import text
 
 from service.audit.chain.form import Chain
-from service.audit.chain.history import HistoryForgedError, audit_history, seal_history
+from service.audit.chain.history import HistoryForgedError, seal_history
+from service.features.audit_proof.history import audit_history
 from service.kernel.clock import rfc3339
 from service.records import history_facts
 from service.records.database.transactions import Database, engine

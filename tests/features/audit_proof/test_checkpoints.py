@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from service.audit.chain.checkpoints import AnchoredCheckpoint, lineage_of, stored_checkpoints
+from service.audit.chain.checkpoints import AnchoredCheckpoint, stored_checkpoints
 from service.audit.chain.form import Chain
 from service.audit.chain.seals import is_sealed, sealed
+from service.features.audit_proof.lineage import lineage_of
 from service.records.database.transactions import engine
 from service.records.restore_epochs import RecoveryPointHead, RestoreEpoch
 from tests.audit.conftest import Place, operation

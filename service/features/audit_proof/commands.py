@@ -8,15 +8,17 @@ from datetime import date
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from service.audit.chain.checkpoints import AnchoredCheckpoint, checkpoints_in, stored_checkpoints
+from service.audit.chain.checkpoints import AnchoredCheckpoint, stored_checkpoints
 from service.audit.chain.form import Chain
-from service.audit.chain.history import HistoryAudit, anchor_name, audit_history
+from service.audit.chain.history import anchor_name
 from service.audit.chain.seals import RevisionSeals
-from service.audit.chain.verification import RevisionAudit, anchored_revisions, audit_revisions
-from service.audit.chain.verify import Audit, Day
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.errors import Unavailable
+from service.features.audit_proof.days import Audit, Day
+from service.features.audit_proof.history import HistoryAudit, audit_history
+from service.features.audit_proof.lineage import checkpoints_in
+from service.features.audit_proof.verification import RevisionAudit, anchored_revisions, audit_revisions
 from service.kernel.feature import provided
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError

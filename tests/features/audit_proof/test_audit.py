@@ -11,11 +11,11 @@ import pytest
 import redis
 from sqlalchemy import text
 
-from service.audit.chain.checkpoints import checkpoints_in
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import head_facts
-from service.audit.chain.verify import Audit, Day
 from service.embedded import EmbeddedStores
+from service.features.audit_proof.days import Audit, Day
+from service.features.audit_proof.lineage import checkpoints_in
 from service.records import restore_epochs
 from service.records.logs import chain
 from service.records.logs.events import LoginEvent, OperationEvent

@@ -1,0 +1,1 @@
+"""Second factors of users: authenticator apps, passkeys, recovery codes, and logins that ask for them."""

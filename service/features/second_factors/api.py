@@ -1,0 +1,59 @@
+"""The routes of second factors."""
+
+from typing import Any
+
+from service.features.second_factors import api_factors, api_second_step
+from service.features.second_factors.factor_reset import FactorReset
+from service.features.second_factors.logins import FactorLogins
+from service.features.second_factors.own_factors import OwnFactors
+from service.features.second_factors.parts import CheckedFactors
+from service.features.second_factors.step_up import StepUp
+from service.web.requests.routes import Routes
+
+
+def add_routes(routes: Routes, container: Any) -> None:
+    """Register the endpoints, made of the parts of ``container``."""
+    database, sign_in = container.stores.database, container.sign_in
+    changes, log = container.administration, container.trail.logins
+    second: CheckedFactors = sign_in.second_factors
+    logins, cookies = FactorLogins(sign_in.logins, second.step), sign_in.cookies
+    step_up = StepUp(
+        database=database,
+        passwords=sign_in.passwords,
+        challenges=second.challenges,
+        check=second.check,
+        throttle=sign_in.throttle,
+        refresh=sign_in.refresh,
+        log=log,
+        closed=sign_in.closed_passwords,
+    )
+    own = OwnFactors(
+        database=database,
+        delegation=changes.delegation,
+        challenges=second.challenges,
+        keys=second.keys,
+        party=second.party,
+        notices=changes.notices,
+        revocations=sign_in.revocations,
+        ways_in=changes.ways_in,
+        log=log,
+        now=second.now,
+    )
+    reset = FactorReset(database, changes.delegation, sign_in.revocations, changes.notices, log)
+    steps = api_second_step
+    routes.add("/api/auth/login/second-factor", steps.LoginSecondFactor(logins, cookies))
+    routes.add("/api/auth/login/second-factor/options", steps.LoginSecondFactorOptions(logins))
+    routes.add("/api/auth/login/passkey/options", steps.LoginPasskeyOptions(logins))
+    routes.add("/api/auth/login/passkey", steps.LoginPasskey(logins, cookies))
+    routes.add("/api/auth/step-up/options", steps.OwnStepUpOptions(step_up))
+    routes.add("/api/auth/step-up", steps.OwnStepUp(step_up, sign_in.refresh, cookies))
+    routes.add("/api/user/profile/factors", api_factors.Factors(own))
+    routes.add("/api/user/profile/factors/{id}", api_factors.OneFactor(own))
+    routes.add("/api/user/profile/factors/totp", api_factors.Apps(own))
+    routes.add("/api/user/profile/factors/totp/{id}/confirm", api_factors.AppConfirmation(own))
+    routes.add("/api/user/profile/factors/passkey", api_factors.Passkeys(own))
+    routes.add("/api/user/profile/factors/passkey/options", api_factors.PasskeyCreation(own))
+    routes.add("/api/user/profile/factors/recovery-codes", api_factors.OwnRecoveryCodes(own))
+    routes.add("/api/user/{id}/factors", api_factors.FactorsOfUser(reset))
+    endpoints = api_factors.PasskeyEndpoints(container.settings.server.public_url)
+    routes.add_outside("/.well-known/passkey-endpoints", endpoints)

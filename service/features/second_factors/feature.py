@@ -1,0 +1,23 @@
+"""Second factors of users."""
+
+from service.kernel.feature import Feature
+
+FEATURE = Feature(
+    name="second_factors",
+    title="Second factors: authenticator apps, passkeys and recovery codes",
+    paths=(
+        "/api/auth/login/second-factor",
+        "/api/auth/login/passkey",
+        "/api/auth/step-up",
+        "/api/user/profile/factors",
+        "/api/user/{id}/factors",
+        "/.well-known/passkey-endpoints",
+    ),
+    routes="api:add_routes",
+    checks="checks:CHECKS",
+    provides={
+        "second-factors": "parts:CheckedFactors",
+        "sealed-secrets": "resealing:seal_anew",
+        "console-facts": "parts:facts",
+    },
+)

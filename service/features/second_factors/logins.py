@@ -1,0 +1,69 @@
+"""Logins with a second factor, and by a passkey alone: from what a client sends to its tokens."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from service.authn.login_service import LoginService
+from service.authn.opening import Origin
+from service.authn.proving import Proof
+from service.authn.second_factors import Answer, Begun
+from service.authn.token_issuer import TokenPair
+from service.features.second_factors.second_step import SecondStep
+from service.kernel.device import device_from
+
+
+class FactorLogins:
+    """Completes logins by what ``step`` judges, as often as ``logins`` allows."""
+
+    def __init__(self, logins: LoginService, step: SecondStep) -> None:
+        self._logins = logins
+        self._step = step
+
+    async def second_step(self, challenge: str, answer: Answer, address: str, user_agent: str) -> TokenPair:
+        """Return the tokens of the session for which a login has asked for a second factor.
+
+        Raises what ``LoginService.second_step`` does.
+        """
+
+        async def begin() -> Begun:
+            known = await self._step.begun(challenge)
+
+            async def prove() -> Proof:
+                return await self._step.proof(challenge, known, answer)
+
+            return Begun(known.user_name, known.device, prove)
+
+        return await self._logins.second_step(begin, address, user_agent, guessed=answer.method == "totp")
+
+    async def options(self, challenge: str, address: str) -> dict[str, Any]:
+        """Return ``methods`` and ``public_key`` for the challenge of a first step, as that has told them.
+
+        Raises ``LoginFailed`` for what is no such challenge, ``RateLimited`` and ``Unavailable``.
+        """
+        await self._logins.may_sign_in(address)
+        return await self._step.options(challenge)
+
+    async def by_passkey(
+        self,
+        challenge: str,
+        credential: Mapping[str, Any],
+        device: str | None,
+        address: str,
+        user_agent: str,
+    ) -> TokenPair:
+        """Return the tokens of a new device session for the user whose passkey answers ``challenge``.
+
+        Raises what ``LoginService.by_proof`` does.
+        """
+
+        async def prove() -> Proof:
+            Origin.of(device, address, user_agent)  # refused before the challenge is spent
+            return await self._step.passkey_proof(challenge, credential)
+
+        kind = device_from(user_agent) if device is None else device
+        return await self._logins.by_proof(prove, kind, address, user_agent)
+
+    async def passkey_options(self, address: str) -> dict[str, Any]:
+        """Return the options for ``by_passkey``; raises ``RateLimited``, ``Conflict`` and ``Unavailable``."""
+        await self._logins.may_sign_in(address)
+        return await self._step.passkey_options()
