@@ -14,9 +14,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
-from service.administration.access_requests.appointing import Circle, circle_of
+from service.administration.events import CHANGE_BEGINS, RightsChange, Watch
 from service.administration.lasting import Holding
-from service.administration.people import People
 from service.authz.engine.policy import Decision, Policy, tell_span
 from service.authz.engine.rules import (
     ACCOUNT,
@@ -78,10 +77,9 @@ class DelegationCheck:
 
     A code that no Button carried before the change has no line in the policy in force. It is asked of the
     candidate, which has one, before the change is published; in a change that publishes nothing it is denied.
-    ``circle`` are the requests for access whose approvers the caller may not appoint; ``key_made_by`` is who
-    made the API key with which the caller came; ``ends`` are those of codes that the caller holds for a time
-    alone. ``directory`` is the one for which the change is made, which may edit what it manages, and stands
-    behind nobody.
+    ``key_made_by`` is who made the API key with which the caller came; ``ends`` are those of codes that the
+    caller holds for a time alone. ``watches`` stand around the edits. ``directory`` is the
+    one for which the change is made, which may edit what it manages, and stands behind nobody.
     """
 
     def __init__(
@@ -96,7 +94,7 @@ class DelegationCheck:
     ) -> None:
         self.bound_to = caller.service
         self.directory: str | None = None
-        self.circle = Circle()
+        self.watches: list[Watch] = []
         self._caller = caller
         self._key_made_by = key_made_by
         self._policy = policy
@@ -353,7 +351,7 @@ class DelegationCheck:
         """
         check = DelegationCheck.__new__(DelegationCheck)  # the operator's own asks nobody
         held = HeldCodes(codes)
-        vars(check).update(vars(self), _holding=Holding(held, held, {}), circle=Circle())
+        vars(check).update(vars(self), _holding=Holding(held, held, {}), watches=[])
         self._asked.ceiling = frozenset(codes)
         return check
 
@@ -553,8 +551,9 @@ class Delegation:
         ends = await role_rights.ends_of(connection, caller.user_id, at) if held.changes_at else {}
         stored = HeldCodes(held.permissions)
         check = DelegationCheck(policy, caller, stored, change, key_made_by=maker, ends=ends)
-        people, now = People(self._live.takeover_days), from_seconds(self._live.instant())
-        check.circle = await circle_of(connection, check.acting_ids, policy, people, now)
+        now, days = from_seconds(self._live.instant()), self._live.takeover_days
+        begun = RightsChange(check.acting_ids, policy, now, days, check.watches)
+        await CHANGE_BEGINS.tell(connection, begun)
         return check
 
     async def of_own_account(self, connection: Connection, caller: Caller) -> DelegationCheck:

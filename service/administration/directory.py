@@ -16,10 +16,10 @@ import structlog
 from service.administration import change_log
 from service.administration.accounts import Accounts
 from service.administration.delegation import DelegationCheck
+from service.administration.events import ACCOUNT_LEAVES, Leaving
 from service.administration.lasting import FOR_GOOD
 from service.administration.managed_accounts import managed_by, target_of
 from service.administration.older_nodes import require_known
-from service.administration.request_rules import fail_all
 from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.authn.revocations import Revocations
@@ -293,7 +293,7 @@ class Directories:
     async def deprovision(self, unit: UnitOfWork, source: str, user_id: int) -> User:
         """Disable a user whom the directory knows, whatever that user holds; sessions end, rows stay.
 
-        Requests for roles that wait end with it. Raises ``NotFound``, and ``Conflict`` where no administrator
+        Raises ``NotFound``, and ``Conflict`` where no administrator
         would remain, and for a directory that is cut off.
         """
         await self._enabled(unit.connection, source)
@@ -305,7 +305,9 @@ class Directories:
             unit.follow_ups.append(partial(self._revocations.settle, target))
             unit.leaving.add(user_id)
             return user
-        await fail_all(unit, self.now(), "Its author was disabled", user_ids=[user_id])
+        by = unit.caller.user_name
+        leaving = Leaving(user_id, "Its author was disabled", self.now(), by, unit.changes)
+        await ACCOUNT_LEAVES.tell(unit.connection, leaving)
         return await self._accounts.change_status(unit, target, user, "disabled")
 
     async def editing(

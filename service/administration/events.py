@@ -1,10 +1,74 @@
 """Events of administration, and the triggers by which the database itself tells features of such changes."""
 
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from datetime import datetime
+from typing import Final, TypeAlias
 
+from service.authz.engine.policy import Policy
 from service.kernel.events import Event
+from service.kernel.origin import FieldChange
 from service.records.database.transactions import Connection
+
+Watch: TypeAlias = Callable[[Connection], AbstractAsyncContextManager[None]]
+"""Stands around the edits of a change: what it reads before, it can compare afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class RightsChange:
+    """A change of rights that begins at ``at``, decided by ``policy``.
+
+    ``acting_ids`` are the caller and who made the API key of the caller; nobody for the operator. An act on
+    an account counts for ``takeover_days`` days. A listener adds to ``watches``.
+    """
+
+    acting_ids: frozenset[int]
+    policy: Policy
+    at: datetime
+    takeover_days: int
+    watches: list[Watch]
+
+
+@asynccontextmanager
+async def watching(connection: Connection, watches: Iterable[Watch]) -> AsyncIterator[None]:
+    """Let the block make the edits of a change, while all ``watches`` stand around it."""
+    async with AsyncExitStack() as entered:
+        for watch in watches:
+            await entered.enter_async_context(watch(connection))
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class RoleChange:
+    """A change of how a role can be asked for, by the user named ``by``, at ``at``; None without lines.
+
+    ``lines`` of its rule come, go or change; others will be its ``approvers``, or nobody. ``cause`` is a
+    sentence for those who have asked for it. Listeners add to ``log`` what they change themselves.
+    """
+
+    role_id: int
+    lines: bool
+    approvers: bool
+    cause: str
+    at: datetime | None
+    by: str
+    log: list[FieldChange]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A directory disables a user at ``at``; ``by`` names the account by which it comes.
+
+    ``cause`` is a sentence for the user. Listeners add to ``log`` what they change themselves.
+    """
+
+    user_id: int
+    cause: str
+    at: datetime
+    by: str
+    log: list[FieldChange]
+
 
 BEFORE_ACCOUNT_EDIT: Final[Event[[Connection, int, str | None]]] = Event(
     "before-account-edit",
@@ -25,6 +89,35 @@ BEFORE_ROLES_TAKEN: Final[Event[[Connection, int, list[int]]]] = Event(
     raises="`Conflict`: nothing is saved",
 )
 """Is told the id of the user, and those of the roles. Directories take their own roles without it."""
+
+CHANGE_BEGINS: Final[Event[[Connection, RightsChange]]] = Event(
+    "change-begins",
+    when="Before a caller edits rights or the policy, once it is known what the caller may grant",
+    within="The transaction of the change, which holds the lock of rights, and that of the policy before it "
+    "where it publishes",
+    locks="Nothing: a listener only reads. A watch may write rows of its feature once the edits are made",
+    raises="Nothing",
+)
+"""Is told the change. Edits of the operator, and those that a sign-in brings about, begin without it."""
+
+ROLE_CHANGES: Final[Event[[Connection, RoleChange]]] = Event(
+    "role-changes",
+    when="Before the rule by which a role is asked for is stored or deleted; before a role is deleted, or "
+    "one with a rule is enabled or disabled",
+    within="The transaction of the change, which holds the locks of the policy and of rights",
+    locks="Rows of its feature",
+    raises="`Conflict`, where its `approvers` change: nothing is saved",
+)
+"""Is told the change. For a role without a rule, which has no lines, the lock of rights alone is held."""
+
+ACCOUNT_LEAVES: Final[Event[[Connection, Leaving]]] = Event(
+    "account-leaves",
+    when="Before a directory disables a user; the triggers below see everybody else who does",
+    within="The transaction of the change, which holds the lock of rights",
+    locks="Rows of its feature",
+    raises="Nothing",
+)
+"""Is told who leaves, so that the log names what has ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,14 +32,7 @@ from service.kernel.feature import insert_behind, on_by
 from service.keyspace import SessionStore
 from service.mail.outbox import Outbox, seal_links_anew
 from service.mail.sending import Sending
-from service.records import (
-    access_requests,
-    account_tokens,
-    assignment_ends,
-    directories,
-    openings,
-    restore_epochs,
-)
+from service.records import account_tokens, assignment_ends, directories, openings, restore_epochs
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -91,13 +84,6 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
     async def clean_up_orphans(database: Database) -> str:
         deleted = await OrphanCleanup(database, objects).once()
         return "another sweep is running" if deleted is None else f"{deleted} objects deleted"
-
-    async def settle_access_requests(database: Database) -> str:
-        from service.administration.access_requests.settling import (  # noqa: PLC0415 - it imports Casbin
-            settle_requests,
-        )
-
-        return await settle_requests(database, settings, notices_of(settings))
 
     async def close_ended_openings(database: Database) -> str:
         from service.administration.ended_openings import close_ended  # noqa: PLC0415 - it imports Casbin
@@ -168,14 +154,6 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             30.0,
             retry=60.0,
             pending=assignment_ends.is_due,
-        ),
-        Job(
-            "access-requests",
-            "Give roles whose approved requests begin, end what was not approved, and tell authors",
-            settle_access_requests,
-            5.0,
-            retry=60.0,
-            pending=access_requests.is_due,
         ),
         Job(
             "dormant-accounts",

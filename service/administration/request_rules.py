@@ -1,20 +1,20 @@
 """Edits of the rules by which roles are asked for, within a unit of work that publishes the policy."""
 
-from collections.abc import Callable, Collection
-from datetime import datetime
+from collections.abc import Callable
 from typing import Any, Final
 
 from service.administration import change_log
+from service.administration.events import ROLE_CHANGES, RoleChange
 from service.administration.lasting import FOR_GOOD
 from service.administration.older_nodes import require_known
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.rules import LOGIN, REQUEST
-from service.errors import Conflict, NotFound, ValidationFailed
+from service.errors import NotFound, ValidationFailed
 from service.kernel.assurance import challenge_of, words_of
 from service.kernel.clock import from_seconds
 from service.kernel.fields import audited_fields
 from service.kernel.origin import field_changes
-from service.records import access_requests, menus, request_rules, roles
+from service.records import menus, request_rules, roles
 from service.records.database.transactions import Connection
 from service.records.request_rules import RequestRule, RuleValues
 from service.records.roles import Role
@@ -44,11 +44,10 @@ async def put(unit: UnitOfWork, role_id: int, values: RuleValues, match: Match) 
     await _require_good(unit.connection, role, values)
     await unit.check.require_roles(unit.connection, [role_id], until=FOR_GOOD)
     await unit.check.require(values.stage_codes, "A stage is decided by holders of what you do not hold")
-    if before is not None and _closers(before) != _closers(values):
-        await require_closed(unit.connection, role_id)
-    await require_known(unit.connection, REQUEST)
     if shown(before) != shown(values):
-        await end_requests(unit, role_id, _CHANGED)
+        others = before is not None and _approvers(before) != _approvers(values)
+        await tell_change(unit, role_id, _CHANGED, lines=True, approvers=others)
+    await require_known(unit.connection, REQUEST)
     author_id = None if unit.caller.is_operator else unit.caller.user_id
     saved = await request_rules.put(unit.connection, role_id, values, author_id)
     _changed(unit, role, before, saved)
@@ -62,8 +61,7 @@ async def delete(unit: UnitOfWork, role_id: int, match: Match) -> None:
     if before is None:
         raise NotFound("Nobody can ask for this role: it has no rule")
     await unit.check.require(before.stage_codes, "A stage is decided by holders of what you do not hold")
-    await require_closed(unit.connection, role_id)
-    await end_requests(unit, role_id, _CHANGED)
+    await tell_change(unit, role_id, _CHANGED, lines=True, approvers=True)
     await request_rules.delete(unit.connection, role_id)
     _changed(unit, role, before, None)
 
@@ -77,41 +75,26 @@ async def _for_change(unit: UnitOfWork, role_id: int, match: Match) -> tuple[Rol
     return role, before
 
 
-def _closers(rule: RuleValues) -> tuple[object, ...]:
-    """Return what a rule says about who closes an emergency: who may decide about a request."""
+def _approvers(rule: RuleValues) -> tuple[object, ...]:
+    """Return what a rule says about who may decide about a request, or close an emergency."""
     return set(rule.stage_codes), rule.grant_needed
 
 
-async def require_closed(connection: Connection, role_id: int) -> None:
-    """Check that no emergency of the role is open; ``Conflict`` that names the oldest one else.
+async def tell_change(unit: UnitOfWork, role_id: int, cause: str, *, lines: bool, approvers: bool) -> None:
+    """Tell those who listen that a role is asked for in another way from now on; see ``RoleChange``.
 
-    The lines by which it is closed are those of the rule: without them nobody could, and with others those
-    whom somebody has chosen afterwards.
+    Raises what a listener raises.
     """
-    for emergency in await access_requests.open_emergencies(connection, role_id):
-        who = f"{emergency.user_name} was given the role in an emergency that nobody has closed"
-        raise Conflict(f"{who}: request {emergency.id}", rule="in_use", accessRequestId=emergency.id)
-
-
-async def end_requests(unit: UnitOfWork, role_id: int, reason: str) -> None:
-    """End the requests for a role that wait for approvals as failed, in the transaction of ``unit``."""
-    assert unit.change is not None  # noqa: S101 - rules have lines
-    await fail_all(unit, from_seconds(unit.change.now), reason, role_ids=[role_id])
-
-
-async def fail_all(
-    unit: UnitOfWork,
-    at: datetime,
-    reason: str,
-    *,
-    user_ids: Collection[int] = (),
-    role_ids: Collection[int] = (),
-) -> None:
-    """End the pending requests of these users and for these roles as failed, and log each."""
-    by, about = unit.caller.user_name, {"user_ids": user_ids, "role_ids": role_ids}
-    ended = await access_requests.fail_all(unit.connection, at, reason, by=by, **about)
-    for request in ended:
-        unit.changes += change_log.of_request(request.id, request.role_code, f"failed: {reason}")
+    change = RoleChange(
+        role_id,
+        lines=lines,
+        approvers=approvers,
+        cause=cause,
+        at=None if unit.change is None else from_seconds(unit.change.now),
+        by=unit.caller.user_name,
+        log=unit.changes,
+    )
+    await ROLE_CHANGES.tell(unit.connection, change)
 
 
 async def _require_good(connection: Connection, role: Role, values: RuleValues) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from service.administration import change_log, suspended_rules
 from service.administration.change_log import check_record, check_values
 from service.administration.lasting import FOR_GOOD
-from service.administration.request_rules import end_requests, require_closed
+from service.administration.request_rules import tell_change
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.errors import Conflict, ValidationFailed
 from service.kernel.origin import FieldChange, field_changes, values_change
@@ -67,6 +67,7 @@ def with_buttons(tree: MenuTree, codes: Collection[str], before: Collection[Give
     return sorted(button_ids | kept | tree.with_menus_above(button_ids - had))
 
 
+_CHANGED: Final = "The role was disabled, enabled or deleted"
 _GIVING: Final = "/api/role/{id}/permissions"
 
 NAMED: Final = 5
@@ -113,7 +114,8 @@ async def update(
     if role_code not in (None, before.role_code):
         raise ValidationFailed(("roleCode", "The code of a role can't be changed"))
     if values.get("enabled", before.enabled) != before.enabled:
-        await _require_lines(unit, role_id)
+        if await _has_lines(unit, role_id):
+            await tell_change(unit, role_id, _CHANGED, lines=True, approvers=False)
         if not before.enabled:
             await unit.check.require_roles(unit.connection, [role_id], until=FOR_GOOD)
     saved = await roles.update(unit.connection, role_id, values)
@@ -130,12 +132,12 @@ async def update(
 async def delete(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) -> None:
     """Delete a role; raises ``NotFound``, and ``Conflict`` with the names of users who have it.
 
-    And ``Conflict`` with the emergency of the role that nobody has closed.
+    And what listeners to the change raise.
     """
     before, permissions = await _for_change(unit, role_id, match)
     await require_unused(unit.connection, role_id)
-    await require_closed(unit.connection, role_id)
-    await _require_lines(unit, role_id)
+    lines = await _has_lines(unit, role_id)
+    await tell_change(unit, role_id, _CHANGED, lines=lines, approvers=True)
     await assignments.forget_ended_of_role(unit.connection, role_id)
     await roles.delete(unit.connection, role_id)
     fields = change_log.role_fields(before, permissions)
@@ -149,14 +151,12 @@ async def require_unused(connection: Connection, role_id: int) -> None:
         raise Conflict("Users have the role", rule="in_use", users=names, userCount=number)
 
 
-async def _require_lines(unit: UnitOfWork, role_id: int) -> None:
-    """Have the unit publish if the role can be asked for: then it has lines that come or go with it.
-
-    Requests that wait for approvals end.
-    """
-    if await request_rules.of_role(unit.connection, role_id) is not None:
+async def _has_lines(unit: UnitOfWork, role_id: int) -> bool:
+    """Tell whether the role can be asked for: then it has lines that come or go with it, and they publish."""
+    ruled = await request_rules.of_role(unit.connection, role_id) is not None
+    if ruled:
         unit.require_publishing()
-        await end_requests(unit, role_id, "The role was disabled, enabled or deleted")
+    return ruled
 
 
 async def set_menus(

@@ -9,6 +9,7 @@ from typing import Final, Generic, TypeVar
 
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
+from service.administration.events import watching
 from service.administration.menu_warnings import warning_of_menus
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
@@ -144,7 +145,7 @@ class RightsUnits:
             async with self._delegation.changing(connection, write.dry_run):
                 check = await self._delegation.check(connection, write.caller)
                 unit = UnitOfWork(write, connection, check)
-                async with check.circle.watching(connection) if watched else nullcontext():
+                async with watching(connection, check.watches) if watched else nullcontext():
                     yield unit
             await self._delegation.require_still(self._database, connection, write.caller, check)
             await self._mark_first(unit)
@@ -227,7 +228,7 @@ class UnitsOfWork(RightsUnits):
                 change.author_ids = check.acting_ids
                 unit = UnitOfWork(write, change.connection, check, change)
                 menus = warning_of_menus(change.connection, write.dry_run)
-                async with check.circle.watching(change.connection), menus:
+                async with watching(change.connection, check.watches), menus:
                     yield unit
             still = partial(self._delegation.require_still, self._database, change.connection)
             change.before_commit(partial(still, caller, check))

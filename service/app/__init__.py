@@ -56,7 +56,7 @@ def application(container: Container, shipped: Shipped) -> RequestMiddleware:
             container.sign_in.second_factors.check,
             partial(container.sign_in.closed_passwords.includes, container.stores.database),
         ),
-        requestable=container.requestable,
+        requestable=only(parts, attrgetter("requestable")),
     )
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from service.administration.access_requests.requests import AccessRequests
 from service.administration.account_links import AccountLinks, Invitations, SessionEnding
 from service.administration.accounts import Accounts, PasswordReset
 from service.administration.addresses import Addresses
@@ -37,7 +36,6 @@ from service.settings import Settings
 class Administration:
     """What changes records, under the rights of a caller."""
 
-    access_requests: AccessRequests
     accounts: Accounts
     addresses: Addresses
     api_keys: ApiKeys
@@ -113,11 +111,7 @@ def make(
         providers=settings.oidc.names,
         off={feature.name for feature in off_by(settings.features.off)},
     )
-    requests = AccessRequests(
-        units, stores.sessions.synchronized.now, notices, policy.live.invariants, people
-    )
     return Administration(
-        access_requests=requests,
         accounts=accounts,
         addresses=addresses,
         api_keys=ApiKeys(database, delegation, revocations, notices),

@@ -21,7 +21,6 @@ from service.audit.permission_uses import PermissionUses
 from service.authn.factors.sealing import FactorKeys
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped
-from service.authz.review.requestable import RequestableRoles
 from service.kernel.feature import on_by
 from service.kernel.worker_slot import Slot
 from service.mail.outbox import Outbox
@@ -63,7 +62,6 @@ class Container:
         self.revisions = PublishedRevisions(self.policy.live, reader_of(self.stores.database))
         self.node = node.make(settings, self.stores, self.policy, self.trail, worker=worker)
         now = self.stores.sessions.synchronized.now
-        self.requestable = RequestableRoles(self.stores.database)
         self.uses = PermissionUses(self.stores.database, now, self.policy.live.remapped)
         self.use_notes = UseNotes(self.uses)
         self.cross_origin = CrossOrigin(settings.server.cors_origins, settings.auth.token_name)

@@ -15,7 +15,6 @@ from service.app.readiness import facts
 from service.authn.factors.passkeys import RelyingParty
 from service.authn.oauth import ClientCredentials, Introspection
 from service.endpoints import (
-    access_requests,
     account_links,
     api_keys,
     assignments,
@@ -65,7 +64,6 @@ INFO: Final = {
 """The facts about the API that open its document."""
 
 TAGS: Final = {
-    "access-request": "Requests for roles, and what others decide about them.",
     "assignment": "Roles of all users, with a beginning, an end and a reason.",
     ".well-known": "Where clients find what they have to know first (RFC 8615).",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
@@ -223,12 +221,6 @@ def _add_menus_and_roles(routes: Routes, container: Container) -> None:
     routes.add("/api/role/{id}", roles.OneRole(*role))
     routes.add("/api/role/{id}/permissions", roles.RolePermissions(*role))
     routes.add("/api/role/{id}/request-rule", request_rules.RuleOfRole(*role))
-    requested = database, changes.access_requests
-    routes.add("/api/access-request", access_requests.NewAccessRequest(*requested))
-    routes.add("/api/access-request/list", access_requests.AccessRequestList(*requested))
-    routes.add("/api/access-request/{id}", access_requests.OneAccessRequest(*requested))
-    routes.add("/api/access-request/{id}/decision", access_requests.DecisionAboutRequest(*requested))
-    routes.add("/api/access-request/{id}/closing", access_requests.ClosingOfEmergency(*requested))
 
 
 def _add_logs(routes: Routes, container: Container) -> None:

@@ -184,15 +184,6 @@ FAMILIES: Final = (
         (Command("rotate", "make a new signing key, and keep the present one as the previous one"),),
     ),
     Family(
-        "request",
-        "requests for roles",
-        (
-            Command("list", "list requests for roles, the newest first", "requests"),
-            Command("show", "print a request, its stages, and what was decided", "requests"),
-            Command("decide", "approve or deny a request as a user, whose password is asked for", "requests"),
-        ),
-    ),
-    Family(
         "directory",
         "directories of people",
         (Command("cut-off", "let nobody in by a directory any more, and end the sessions of its sign-ins"),),

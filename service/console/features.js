@@ -4,6 +4,7 @@
  * its own, and parts of views of the core that ask for them (`types/view.d.ts`). The name of a line is the name of
  * the feature in `service/features`.
  */
+export { VIEWS as access_requests } from "./features/access_requests/feature.js";
 export { VIEWS as explain } from "./features/explain/feature.js";
 export { VIEWS as follower } from "./features/follower/feature.js";
 export { VIEWS as tables } from "./features/tables/feature.js";

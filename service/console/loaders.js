@@ -102,36 +102,6 @@ const OWN = [
     operation: "GET /api/assignment/list",
   },
   {
-    pattern: "/access-requests",
-    load: () => import("./views/access-requests.js"),
-    operation: "GET /api/access-request/list",
-  },
-  {
-    pattern: "/access-requests/waiting",
-    load: () => import("./views/access-requests.js"),
-    operation: "GET /api/access-request/list",
-  },
-  {
-    pattern: "/access-requests/all",
-    load: () => import("./views/access-requests.js"),
-    operation: "GET /api/access-request/list",
-  },
-  {
-    pattern: "/access-requests/new",
-    load: () => import("./views/access-request-form.js"),
-    operation: "POST /api/access-request",
-  },
-  {
-    pattern: "/access-requests/{id}",
-    load: () => import("./views/access-request.js"),
-    operation: "GET /api/access-request/{id}",
-  },
-  {
-    pattern: "/access-requests/{id}/access",
-    load: () => import("./views/access-request.js"),
-    operation: "GET /api/policy/what",
-  },
-  {
     pattern: "/reviews",
     load: () => import("./views/reviews.js"),
     operation: "GET /api/review/list",

@@ -18,6 +18,7 @@ NAMES = (
     "cluster",
     "tables",
     "explain",
+    "access_requests",
     "reviews",
     "audit_proof",
 )

@@ -56,7 +56,6 @@ _PAGES: Final = (
     ("mail", "Mails", "mail"),
     ("doctor", "Doctor", "stethoscope"),
     ("activity", "Activity", "activity"),
-    ("access-request", "Access requests", "hand"),
 )
 """The name, the title and the icon of each page of the trunk, in the order of the menu."""
 

@@ -19,11 +19,11 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
+from service.kernel.feature import provided
 from service.kernel.identity import Target
 from service.kernel.origin import acting
 from service.records.database.filters import among, each_of
 from service.records.database.row_mapper import RowMapper
-from service.records.schema.requests import access_decision, access_request
 from service.records.schema.rights import ended_assignment, role, user_role
 
 Source: TypeAlias = Literal["direct", "request", "directory"]
@@ -90,16 +90,9 @@ def approved(assignment_id: sa.ColumnElement[int]) -> list[sa.ColumnElement[Any]
     That is the id of the request that has given it, null for none, and the names of the users who have
     approved it, as they were then, in the order of time.
     """
-    of_assignment = access_request.c.assignment_id == assignment_id
-    request = sa.select(access_request.c.id).where(of_assignment).scalar_subquery()
-    names = (
-        sa.select(access_decision.c.user_name)
-        .join(access_request, access_request.c.id == access_decision.c.request_id)
-        .where(of_assignment, access_decision.c.decision == "approve")
-        .order_by(access_decision.c.id)
-        .scalar_subquery()
-    )
-    return [request.label("access_request_id"), sa.func.array(names).label("approved_by")]
+    (columns,) = provided("assignment-origin").values()
+    of_assignment: list[sa.ColumnElement[Any]] = columns(assignment_id)
+    return of_assignment
 
 
 def of_user(user_id: int, at: datetime | None) -> sa.Subquery:

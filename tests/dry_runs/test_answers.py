@@ -262,7 +262,7 @@ async def test_every_write_of_rights_has_a_dry_run(house: Inside) -> None:
     templates = {**dict.fromkeys(named, "{id}"), "past": "{revision}", "assignment": "{assignmentId}"}
     mine = {f"{method} {path.format(**templates)}" for method, path, _ in WRITES}
 
-    # Asked in tests/services, tests/access_requests, tests/reviews, features/oidc, and tests of bulk acts.
+    # Asked in tests/services, features/access_requests, tests/reviews, features/oidc, and tests of bulk acts.
     others = (
         *("/api/service", "/api/opening", "/api/access-request", "/api/role/{id}/request-rule"),
         *("/api/review", "/api/directory"),

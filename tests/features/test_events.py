@@ -17,8 +17,11 @@ from tests.docs.pages import rows
 from tests.support.running import ROOT
 
 LISTENERS: Final[dict[str, list[str]]] = {
+    "account-leaves": ["access_requests.ending:account_leaves"],
     "before-account-edit": ["directories.managed:require_unmanaged"],
     "before-roles-taken": ["directories.managed:require_not_given"],
+    "change-begins": ["access_requests.appointing:watch"],
+    "role-changes": ["access_requests.ending:role_changes"],
 }
 """Every event, with all its listeners in the order in which they are called."""
 

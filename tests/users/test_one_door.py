@@ -125,11 +125,11 @@ def test_only_the_delegation_check_compares_the_codes_of_callers_and_users() -> 
         ("role_rights.reach_of_users", "administration/delegation"),
         ("role_rights.reach_of_roles", "administration/delegation"),
         # What approvers of a request need: whom its author makes able to does not count. It opens nothing.
-        ("role_rights.reach_of_roles", "administration/access_requests/appointing"),
+        ("role_rights.reach_of_roles", "features/access_requests/appointing"),
         # To whom it is told that a request waits: what they decide is asked of the delegation check.
-        ("role_rights.reach_of_roles", "administration/access_requests/counting"),
+        ("role_rights.reach_of_roles", "features/access_requests/counting"),
         # What a role gave when it was asked for, and gives now: it is shown to those who decide.
-        ("role_rights.reach_of_roles", "administration/access_requests/effects"),
+        ("role_rights.reach_of_roles", "features/access_requests/effects"),
         # What the author of a rule must be able to grant: the enforcer is asked about each code.
         ("role_rights.reach_of_roles", "administration/suspended_rules"),
     }
@@ -171,7 +171,7 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
     }
     assert {module for module in asking if not module.startswith("authz/")} == {
         "administration/delegation",
-        "endpoints/access_requests",  # whether somebody sees the requests of all
+        "features/access_requests/api_requests",  # whether somebody sees the requests of all
         "features/decisions/api_evaluation",  # whether a service account may ask as a proxy
         "features/decisions/api_forward",
         "features/follower/hub",  # whether a service account may follow
@@ -211,7 +211,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
 
 def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
     assert set.union(*called("PermissionDenied", "errors.PermissionDenied").values()) == {
-        "administration/access_requests/requests",  # about asking, and about each stage
+        "features/access_requests/requests",  # about asking, and about each stage
         "features/reviews/reviews",  # about assignments of others, and closing
         "administration/delegation",
         "administration/owners",  # about confirming owners
@@ -229,9 +229,9 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
 def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() -> None:
     stores = {f"{owner}.{act}" for owner in ("_store", "store") for act in ACTS}
     writes = {
-        "accounts.update": {"user_edits", "assignment_edits", "access_requests/requests"},
+        "accounts.update": {"user_edits", "assignment_edits", "features/access_requests/requests"},
         "accounts.delete": {"user_edits"},
-        "assignments.give": {"user_edits", "assignment_edits", "access_requests/requests"},
+        "assignments.give": {"user_edits", "assignment_edits", "features/access_requests/requests"},
         "assignments.change": {"directory", "assignment_edits"},
         "assignments.revoke": {"directory", "assignment_edits"},
         "assignments.revoke_roles": {"user_edits"},
@@ -257,7 +257,7 @@ def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() 
     assert calls["factors.remove_all"] == {"administration/factor_reset", "authn/recovery"}
     assert calls["accounts.set_status"] == {"authn/recovery"}
     for name, modules in writes.items():
-        assert calls[name] == {f"administration/{module}" for module in modules}
+        assert calls[name] == {module if "/" in module else f"administration/{module}" for module in modules}
 
 
 def test_the_services_that_act_on_users_take_a_target_in_place_of_an_id() -> None:

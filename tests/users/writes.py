@@ -550,20 +550,20 @@ WALKED_EXTERNAL: Final = {
     "POST /api/policy/revisions/{revision}/restore": "tests/features/policy_history/test_restore.py",
     **dict.fromkeys(
         ("PUT /api/role/{id}/request-rule", "DELETE /api/role/{id}/request-rule"),
-        "tests/access_requests/test_rules.py",
+        "tests/roles/test_request_rules.py",
     ),
     **dict.fromkeys(
         (
             *("POST /api/access-request", "DELETE /api/access-request/{id}"),
             "POST /api/access-request/{id}/decision",
         ),
-        "tests/access_requests/test_requests.py",
+        "tests/features/access_requests/test_requests.py",
     ),
     **dict.fromkeys(
         ("PUT /api/directory/{source}", "DELETE /api/directory/{source}"),
         "tests/features/oidc/test_directories.py",
     ),
-    "POST /api/access-request/{id}/closing": "tests/access_requests/test_emergencies.py",
+    "POST /api/access-request/{id}/closing": "tests/features/access_requests/test_emergencies.py",
     **dict.fromkeys(
         (
             *("POST /api/review", "POST /api/review/{id}/close"),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field
 
-from service.authz.review.requestable import RequestableRoles
+from service.authz.review.refused import Requestable
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.value_rules import whole
 from service.web.messages.context import RequestContext
@@ -185,7 +185,7 @@ class OpenGate(AuthorizationGuard):
 def example(
     guard: AuthorizationGuard | None = None,
     cross_origin: CrossOrigin | None = None,
-    requestable: RequestableRoles | None = None,
+    requestable: Requestable | None = None,
 ) -> tuple[RequestMiddleware, Routes]:
     app = Application()
     routes = Routes(app, guard or OpenGate(), cross_origin=cross_origin)

@@ -69,8 +69,14 @@ def test_every_whole_number_that_is_sent_has_an_upper_bound_that_the_database_ta
             "/api/policy/explain",
             {"userName": "admin", "method": "GET", "path": "/", "revision": BEYOND},
         ),
-        ("POST", "/api/access-request", {"roleId": 1, "duration": BEYOND}),
-        ("POST", "/api/access-request", {"roleId": BEYOND, "duration": 60}),
+        pytest.param(
+            *("POST", "/api/access-request", {"roleId": 1, "duration": BEYOND}),
+            marks=pytest.mark.feature("access_requests"),
+        ),
+        pytest.param(
+            *("POST", "/api/access-request", {"roleId": BEYOND, "duration": 60}),
+            marks=pytest.mark.feature("access_requests"),
+        ),
         pytest.param(
             *("GET", f"/scim/v2/Users?startIndex={BEYOND}", None), marks=pytest.mark.feature("scim")
         ),

@@ -1,8 +1,11 @@
 """What a refusal was about, so that roles can be named that would open it."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
+
+from service.authz.engine.policy import Policy
+from service.kernel.identity import Caller
 
 MOST_ROLES: Final = 20
 """The most roles that are named."""
@@ -14,3 +17,7 @@ class Refused:
 
     objects: Sequence[tuple[str, str]]
     any_one: bool = False
+
+
+Requestable: TypeAlias = Callable[[Policy, Caller, Refused], Awaitable[Sequence[str]]]
+"""Returns the codes of at most ``MOST_ROLES`` roles that the caller may ask for, and that would open it."""

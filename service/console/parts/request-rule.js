@@ -2,7 +2,7 @@
 /** The rule by which a role is asked for: who may ask, who approves, and within which limits. Read, set and ended. */
 import { Problem } from "../client/portcullis.js";
 import { button, card, definition, empty, h } from "../core/dom.js";
-import { RULE as T } from "../strings/access-requests.js";
+import { RULE as T } from "../strings/request-rule.js";
 import { ACTION } from "../strings/common.js";
 import { DEMANDS } from "../strings/step-up.js";
 import { duration } from "../strings/words.js";

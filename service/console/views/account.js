@@ -1,21 +1,21 @@
 // @ts-check
 /** The caller's own account: the profile, the password and the second factors. */
 import { badge, badges, card, definition, h } from "../core/dom.js";
-import { endings } from "../parts/access-requests.js";
 import { block } from "../parts/block.js";
 import { tell } from "../parts/dialog.js";
 import { factors } from "../parts/factors.js";
 import { form, merging } from "../parts/form.js";
 import { ownOrigins } from "../parts/origins.js";
-import { areThere } from "../parts/providers.js";
 import { password } from "../parts/password.js";
-import { REQUESTS } from "../strings/access-requests.js";
+import { areThere } from "../parts/providers.js";
+import { rights } from "../parts/rights.js";
+import { endings } from "../parts/role-endings.js";
+import { attempting } from "../parts/trouble.js";
 import { ACCOUNT as T } from "../strings/account.js";
 import { FACTORS } from "../strings/factors.js";
-import { rights } from "../parts/rights.js";
-import { attempting } from "../parts/trouble.js";
 import { RIGHTS } from "../strings/home.js";
 import { ORIGINS } from "../strings/providers.js";
+import { ENDINGS } from "../strings/role-endings.js";
 
 const MEMBERS = ["nickName", "email", "phone", "gender", "avatar"];
 
@@ -93,7 +93,7 @@ export async function show(page) {
       card(T.profile, profile, stored && unconfirmed(page, stored)),
       card(T.password, h("p", { class: "help" }, T.passwordText), passwords),
     ),
-    block(page, REQUESTS.ending, () => endings(page), { quiet: true }),
+    block(page, ENDINGS.title, () => endings(page), { quiet: true }),
     areThere() && block(page, ORIGINS.title, () => ownOrigins(page)),
     card(FACTORS.title, h("p", { class: "help" }, FACTORS.about), factors(page)),
     card(

@@ -9,7 +9,7 @@ import { remove, setEnabled } from "../parts/preview.js";
 import { requestRule } from "../parts/request-rule.js";
 import { record } from "../parts/record.js";
 import { edited, time } from "../parts/time.js";
-import { RULE } from "../strings/access-requests.js";
+import { RULE } from "../strings/request-rule.js";
 import { ACTION, RECORD } from "../strings/common.js";
 import { ROLES as T } from "../strings/roles.js";
 import { duration } from "../strings/words.js";

@@ -14,7 +14,7 @@ from service.features.operations.store import Standing
 from service.jobs.runner import Job
 from service.kernel.metrics import Sample, counted
 from service.keyspace import LogQueue, SessionStore
-from service.records import access_requests, jobs, mail, policy_revisions, policy_workers
+from service.records import jobs, mail, policy_revisions, policy_workers
 from service.records.database.transactions import Database
 from service.records.jobs import StoredJob
 from service.records.logs import chain as log_chain
@@ -43,7 +43,6 @@ class InDatabase:
     verified: Collection[Verification]
     backup: Standing
     mails: MailStanding
-    emergencies: int
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -86,10 +85,11 @@ class Installation:
                 entries=await log_chain.lengths(connection),
                 verified=await log_chain.latest_verifications(connection),
                 mails=await mail.standing(connection),
-                emergencies=len(await access_requests.open_emergencies(connection)),
                 backup=await backups.standing(connection, self.backup_days),
             )
-        return list(samples_of_database(facts))
+            reads = (part.database_samples for part in self.parts.values())
+            brought = [await read(connection) for read in reads if read is not None]
+        return [*samples_of_database(facts), *chain.from_iterable(brought)]
 
     async def _of_store(self) -> list[Sample]:
         async with asyncio.timeout(WITHIN):
@@ -131,7 +131,6 @@ def samples_of_database(facts: InDatabase) -> Iterator[Sample]:
     yield Sample("portcullis_mails_waiting", facts.mails.waiting, {})
     yield Sample("portcullis_mails_oldest_seconds", facts.mails.oldest, {})
     yield Sample("portcullis_mails_given_up", facts.mails.given_up, {})
-    yield Sample("portcullis_emergencies_open", facts.emergencies, {})
 
 
 def _unix(moment: datetime | None) -> float:

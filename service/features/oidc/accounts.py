@@ -30,7 +30,7 @@ from service.kernel.text import shown_name
 from service.kernel.write import Write
 from service.keyspace import DeviceSession, SessionStore
 from service.mail.notices import Notices
-from service.records import accounts, approvers, directories, request_appointees, user_list
+from service.records import accounts, code_holders, directories, user_list
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
 from service.records.directories import Directory, Origin
@@ -241,8 +241,8 @@ class ProviderAccounts:
 
     async def _tell_taken(self, unit: UnitOfWork, facts: Mapping[str, str | None]) -> None:
         """Tell those who may hand accounts over that a name of a provider is somebody else's here."""
-        stored = await request_appointees.codes_like(unit.connection, [_HANDS_OVER])
-        holders = await approvers.holders(unit.connection, stored, self._directories.now(), _ASKED)
+        stored = await code_holders.codes_like(unit.connection, [_HANDS_OVER])
+        holders = await code_holders.holders(unit.connection, stored, self._directories.now(), _ASKED)
         decider = BatchDecider(unit.check.policy)
         people = [
             user_id for user_id, codes in holders if decider.opens(ENDPOINT, _HANDOVER, HeldCodes(codes))

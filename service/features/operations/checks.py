@@ -74,7 +74,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("request-rules", policy_checks.request_rules),
     Check("factor-key", user_checks.factor_key, local=True),
     Check("role-ends", user_checks.role_ends),
-    Check("emergencies", user_checks.emergencies),
     Check("role-demands", user_checks.role_demands),
     Check("dormant-accounts", user_checks.dormant_accounts),
     Check("api-keys", upkeep_checks.expiring_keys),

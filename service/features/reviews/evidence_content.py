@@ -13,9 +13,9 @@ from service.features.reviews import store_evidence as user_evidence
 from service.features.reviews.store import Item
 from service.kernel.clock import rfc3339
 from service.kernel.fields import camel
-from service.records import access_requests, role_lives
-from service.records.access_requests import AccessDecision
+from service.records import role_lives
 from service.records.database.transactions import Connection
+from service.records.request_history import request_history
 
 Kind: TypeAlias = Literal["review", "request", "user"]
 """What evidence is about."""
@@ -64,9 +64,10 @@ async def of_review(connection: Connection, review_id: int) -> Content:
 
 async def of_request(connection: Connection, request_id: int, at: datetime) -> Content:
     """Return a request for a role as it is at ``at``, with its decisions; NotFound if there is none."""
-    request = await access_requests.read(connection, request_id, at)
-    decided = (await access_requests.decisions(connection, [request_id]))[request_id]
-    return Content("request", _record(request), {"decisions": _table(AccessDecision, decided)})
+    history = request_history()
+    request = await history.read(connection, request_id, at)
+    decided = (await history.decisions(connection, [request_id]))[request_id]
+    return Content("request", _record(request), {"decisions": _table(history.decision, decided)})
 
 
 async def of_user(
@@ -79,14 +80,15 @@ async def of_user(
     user_id = about.id
     held = await user_evidence.assignments(connection, user_id, since, until)
     lives = await role_lives.between(connection, {each.role_id for each in held}, since, until)
-    asked = await user_evidence.requests(connection, user_id, since, until)
-    decided = await access_requests.decisions(connection, [each.id for each in asked])
+    history = request_history()
+    asked = await history.of_user(connection, user_id, since, until)
+    decided = await history.decisions(connection, [each.id for each in asked])
     decisions = [[request_id, *_row(each)] for request_id, given in decided.items() for each in given]
     tables = {
         "assignments": _table(user_evidence.HeldAssignment, held),
         "roleCodes": _table(role_lives.Life, lives),
-        "requests": _table(access_requests.AccessRequest, asked),
-        "requestDecisions": Table(["requestId", *_columns(AccessDecision)], decisions),
+        "requests": _table(history.request, asked),
+        "requestDecisions": Table(["requestId", *_columns(history.decision)], decisions),
         "reviewItems": _table(Item, await reviews.items_of_user(connection, user_id, since, until)),
     }
     facts = {"userId": user_id, "userName": about.user_name, "from": _plain(since), "to": _plain(until)}

@@ -10,10 +10,10 @@ from service.features.reviews import store as reviews
 from service.features.reviews import store_evidence as users
 from service.features.reviews.evidence_archive import Maker
 from service.features.reviews.evidence_content import Content, of_request, of_review, of_user
-from service.records import access_requests
 from service.records.database.transactions import Connection, Database
 from service.records.logs import inserts
 from service.records.logs.chain import Mentioned
+from service.records.request_history import request_history
 from service.settings import Oplog
 
 WITHIN: Final = 60.0
@@ -50,7 +50,7 @@ async def review_evidence(database: Database, maker: Maker, review_id: int) -> b
 async def request_evidence(database: Database, maker: Maker, request_id: int) -> bytes:
     """Return the archive about a request for a role; NotFound if there is none. Raises Unavailable."""
     async with database.snapshot(within=WITHIN) as connection:
-        request = await access_requests.read(connection, request_id, maker.made)
+        request = await request_history().read(connection, request_id, maker.made)
         content = await of_request(connection, request_id, maker.made)
         until = (request.end_time or maker.made) + _AROUND
         role, since = f"role:{request.role_code}", request.create_time - _AROUND

@@ -17,12 +17,11 @@ from service.errors import NotFound
 from service.features.reviews.schema import review, review_item
 from service.features.reviews.store_unused import Unneeded
 from service.kernel.value_rules import ID
-from service.records.assignments import Source, instant, not_ended
+from service.records.assignments import Source, approved, instant, not_ended
 from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of, sorts_of
 from service.records.database.portions import write_in_portions
 from service.records.database.row_mapper import RowMapper
-from service.records.schema.requests import access_request
 from service.records.schema.rights import role, user, user_role
 
 State: TypeAlias = Literal["open", "closing", "closed"]
@@ -183,16 +182,21 @@ ITEM_SORTS: Final = sorts_of(review_item, "id", "user_name", "role_code", "groun
 
 _REVIEW: Final = RowMapper(Review, review)
 _ITEM: Final = RowMapper(Item, review_item)
-_SUBJECT: Final = RowMapper(
-    Subject,
-    user_role,
-    user_name=user.c.user_name,
-    user_enabled=user.c.status == "enabled",
-    role_code=role.c.role_code,
-    given_time=user_role.c.create_time,
-    given_by=user_role.c.created_by,
-    request_id=access_request.c.id,
-)
+
+
+def _subjects() -> RowMapper[Subject]:
+    """Return what reads assignments as subjects."""
+    request_id, _ = approved(user_role.c.id)
+    return RowMapper(
+        Subject,
+        user_role,
+        user_name=user.c.user_name,
+        user_enabled=user.c.status == "enabled",
+        role_code=role.c.role_code,
+        given_time=user_role.c.create_time,
+        given_by=user_role.c.created_by,
+        request_id=request_id,
+    )
 
 
 async def subjects(
@@ -210,12 +214,11 @@ async def subjects(
 
     ``endless``: only those with an end, or only those without. ``unneeded``: only these.
     """
-    joined = (
-        user_role.join(user, user.c.id == user_role.c.user_id)
-        .join(role, role.c.id == user_role.c.role_id)
-        .outerjoin(access_request, access_request.c.assignment_id == user_role.c.id)
+    mapped = _subjects()
+    joined = user_role.join(user, user.c.id == user_role.c.user_id).join(
+        role, role.c.id == user_role.c.role_id
     )
-    chosen = sa.select(*_SUBJECT.columns).select_from(joined).where(not_ended(instant(at)))
+    chosen = sa.select(*mapped.columns).select_from(joined).where(not_ended(instant(at)))
     for column, ids in ((user_role.c.role_id, role_ids), (user_role.c.user_id, user_ids)):
         if ids is not None:
             chosen = chosen.where(column == sa.any_(sa.literal(list(ids), sa.ARRAY(sa.BigInteger))))
@@ -225,7 +228,7 @@ async def subjects(
         chosen = chosen.where(unneeded.condition)
     if endless is not None:
         chosen = chosen.where(user_role.c.valid_until.is_(None) == endless)
-    return await _SUBJECT.all(connection, chosen.order_by(role.c.role_code, user_role.c.id).limit(most))
+    return await mapped.all(connection, chosen.order_by(role.c.role_code, user_role.c.id).limit(most))
 
 
 async def create(connection: AsyncConnection, new: NewReview, items: Sequence[NewItem]) -> Review:

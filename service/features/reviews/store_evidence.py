@@ -9,11 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
 from service.kernel.text import name_key
-from service.records import access_requests
-from service.records.access_requests import AccessRequest
 from service.records.assignments import How, Source, instant
 from service.records.database.row_mapper import RowMapper
-from service.records.schema.requests import access_request
 from service.records.schema.rights import ended_assignment, role, user, user_role
 
 
@@ -82,14 +79,3 @@ async def assignments(
     held = await _LIVE.all(connection, live.where(during(user_role.c, user_role.c.valid_until)))
     held += await _ENDED.all(connection, over.where(during(ended_assignment.c, ended_assignment.c.end_time)))
     return sorted(held, key=lambda each: each.id)
-
-
-async def requests(
-    connection: AsyncConnection, user_id: int, since: datetime, until: datetime
-) -> list[AccessRequest]:
-    """Return the requests for roles of a user that were pending at some time between two instants, by id."""
-    table = access_request.c
-    ended = table.end_time.is_(None) | (table.end_time >= instant(since))
-    chosen = sa.select(table.id).where(table.user_id == user_id, table.create_time < instant(until), ended)
-    ids = (await connection.execute(chosen.order_by(table.id))).scalars()
-    return [await access_requests.read(connection, request_id, until) for request_id in ids.all()]

@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
+from service.administration.events import watching
 from service.administration.many_rows import WITHIN, RowFaults
 from service.authn.revocations import Revocations
 from service.kernel.fields import camel
@@ -108,7 +109,7 @@ class TableImport(ABC, Generic[Prepared, Changed]):
             ):
                 async with self._delegation.changing(connection):
                     work = Work(connection, await self._delegation.check(connection, caller))
-                    async with work.check.circle.watching(connection):
+                    async with watching(connection, work.check.watches):
                         changed = await self._save(work, rows, prepared)
                     work.faults.require_none()
                     work.done.sort(key=attrgetter("row"))

@@ -11,7 +11,6 @@ from service.records.schema import (  # noqa: F401 - so that ``metadata`` has al
     of_users,
     policy,
     request_rules,
-    requests,
     rights,
 )
 from service.records.schema.base import SCHEMA, metadata

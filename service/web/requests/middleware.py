@@ -19,7 +19,7 @@ from service.audit.collector import RefusedReads
 from service.authn.step_up_methods import StepUpMethods
 from service.authz.engine.paths import canonical
 from service.authz.engine.policy import Policy
-from service.authz.review.requestable import RequestableRoles
+from service.authz.review.refused import Requestable
 from service.errors import BadRequest, InsufficientAuthentication, PermissionDenied, Refusal
 from service.kernel.origin import ORIGIN
 from service.records.logs.events import OperationEvent
@@ -101,7 +101,7 @@ class RequestMiddleware:
         tracing: RequestTracing | None = None,
         refused_reads: RefusedReads | None = None,
         methods: StepUpMethods | None = None,
-        requestable: RequestableRoles | None = None,
+        requestable: Requestable | None = None,
     ) -> None:
         """``begin`` is called when a request has arrived, each of ``counts`` with each finished one.
 
@@ -230,7 +230,7 @@ class RequestMiddleware:
         refused = refused_in(context, denied)
         if refused is None or caller.kind != "person" or caller.key_id is not None:
             return
-        if roles := await self._requestable.opening(policy, caller, refused):
+        if roles := await self._requestable(policy, caller, refused):
             denied.extra["requestable"] = roles
 
     def _sent_at_once(self, context: RequestContext, answer: Answer, send: Send) -> bool:

@@ -27,8 +27,8 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.laboratory.replay import Replayed, replay
 from service.records.database.transactions import Database
-from tests.access_requests.test_emergencies import close
-from tests.access_requests.test_requests import ASKED, ONE, after, asked, decide, ruled
+from tests.features.access_requests.test_emergencies import close
+from tests.features.access_requests.test_requests import ASKED, ONE, after, asked, decide, ruled
 from tests.features.export.world import LINES, World, caller, world
 from tests.policies.stock import MODEL, POLICIES, ROOT
 from tests.support.demands import undemanding
@@ -341,6 +341,7 @@ def _detail(policy: Policy, user_id: int, role: str, code: str) -> DecisionEvent
 ENDS_SOON = "UPDATE sys.user_role SET valid_until = now() + interval '5 minutes' WHERE user_id = %s"
 
 
+@pytest.mark.feature("access_requests")
 @pytest.mark.anyio
 async def test_who_approves_by_one_stage_or_by_what_they_may_grant_is_let_again(
     published_database_url: str, redis_url: str, tmp_path: Path

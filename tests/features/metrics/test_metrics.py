@@ -16,6 +16,7 @@ import pytest
 from service.authz.engine.rules import DENYING
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
+from service.features.access_requests.parts import samples_of_emergencies
 from service.features.follower.followers import FollowerFacts
 from service.features.follower.parts import samples_of_followers
 from service.features.metrics.families import FAMILIES, OF_ALL
@@ -227,7 +228,6 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 FOUND = InDatabase(
     newest=7,
     tamperings=0,
-    emergencies=0,
     workers=[
         PolicyWorker("a", 7, None, NOW, "d", {"version": "1", "settings": {"auth": "x"}, "parts": {}}),
         PolicyWorker("b", 6, None, NOW, "d", {"version": "1", "settings": {"auth": "y"}, "parts": {}}),
@@ -260,7 +260,7 @@ def samples() -> dict[str, list[Sample]]:
             name = sample.name if sample.name in FAMILIES else PARTS.sub("", sample.name)
             by_name[name].append(sample)
     of_store = (*samples_of_store(4, LogQueue(2, 300, 1.5), 1_000), *samples_of_followers(FOLLOWERS, 100.0))
-    for sample in (*samples_of_database(FOUND), *of_store):
+    for sample in (*samples_of_database(FOUND), *samples_of_emergencies(0), *of_store):
         by_name[sample.name].append(sample)
     return by_name
 

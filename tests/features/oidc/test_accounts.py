@@ -14,7 +14,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.laboratory.replay import replay
 from service.records.database.transactions import Database
-from tests.access_requests.test_beginnings import settings_of
+from tests.features.access_requests.test_beginnings import settings_of
 from tests.features.decisions.test_whole_service import set_up
 from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider

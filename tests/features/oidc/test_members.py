@@ -17,7 +17,7 @@ from service.mail.notices import Notices
 from service.records import directories
 from service.records.database.transactions import Database
 from service.records.directories import add_origin
-from tests.access_requests.test_beginnings import settings_of
+from tests.features.access_requests.test_beginnings import settings_of
 from tests.features.oidc.test_directories import BODY, ENTRA, roles_of, set_roles, unit_of
 from tests.features.scim.scim_client import ScimClient, scim_client
 from tests.features.scim.scim_client import roles_of as codes_of

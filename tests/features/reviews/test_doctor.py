@@ -9,7 +9,7 @@ import pytest
 from service.features.operations.diagnosis.examination import examine
 from service.features.reviews.checks import CHECKS
 from service.settings import load
-from tests.access_requests.test_beginnings import SECRET
+from tests.features.access_requests.test_beginnings import SECRET
 from tests.features.operations.doctor.conftest import no_routes
 from tests.features.reviews.test_evidence_command import run
 from tests.features.reviews.test_reviews import DECIDES, decide, execute, items, started

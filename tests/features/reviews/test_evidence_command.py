@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint
-from tests.access_requests.test_requests import asked, decide, ruled
+from tests.features.access_requests.test_requests import asked, decide, ruled
 from tests.features.reviews.test_evidence import archive_and_heads, closed_review, files_of
 from tests.features.reviews.test_reviews import close, started
 from tests.support.inside import Inside
@@ -56,6 +56,7 @@ async def test_an_archive_is_verified_offline_against_kept_heads(house: Inside, 
     assert (bad.status, "NOT as it was made" in bad.errors) == (1, True), bad
 
 
+@pytest.mark.feature("access_requests")
 async def test_evidence_of_a_review_a_request_and_a_user_is_as_it_was_made(
     house: Inside, tmp_path: Path
 ) -> None:

@@ -13,15 +13,7 @@ from service.features.operations.diagnosis.upkeep_checks import NEW
 from service.kernel.clock import rfc3339
 from service.kernel.text import RESERVED, counted, name_key, printable
 from service.operator.findings import Finding, Installation, fault, few, ok, warning
-from service.records import (
-    access_requests,
-    assignment_ends,
-    directories,
-    dormant,
-    factors,
-    mail,
-    role_rights,
-)
+from service.records import assignment_ends, directories, dormant, factors, mail, role_rights
 from service.records.assignment_list import Assignment
 from service.records.seed_catalogue import ADMINISTRATOR
 from service.records.user_overview import administrators, reserved_names, unconfirmed
@@ -219,20 +211,6 @@ async def role_demands(installation: Installation) -> Finding:
         f"{_named(breaking)}",
         "give them an end and a reason, or end them",
         users=dict.fromkeys((each.user_id, each.user_name) for each in breaking[:_MANY]),
-    )
-
-
-async def emergencies(installation: Installation) -> Finding:
-    """Who was given a role at once, in an emergency, was approved by nobody: somebody else looks at it."""
-    async with installation.records() as connection:
-        unclosed = await access_requests.open_emergencies(connection)
-    if not unclosed:
-        return ok("no emergency waits for somebody to close it")
-    names = [f"{each.role_code} of {each.user_name} (access request {each.id})" for each in unclosed]
-    return warning(
-        f"{len(unclosed)} roles were given at once, and nobody has closed the emergency: {few(names)}",
-        "have somebody close it who may decide about the request: docs/reference/roles-and-menus.md",
-        users=dict.fromkeys((each.user_id, each.user_name) for each in unclosed[:_MANY]),
     )
 
 

@@ -1,0 +1,92 @@
+// @ts-check
+/** Asks for a role: by its code, or after a refusal, which names role and decision. */
+import { definition, h, link } from "../../core/dom.js";
+import { REQUESTS as PATH } from "../../navigation.js";
+import { tell } from "../../parts/dialog.js";
+import { form } from "../../parts/form.js";
+import { lasting } from "../../parts/lasting.js";
+import { SPELLED, showing } from "../../parts/policy.js";
+import { agreed } from "../../parts/preview.js";
+import { roleCodes } from "../../parts/suggestions.js";
+import { coming } from "../../parts/time.js";
+import { approvers } from "./acts.js";
+import { REQUESTS as T } from "./strings.js";
+
+const HOUR = 3600;
+
+/** @param {import("../../core/page.js").Page} page */
+export async function show(page) {
+  const { roleCode, decisionId } = Object.fromEntries(page.query);
+  page.crumbs([PATH, T.title]);
+  page.title(roleCode ? T.askRole(roleCode) : T.ask);
+  const made = form({
+    subject: (values) => T.subject(values.roleCode),
+    fields: [
+      {
+        name: "roleCode",
+        label: T.code,
+        required: true,
+        value: roleCode,
+        help: T.codeHelp,
+        attributes: { ...SPELLED, maxlength: 64 },
+        wrap: roleCodes(page),
+      },
+      {
+        name: "reason",
+        label: T.reason,
+        type: "textarea",
+        help: T.reasonHelp,
+        attributes: { maxlength: 500 },
+      },
+      { name: "lasts", label: T.lasts, type: "select", required: true, options: T.lasting },
+      { name: "duration", label: T.amount, type: "custom", control: lasting("duration", HOUR) },
+      { name: "until", label: T.end, type: "datetime" },
+      { name: "from", label: T.from, type: "datetime", help: T.fromHelp },
+      { name: "ticket", label: T.ticket, help: T.ticketHelp, attributes: { maxlength: 128 } },
+    ],
+    before: decisionId && refusal(page, decisionId),
+    submit: T.preview,
+    cancel: () => history.back(),
+    save: async ({ lasts, duration, until, ...values }, { key, form: shown }) => {
+      const given = { ...values, decisionId, ...(lasts === "until" ? { until } : { duration }) };
+      const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value));
+      const { data } = await agreed({
+        title: T.askTitle(values.roleCode),
+        more: foreseen,
+        confirm: T.send,
+        write: (dryRun) => page.call("POST", "/api/access-request", { body, key, dryRun }),
+      });
+      shown.clean();
+      tell((data.state === "approved" ? T.got : T.asked)(data.roleCode));
+      page.go(`${PATH}/${data.id}`);
+    },
+  });
+  const fit = () => {
+    const { lasts } = made.values();
+    showing(made, { duration: lasts === "duration", until: lasts === "until" });
+  };
+  made.addEventListener("change", fit);
+  fit();
+  page.put(h("p", null, T.askText), made);
+}
+
+/** @param {import("../../core/page.js").Page} page @param {string} decisionId */
+function refusal(page, decisionId) {
+  const id = h("code", null, decisionId);
+  const shown = page.may("POST /api/policy/explain")
+    ? link(`/policy/explain?${new URLSearchParams({ decisionId })}`, id)
+    : id;
+  return definition([[T.refusal, shown]]);
+}
+
+/** Return what becomes of a request, by its dry run. @param {import("../../types/api").AccessRequest} request */
+function foreseen({ emergency, stages, deadline }) {
+  if (emergency) return h("p", { class: "note warn" }, T.askNow);
+  return h(
+    "div",
+    { class: "body" },
+    h("p", null, T.askFirst),
+    approvers(stages),
+    definition([[T.deadline, coming(deadline)]]),
+  );
+}

@@ -1,0 +1,182 @@
+// @ts-check
+/** Requests for roles: their state, for how long, and what is done about them. */
+import { badge, badges, button, definition, h } from "../../core/dom.js";
+import * as queue from "../../core/queue.js";
+import { ask, tell } from "../../parts/dialog.js";
+import { agreed, attempt } from "../../parts/preview.js";
+import { endOf } from "../../parts/role-endings.js";
+import { table } from "../../parts/rows.js";
+import { time, timeText } from "../../parts/time.js";
+import { REQUESTS as T } from "./strings.js";
+
+/** @typedef {import("../../core/page.js").Page} Page */
+/** @typedef {import("../../core/queue.js").AccessRequest} AccessRequest */
+
+const ONE = "/api/access-request/{id}";
+const CLOSING = "/api/access-request/{id}/closing";
+const KINDS = /** @type {Record<string, string>} */ ({
+  pending: "info",
+  approved: "good",
+  denied: "bad",
+  failed: "bad",
+});
+
+/** Return what has become of a request, in badges. @param {AccessRequest} request */
+export function stateOf(request) {
+  const { state, emergency, closed } = request;
+  const end = endOf(request);
+  return badges(
+    badge(T.states[state] ?? state, KINDS[state]),
+    end !== null && end <= Date.now() && badge(T.over),
+    emergency && badge(T.emergency, "warn"),
+    emergency && state === "approved" && closed === null && badge(T.open, "warn"),
+  );
+}
+
+/** Return for how long the role is asked for. @param {AccessRequest} request */
+export function lasting({ duration, until }) {
+  return duration ? T.duration(duration) : until && T.until(timeText(until));
+}
+
+/**
+ * Return the buttons for what the caller may do about a request, as far as is known: the service decides that itself.
+ * @param {Page} page @param {AccessRequest} request
+ */
+export function acts(page, request) {
+  const own = request.userId === page.me.id;
+  return {
+    approve:
+      queue.decides(request) &&
+      request.samePerson === null &&
+      page.may(`POST ${ONE}/decision`) &&
+      button(T.approve, () => approve(page, request), { kind: "primary", icon: "check" }),
+    deny:
+      queue.decides(request) &&
+      page.may(`POST ${ONE}/decision`) &&
+      button(T.deny, () => deny(page, request), { kind: "danger", icon: "close" }),
+    withdraw:
+      own &&
+      request.state === "pending" &&
+      page.may(`DELETE ${ONE}`) &&
+      button(T.withdraw, () => withdraw(page, request)),
+    close:
+      queue.closes(request) &&
+      request.samePerson === null &&
+      page.may(`POST ${CLOSING}`) &&
+      button(T.close, () => close(page, request), { kind: "primary", icon: "check" }),
+  };
+}
+
+const REASON = {
+  name: "reason",
+  label: T.decisionReason,
+  type: "textarea",
+  required: true,
+  help: T.decisionReasonHelp,
+  attributes: { maxlength: 500, rows: "2" },
+};
+
+/** Show the request as it is now, and how many wait. @param {Page} page @param {string} text */
+async function done(page, text) {
+  tell(text);
+  queue.read().catch(() => {}); // the list of them says what is wrong
+  await page.reload();
+}
+
+/** @param {Page} page @param {AccessRequest} request */
+function approve(page, { id, roleCode: role, userName }) {
+  const title = T.approveTitle(role, userName);
+  return attempt(title, async () => {
+    const made = await ask({
+      title,
+      confirm: T.preview,
+      extra: [REASON, { name: "until", label: T.earlier, type: "datetime", help: T.earlierHelp }],
+      act: (values) =>
+        agreed({
+          title: T.approveSure(role, userName),
+          more: (decided) => h("p", null, outlook(decided)),
+          confirm: T.approve,
+          write: (dryRun) =>
+            page.call("POST", `${ONE}/decision`, {
+              path: { id },
+              body: { decision: "approve", .../** @type {any} */ (values) },
+              dryRun,
+            }),
+        }),
+    });
+    if (made) await done(page, T.approved(role, userName));
+  });
+}
+
+/** Return what follows from an approval, by its dry run. @param {AccessRequest} request */
+function outlook({ state, from, stages }) {
+  if (state === "approved") return T.given;
+  const passed = stages.every(({ counted, approvals }) => counted >= approvals);
+  return passed && from ? T.givenLater(timeText(from)) : T.others;
+}
+
+/** @param {Page} page @param {AccessRequest} request */
+async function deny(page, { id, roleCode: role, userName }) {
+  const made = await ask({
+    title: T.denyTitle(role, userName),
+    text: T.denyText,
+    confirm: T.deny,
+    danger: true,
+    extra: [REASON],
+    act: ({ reason }) =>
+      page.call("POST", `${ONE}/decision`, { path: { id }, body: { decision: "deny", reason } }),
+  });
+  if (made) await done(page, T.denied(role, userName));
+}
+
+/** @param {Page} page @param {AccessRequest} request */
+async function withdraw(page, { id, roleCode: role }) {
+  const made = await ask({
+    title: T.withdrawTitle(role),
+    text: T.withdrawText,
+    confirm: T.withdraw,
+    danger: true,
+    act: () => page.call("DELETE", ONE, { path: { id } }),
+  });
+  if (made) await done(page, T.withdrawn(role));
+}
+
+/** @param {Page} page @param {AccessRequest} request */
+async function close(page, { id, roleCode: role, userName }) {
+  const made = await ask({
+    title: T.closeTitle(role, userName),
+    text: T.closeText,
+    confirm: T.close,
+    extra: [REASON],
+    act: (body) => page.call("POST", CLOSING, { path: { id }, body }),
+  });
+  if (made) await done(page, T.closed(userName));
+}
+
+/** Return who approves, by stage, and how many have. @param {AccessRequest["stages"]} stages */
+export function approvers(stages) {
+  return table(
+    T.stages,
+    [T.stage, T.approver, T.counted],
+    stages.map(({ code, approvals, counted }, place) => [
+      String(place + 1),
+      h("code", null, code),
+      badges(T.of(counted, approvals), counted >= approvals && badge(T.passed, "good")),
+    ]),
+  );
+}
+
+/**
+ * Return what is asked for, in words.
+ * @param {AccessRequest} request
+ */
+export function asked(request) {
+  return definition([
+    [T.how, lasting(request)],
+    request.state === "approved"
+      ? [T.window, [time(request.from), " – ", time(request.until)]]
+      : [T.from, time(request.from)],
+    [T.reason, request.reason && h("q", null, request.reason)],
+    [T.ticket, request.ticket],
+  ]);
+}

@@ -1,0 +1,16 @@
+// @ts-check
+/** The texts of the own roles that end, in English. Functions take what varies. */
+import { count } from "./words.js";
+
+export const ENDINGS = {
+  title: "Roles that end",
+  text: "What you have for a time, and how long it lasts.",
+  left: (/** @type {number} */ seconds) => {
+    const [days, hours, minutes] = [86_400, 3600, 60].map((size) => Math.floor(seconds / size));
+    if (days > 1) return `${count(days, "day", "days")} left`;
+    if (hours > 0) return `${hours} h ${minutes % 60} min left`;
+    return minutes > 0 ? `${minutes} min ${seconds % 60} s left` : `${seconds} s left`;
+  },
+  gone: "ended",
+  request: "Request",
+};

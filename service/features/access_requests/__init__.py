@@ -1,0 +1,1 @@
+"""Requests for roles: who asks, who approves, and what is given."""

@@ -1,0 +1,379 @@
+"""Requests for roles: ``/api/access-request``."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from service.administration.unit_of_work import Saved
+from service.authz.engine.rules import ACCOUNT, APPROVE
+from service.authz.proof.batch_decider import BatchDecider
+from service.endpoints.request_rules import Stage
+from service.errors import Conflict, NotFound
+from service.features.access_requests import store
+from service.features.access_requests.effects import Effect
+from service.features.access_requests.requests import AccessRequests, Asked
+from service.features.access_requests.store import AccessDecision, RequestFilter, State, Verdict, Visible
+from service.kernel import passing
+from service.kernel.account_acts import READ_REQUESTS
+from service.kernel.identity import codes_asked
+from service.kernel.persons import Persons
+from service.kernel.request_objects import is_for_others, role_of
+from service.kernel.value_rules import MAX_DURATION, REASON, bounds_of
+from service.records.database.transactions import Connection, Database
+from service.web.messages import operation_metadata as operation
+from service.web.messages.context import RequestContext
+from service.web.messages.record_schemas import filters_of
+from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, sort_keys
+
+_Reason = Annotated[str, bounds_of(REASON), Meta(examples=["The books of this month"])]
+_Until = Annotated[datetime, Meta(tz=True, description="When the role is to end.")]
+_From = Annotated[
+    datetime, Meta(tz=True, description="When the role is to begin: at once if it is left out.")
+]
+
+
+_EFFECT = ("breaks", "held", "permissions", "permissions_added", "permissions_removed")
+
+
+class AccessRequestBody(Schema, kw_only=True):
+    """A role to ask for, by its id or its code, and either for how long or until when.
+
+    `from` lets it begin later: all approvals are decided anew then.
+    """
+
+    role_id: Id | None = None
+    role_code: Annotated[str, Meta(max_length=64, examples=["auditor"])] | None = None
+    duration: (
+        Annotated[int, bounds_of(MAX_DURATION), Meta(examples=[3600], description="Seconds.")] | None
+    ) = None
+    valid_until: _Until | None = msgspec.field(default=None, name="until")
+    valid_from: _From | None = msgspec.field(default=None, name="from")
+    reason: _Reason | None = None
+    ticket: Annotated[str, Meta(max_length=128, examples=["OPS-4711"])] | None = None
+    decision_id: (
+        Annotated[str, Meta(max_length=64, description="The id of the refusal that led to the request.")]
+        | None
+    ) = None
+
+
+class DecisionBody(Schema, kw_only=True):
+    """What somebody decides; an approval may set an earlier end."""
+
+    decision: Verdict
+    reason: Annotated[str, bounds_of(REASON), Meta(min_length=1, examples=["As agreed"])]
+    valid_until: _Until | None = msgspec.field(default=None, name="until")
+
+
+class ClosingBody(Schema, kw_only=True):
+    """What somebody says who has looked at an emergency."""
+
+    reason: Annotated[str, bounds_of(REASON), Meta(min_length=1, examples=["The database was down"])]
+
+
+class ClosingOfRequest(Schema, kw_only=True):
+    """Who has closed an emergency, why and when."""
+
+    user_name: Annotated[str, Meta(examples=["kestrel"])]
+    reason: str
+    time: Moment
+
+
+class DecisionOfRequest(Schema, kw_only=True):
+    """What somebody decided; `stages` are those that they may decide, by the answers `decisionIds`.
+
+    Those of an approval are as of the last approval of the request.
+    """
+
+    user_id: Id
+    user_name: Annotated[str, Meta(examples=["kestrel"])]
+    decision: Verdict
+    reason: str
+    valid_until: Moment | None = msgspec.field(name="until")
+    stages: list[int]
+    decision_ids: list[str]
+    create_time: Moment
+
+
+class StageOfRequest(Stage, kw_only=True):
+    """A stage, and how many approvals count in it by what was recorded."""
+
+    counted: Annotated[int, Meta(ge=0, examples=[0])]
+
+
+class AccessRequest(Schema, kw_only=True):
+    """A request for a role: `from`, `until` and `duration` (seconds) are as it was asked for.
+
+    Once it is approved, `from` and `until` are those of the assignment as it was given. `breaks`, `held`
+    and what is told of `permissions` are of a pending request alone, and null in lists.
+    """
+
+    id: Id
+    state: State
+    emergency: bool
+    user_id: Id
+    user_name: Annotated[str, Meta(examples=["heron"])]
+    role_id: Id
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    valid_from: Moment | None = msgspec.field(name="from")
+    valid_until: Moment | None = msgspec.field(name="until")
+    duration: int | None
+    reason: str | None
+    ticket: str | None
+    decision_id: str | None
+    asked_decision_id: Annotated[str, Meta(description="The decision that its author may ask.")]
+    create_time: Moment
+    deadline: Annotated[Moment, Meta(description="When it expires if it is not approved.")]
+    end_time: Moment | None
+    ended_by: str | None
+    end_reason: str | None
+    assignment_id: Annotated[Id | None, Meta(description="The assignment that it was given as.")]
+    stages: list[StageOfRequest]
+    decisions: list[DecisionOfRequest]
+    version: Annotated[int, Meta(ge=1)]
+    breaks: Annotated[
+        list[str] | None,
+        Meta(description="Which statements of the invariants it would break to give the role, as of now."),
+    ]
+    held: Annotated[
+        list[str] | None, Meta(description="Which codes of the role its author holds already, sorted.")
+    ]
+    permissions: Annotated[
+        list[str] | None,
+        Meta(description="What the role could give when it was asked for, sorted; null if it was not kept."),
+    ]
+    permissions_added: Annotated[
+        list[str] | None, Meta(description="What the role could give now and could not then, sorted.")
+    ]
+    permissions_removed: Annotated[
+        list[str] | None, Meta(description="What the role could give then and could not now, sorted.")
+    ]
+    same_person: Annotated[
+        str | None,
+        Meta(
+            description="Why the caller does not count as another person than its author, or than somebody "
+            "who has approved it, and may not approve or close it; null if they do, and in lists."
+        ),
+    ]
+    closed: Annotated[ClosingOfRequest | None, Meta(description="Who has closed it: of an emergency alone.")]
+
+
+@filters_of(RequestFilter)
+class AccessRequestQuery(PageQuery):
+    """Filters and order of requests."""
+
+    sort: Annotated[str, sort_keys("AccessRequestSort", store.SORTS)] = "-id"
+
+
+def shown_request(
+    request: store.AccessRequest,
+    decided: Sequence[AccessDecision],
+    effect: Effect | None = None,
+    persons: Persons | None = None,
+    same_person: str | None = None,
+) -> AccessRequest:
+    """Return a request as answers show it, with what was ``decided`` about it.
+
+    Approvals count by ``persons``; as they were recorded without.
+    """
+    approved = {each.user_id: each.stages for each in decided if each.decision == "approve"}
+    alike: Collection[frozenset[int]] = ()
+    if persons is not None:
+        others = {each for each in approved if persons.same(each, request.user_id) is None}
+        approved = {each: stages for each, stages in approved.items() if each in others}
+        alike = persons.pairs(others)
+    counted = [*passing.places(approved, request.stage_approvals, alike).values()]
+    stages = [
+        SimpleNamespace(code=stage.code, approvals=stage.approvals, counted=counted.count(number))
+        for number, stage in enumerate(request.stages, 1)
+    ]
+    fields = {name: getattr(request, name) for name in store.AccessRequest.__dataclass_fields__}
+    if request.granted_until is not None:
+        fields |= {"valid_from": request.granted_from, "valid_until": request.granted_until}
+    closing = next((each for each in decided if each.decision == "close"), None)
+    closed = closing and SimpleNamespace(
+        user_name=closing.user_name, reason=closing.reason, time=closing.create_time
+    )
+    decisions = [each for each in decided if each.decision != "close"]
+    more = {
+        **_of_pending(effect),
+        "stages": stages,
+        "decisions": decisions,
+        "closed": closed,
+        "same_person": same_person,
+    }
+    return AccessRequest.of(SimpleNamespace(**fields | more))
+
+
+def _of_pending(effect: Effect | None) -> dict[str, Any]:
+    """Return the members of a request that say what it would do to give the role; None for others."""
+    if effect is None:
+        return dict.fromkeys(_EFFECT)
+    then = effect.permissions
+    values = (
+        effect.breaks,
+        effect.held,
+        then,
+        *((None, None) if then is None else (effect.added, effect.removed)),
+    )
+    return {name: None if value is None else [*value] for name, value in zip(_EFFECT, values, strict=True)}
+
+
+def _made(_context: RequestContext, saved: Saved[Asked]) -> AccessRequest:
+    return shown_request(saved.record, (), saved.record.effect)
+
+
+class AccessRequestEndpoint:
+    """The base of the endpoints of requests."""
+
+    def __init__(self, database: Database, requests: AccessRequests) -> None:
+        self.database = database
+        self.requests = requests
+
+    def visible(self, context: RequestContext) -> Visible | None:
+        """Return which requests the caller may see; None for those of all."""
+        if context.decide(ACCOUNT, READ_REQUESTS).allowed:
+            return None
+        policy = context.policy
+        if policy is None:
+            return Visible(context.user.user_id, ())
+        # Of stages alone: everybody passes that approvers need not be able to grant.
+        stages = filter(is_for_others, policy.rules.objects(APPROVE))
+        decider, held = BatchDecider(policy), codes_asked(context.user)
+        mine = {role_of(name) for name in stages if decider.opens(APPROVE, name, held)}
+        return Visible(context.user.user_id, mine)
+
+    async def answered(
+        self,
+        context: RequestContext,
+        connection: Connection,
+        request: store.AccessRequest,
+        decided: Sequence[AccessDecision] | None = None,
+    ) -> AccessRequest:
+        """Return a request with what was decided about it, and what it would do to give the role.
+
+        What is stored was ``decided``, if that is left out.
+        """
+        if decided is None:
+            decided = (await store.decisions(connection, [request.id]))[request.id]
+        policy = context.policy
+        effect = None if policy is None else await self.requests.effect(connection, policy, request)
+        persons = (await self.requests.persons(connection, {request.id: decided}, [request])).get(request.id)
+        same = await self.requests.same_person(connection, request, decided, context.user.user_id)
+        return shown_request(request, decided, effect, persons, same)
+
+
+class AccessRequestList(AccessRequestEndpoint):
+    """``/api/access-request/list``."""
+
+    @operation.login
+    @operation.named("listAccessRequests")
+    async def on_get(self, context: RequestContext, query: AccessRequestQuery) -> Page[AccessRequest]:
+        """List requests for roles: the caller's own, those that the caller may decide or has decided.
+
+        Holders of `system:access-request:list` see the requests of all.
+        """
+        criteria, visible = query.filter(RequestFilter), self.visible(context)
+        async with self.database.snapshot() as connection:
+            listed = await store.page(
+                connection,
+                criteria,
+                visible,
+                self.requests.now(),
+                page=query.page,
+                size=query.size,
+                sort=query.sort,
+            )
+            ids = [request.id for request in listed.items]
+            decided = await store.decisions(connection, ids)
+            persons = await self.requests.persons(connection, decided, listed.items)
+        items = [shown_request(each, decided[each.id], None, persons.get(each.id)) for each in listed.items]
+        return Page(items=items, page=query.page, size=query.size, total=listed.total)
+
+
+class NewAccessRequest(AccessRequestEndpoint):
+    """``/api/access-request``."""
+
+    @operation.login
+    @operation.named("createAccessRequest")
+    @operation.created("/api/access-request/{id}")
+    @operation.idempotent(_made)
+    @operation.dry_run
+    @operation.logged("access-request", "ask for a role", "INSERT")
+    @operation.refuses(Conflict)
+    @operation.example_body({"roleCode": "auditor", "duration": 3600, "reason": "The books of this month"})
+    async def on_post(self, context: RequestContext, body: AccessRequestBody) -> AccessRequest:
+        """Ask for a role, for a time; who may ask and who approves is said by its rule.
+
+        The role is given when all stages have approved, or later, at `from`; in an emergency at once.
+        """
+        return _made(context, await self.requests.ask(context.write, body.given()))
+
+
+class OneAccessRequest(AccessRequestEndpoint):
+    """``/api/access-request/{id}``."""
+
+    @operation.login
+    @operation.refuses(NotFound)
+    @operation.named("getAccessRequest")
+    async def on_get(self, context: RequestContext, id: int) -> AccessRequest:
+        """Read a request for a role, as far as the caller may see it."""
+        visible = self.visible(context)
+        async with self.database.snapshot() as connection:
+            request = await store.read(connection, id, self.requests.now(), visible)
+            return await self.answered(context, connection, request)
+
+    @operation.login
+    @operation.named("cancelAccessRequest")
+    @operation.dry_run
+    @operation.logged("access-request", "withdraw a request", "DELETE")
+    @operation.refuses(NotFound, Conflict)
+    async def on_delete(self, context: RequestContext, id: int) -> None:
+        """Withdraw the caller's own request."""
+        await self.requests.cancel(context.write, id)
+
+
+class DecisionAboutRequest(AccessRequestEndpoint):
+    """``/api/access-request/{id}/decision``."""
+
+    @operation.login
+    @operation.named("decideAccessRequest")
+    @operation.dry_run
+    @operation.logged("access-request", "decide about a request", "UPDATE")
+    @operation.refuses_keys("a second decision of the same person is none")
+    @operation.refuses(NotFound, Conflict)
+    @operation.example_body({"decision": "approve", "reason": "As agreed"})
+    async def on_post(self, context: RequestContext, body: DecisionBody, id: int) -> AccessRequest:
+        """Approve or deny a request of somebody else; a second decision of the same person is none.
+
+        Each approval counts in a stage that its giver may decide now. A second approval of the same person
+        lets all be counted anew.
+
+        An approval may shorten what was asked for. One denial ends the request.
+        """
+        saved = await self.requests.decide(context.write, id, body.given(), self.visible(context))
+        async with self.database.snapshot() as connection:
+            return await self.answered(context, connection, *saved.record)
+
+
+class ClosingOfEmergency(AccessRequestEndpoint):
+    """``/api/access-request/{id}/closing``."""
+
+    @operation.login
+    @operation.named("closeEmergency")
+    @operation.dry_run
+    @operation.logged("access-request", "close an emergency", "UPDATE")
+    @operation.refuses_keys("an emergency is closed once")
+    @operation.refuses(NotFound, Conflict)
+    @operation.example_body({"reason": "The database was down"})
+    async def on_post(self, context: RequestContext, body: ClosingBody, id: int) -> AccessRequest:
+        """Close an emergency of somebody else, who was given a role at once.
+
+        Those who may decide about requests for the role may do it. Until then it is a finding.
+        """
+        saved = await self.requests.close(context.write, id, body.reason, self.visible(context))
+        async with self.database.snapshot() as connection:
+            return await self.answered(context, connection, saved.record)

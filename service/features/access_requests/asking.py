@@ -1,0 +1,105 @@
+"""What a request asks for, within the rule of its role: from when, until when, and why."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from service.authz.engine.policy import Decision
+from service.errors import ValidationFailed
+from service.features.access_requests.store import AccessRequest, NewRequest
+from service.kernel.identity import Caller
+from service.kernel.value_rules import REASON, TextRule
+from service.records import request_rules
+from service.records.database.transactions import Connection
+from service.records.request_rules import RequestRule
+
+NO_ROLE: Final = "There is no such role that can be asked for"
+_AHEAD: Final = timedelta(days=366)
+_TEXTS: Final = {
+    "reason": ("reason", REASON),
+    "ticket": ("ticket", TextRule(128, "must have at most 128 characters")),
+    "decision_id": ("decisionId", TextRule(64, "must have at most 64 characters")),
+}
+"""The texts of a request, as its body names them, and their rules: those who decide can see all of them."""
+
+
+async def rule_of(connection: Connection, given: Mapping[str, Any]) -> RequestRule:
+    """Return the rule of the enabled role that is named; ``ValidationFailed`` without one."""
+    role_id, role_code = given.get("role_id"), given.get("role_code")
+    if (role_id is None) == (role_code is None):
+        raise ValidationFailed(("roleId", "Give either roleId or roleCode"))
+    for rule in await request_rules.of_enabled_roles(connection):
+        if role_id == rule.role_id or role_code == rule.role_code:
+            return rule
+    raise ValidationFailed(("roleCode" if role_id is None else "roleId", NO_ROLE))
+
+
+def new_request(
+    author: Caller, rule: RequestRule, given: Mapping[str, Any], decision: Decision, now: datetime
+) -> NewRequest:
+    """Return the request for a role by its rule; ``ValidationFailed`` with the fields that break it.
+
+    What is not approved when it is to begin expires then, if not before.
+    """
+    begins, until, duration = (given.get(name) for name in ("valid_from", "valid_until", "duration"))
+    since = max(now, begins) if begins is not None else now
+    deadline = now + timedelta(seconds=rule.pending_timeout)
+    faults = []
+    if (until is None) == (duration is None):
+        faults.append(("duration", "Give either duration or until"))
+    elif duration is not None and duration > rule.max_duration:
+        faults.append(("duration", f"must be at most {rule.max_duration} seconds"))
+    elif until is not None and until <= since:
+        faults.append(("until", "must be after the beginning"))
+    elif until is not None and until - since > timedelta(seconds=rule.max_duration):
+        faults.append(("until", f"must be at most {rule.max_duration} seconds after the beginning"))
+    if begins is not None and rule.emergency:
+        faults.append(("from", "In an emergency the role is given at once"))
+    elif since - now > _AHEAD:
+        faults.append(("from", f"must be within {_AHEAD.days} days"))
+    if rule.reason_required and not (given.get("reason") or "").strip():
+        faults.append(("reason", "The role is asked for with a reason only"))
+    texts = ((name, rule, given.get(field)) for field, (name, rule) in _TEXTS.items())
+    faults += [(name, fault) for name, rule, text in texts if text is not None and (fault := rule(text))]
+    if faults:
+        raise ValidationFailed(*faults)
+    return NewRequest(
+        user_id=author.user_id,
+        user_name=author.user_name,
+        role_id=rule.role_id,
+        role_code=rule.role_code,
+        emergency=rule.emergency,
+        valid_from=since if since > now else None,
+        valid_until=until,
+        duration=duration,
+        reason=given.get("reason"),
+        ticket=given.get("ticket"),
+        decision_id=given.get("decision_id"),
+        asked_decision_id=decision.id,
+        stage_codes=rule.stage_codes,
+        stage_approvals=rule.stage_approvals,
+        grant_needed=rule.grant_needed,
+        create_time=now,
+        deadline=min(deadline, since) if since > now else deadline,
+    )
+
+
+def until_of(request: NewRequest, now: datetime) -> datetime:
+    """Return when what is asked for ends, if it is given at ``now``: how late that is lengthens nothing."""
+    if request.valid_until is not None:
+        return request.valid_until
+    return (request.valid_from or now) + timedelta(seconds=request.duration or 0)
+
+
+def given_until(request: NewRequest, until: datetime | None, now: datetime) -> datetime:
+    """Return when what is asked for ends by an approval until ``until``, which shortens it; None does not."""
+    end = until_of(request, now)
+    return end if until is None else min(end, until)
+
+
+def require_shorter(request: AccessRequest, until: datetime, now: datetime) -> None:
+    """Return when an approval that ends at ``until`` lengthens nothing; ``ValidationFailed`` else."""
+    if until <= max(now, request.valid_from or now):
+        raise ValidationFailed(("until", "must be in the future, and after the beginning"))
+    if until > until_of(request, now):
+        raise ValidationFailed(("until", "An approval may shorten what was asked for, and not lengthen it"))

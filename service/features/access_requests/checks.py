@@ -1,0 +1,26 @@
+"""The check of emergencies that wait for somebody to close them."""
+
+from typing import Final
+
+from service.features.access_requests import store
+from service.operator.findings import Check, Finding, Installation, few, ok, warning
+
+_MOST: Final = 5  # accounts that are named
+
+
+async def emergencies(installation: Installation) -> Finding:
+    """Who was given a role at once, in an emergency, was approved by nobody: somebody else looks at it."""
+    async with installation.records() as connection:
+        unclosed = await store.open_emergencies(connection)
+    if not unclosed:
+        return ok("no emergency waits for somebody to close it")
+    names = [f"{each.role_code} of {each.user_name} (access request {each.id})" for each in unclosed]
+    return warning(
+        f"{len(unclosed)} roles were given at once, and nobody has closed the emergency: {few(names)}",
+        "have somebody close it who may decide about the request: docs/reference/roles-and-menus.md",
+        users=dict.fromkeys((each.user_id, each.user_name) for each in unclosed[:_MOST]),
+    )
+
+
+CHECKS: Final = (Check("emergencies", emergencies, after="role-ends"),)
+"""The check of emergencies."""

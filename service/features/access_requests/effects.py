@@ -1,0 +1,77 @@
+"""What it would do to give the role of a request: which statements it breaks, and what it does not add."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import PERMISSION
+from service.authz.invariants.checking import Holders, Situation, newly_broken
+from service.authz.invariants.spans import Held, Span
+from service.authz.invariants.statements import Invariants
+from service.features.access_requests import store
+from service.features.access_requests.asking import until_of
+from service.features.access_requests.store import AccessRequest
+from service.kernel.codes import HeldCodes
+from service.records import role_holdings, role_rights, roles
+from service.records.database.transactions import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """``breaks`` are sentences about statements of the invariants; ``held`` codes of the role, sorted.
+
+    ``permissions`` are what the role could give when it was asked for, None if that was not kept; ``added``
+    and ``removed`` are the differences since. All are sorted.
+    """
+
+    breaks: Sequence[str]
+    held: Sequence[str]
+    permissions: Sequence[str] | None = None
+    added: Sequence[str] = ()
+    removed: Sequence[str] = ()
+
+
+async def effect_of(
+    connection: Connection, policy: Policy, invariants: Invariants, request: AccessRequest, now: datetime
+) -> Effect:
+    """Return what giving the role of a pending request would do; it only reads.
+
+    Nobody else's roles change by it. So the statements are asked of what its author holds alone.
+    """
+    given = await roles.held_codes(connection)
+    rights = await role_rights.of(connection, request.user_id, now)
+    holder = HeldCodes(rights.permissions)
+    mine = given.get(request.role_code, ())
+    held = [code for code in mine if policy.judge(PERMISSION, code, holder).allowed]
+    since = await _since(connection, request)
+    if not invariants.about_users or not policy.revision:
+        return Effect((), held, *since)
+    windows = [
+        Held(role, Span(None if begin is None or begin <= now else begin, end))
+        for role, begin, end in await role_holdings.windows_of(connection, request.user_id, now)
+    ]
+    added = Held(request.role_code, Span(request.valid_from, until_of(request, now)))
+    before, after = (
+        Situation(policy, Holders(given, changing={request.user_name: tuple(roles_of)}, now=now))
+        for roles_of in (windows, [*windows, added])
+    )
+    broken = await asyncio.to_thread(newly_broken, invariants, before, after)
+    return Effect([str(violation) for violation in broken], held, *since)
+
+
+async def _since(
+    connection: Connection, request: AccessRequest
+) -> tuple[Sequence[str] | None, Sequence[str], Sequence[str]]:
+    """Return what the role could give when it was asked for, and what was added and removed since."""
+    then = await store.permissions_then(connection, request.id)
+    if then is None:
+        return None, (), ()
+    now = await permissions_of(connection, request.role_id)
+    return then, sorted(now.difference(then)), [code for code in then if code not in now]
+
+
+async def permissions_of(connection: Connection, role_id: int) -> set[str]:
+    """Return what a role could give now, to be shown to those who decide."""
+    return await role_rights.reach_of_roles(connection, [role_id])

@@ -1,0 +1,46 @@
+"""Requests for roles: users ask, others approve, and what is given ends by itself."""
+
+from service.kernel.feature import Feature, FeatureCommands, FeaturePage
+
+_COMMANDS = "commands"
+
+FEATURE = Feature(
+    name="access_requests",
+    title="Requests for roles, which others approve",
+    off=True,
+    paths=("/api/access-request",),
+    tags={"access-request": "Requests for roles, and what others decide about them."},
+    pages=(
+        FeaturePage(
+            "access-request",
+            "Access requests",
+            "hand",
+            after="activity",
+            permissions=(("list", "Read the requests for roles of all", ()),),
+        ),
+    ),
+    commands=(
+        FeatureCommands(
+            "request",
+            (
+                ("list", "list requests for roles, the newest first", _COMMANDS),
+                ("show", "print a request, its stages, and what was decided", _COMMANDS),
+                ("decide", "approve or deny a request as a user, whose password is asked for", _COMMANDS),
+            ),
+            help="requests for roles",
+            after="keys",
+        ),
+    ),
+    tables="schema",
+    parts="parts:RequestsPart",
+    routes="api:add_routes",
+    jobs="jobs:jobs",
+    checks="checks:CHECKS",
+    rows="store:in_need",
+    provides={"assignment-origin": "store_origins:approved", "request-history": "store_history:HISTORY"},
+    listens={
+        "account-leaves": "ending:account_leaves",
+        "change-begins": "appointing:watch",
+        "role-changes": "ending:role_changes",
+    },
+)

@@ -1,0 +1,32 @@
+"""The job of requests: it begins what was approved, and ends what was not."""
+
+from typing import Final
+
+from service.administration.account_links import notices_of
+from service.features.access_requests import store
+from service.jobs.runner import Job
+from service.records.database.transactions import Database
+from service.settings import Settings
+
+_OFTEN: Final = 5.0  # seconds
+
+
+def jobs(settings: Settings) -> tuple[Job, ...]:
+    """Return the job of requests."""
+
+    async def settle(database: Database) -> str:
+        from service.features.access_requests.settling import settle_requests  # noqa: PLC0415 - imports Casbin
+
+        return await settle_requests(database, settings, notices_of(settings))
+
+    return (
+        Job(
+            "access-requests",
+            "Give roles whose approved requests begin, end what was not approved, and tell authors",
+            settle,
+            _OFTEN,
+            retry=60.0,
+            pending=store.is_due,
+            after="role-ends",
+        ),
+    )

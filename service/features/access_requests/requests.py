@@ -1,0 +1,421 @@
+"""Asking for roles, deciding about requests, and giving what was approved, each in a unit of work."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+import structlog
+
+from service.administration import change_log
+from service.administration.people import People
+from service.administration.reasons import require_reason
+from service.administration.role_demands import require_demands
+from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
+from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.rules import APPROVE, REQUEST
+from service.authz.invariants.statements import Invariants
+from service.errors import Conflict, PermissionDenied
+from service.features.access_requests import store
+from service.features.access_requests.appointing import circle_of
+from service.features.access_requests.asking import (
+    given_until,
+    new_request,
+    require_shorter,
+    rule_of,
+    until_of,
+)
+from service.features.access_requests.counting import Approvals, approvals_of, approvers_of
+from service.features.access_requests.effects import Effect, effect_of, permissions_of
+from service.features.access_requests.store import AccessDecision, AccessRequest, Granted, Visible
+from service.features.access_requests.taking_part import TakingPart
+from service.kernel.clock import from_seconds, whole_milliseconds
+from service.kernel.codes import HeldCodes
+from service.kernel.origin import FieldChange, values_change
+from service.kernel.persons import Persons
+from service.kernel.request_objects import Whose, ask, ask_at_once, stage_for, without_grant
+from service.kernel.write import Write
+from service.mail.notices import Notices
+from service.records import accounts, assignments, role_rights, roles, user_list
+from service.records.assignments import Given
+from service.records.database.transactions import Connection
+
+_log = structlog.get_logger(__name__)
+
+TOO_FEW: Final = "Too few of its approvals count at its start"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked(AccessRequest):
+    """A request that was made just now, and what giving its role would do; None if it was given."""
+
+    effect: Effect | None
+
+
+class AccessRequests:
+    """Requests for roles. ``now`` is the session store's time, in seconds since the epoch.
+
+    ``invariants`` are the statements that a grant may not break, ``people`` who counts as one person. All
+    raise ``NotFound`` for a request that the caller may not see, and what ``RightsUnits`` raises.
+    """
+
+    def __init__(
+        self,
+        units: RightsUnits,
+        now: Callable[[], float],
+        notices: Notices,
+        invariants: Invariants,
+        people: People,
+    ) -> None:
+        self._people = people
+        self._units = units
+        self._now = now
+        self._notices = notices
+        self._invariants = invariants
+
+    def now(self) -> datetime:
+        """Return the instant by which requests expire and begin."""
+        return from_seconds(self._now())
+
+    async def ask(self, write: Write, given: Mapping[str, Any]) -> Saved[Asked]:
+        """Ask for the role ``role_id`` or ``role_code``.
+
+        Raises ``ValidationFailed`` with the field that breaks the rule, ``PermissionDenied`` if the caller
+        may not ask, and ``Conflict`` if another request for the role is pending.
+        """
+        async with self._units.of_rights(write, watched=False) as unit:
+            unit.check.require_session("request")
+            made = await self._make(unit, given)
+            effect = await self.effect(unit.connection, unit.check.policy, made)
+            asked = Asked(**_fields(made), effect=effect)
+            await unit.made(asked)
+        return Saved(asked)
+
+    async def effect(self, connection: Connection, policy: Policy, request: AccessRequest) -> Effect | None:
+        """Return what it would do to give the role of a pending request; None for one that has ended."""
+        if request.state != "pending":
+            return None
+        return await effect_of(connection, policy, self._invariants, request, self.now())
+
+    async def persons(
+        self,
+        connection: Connection,
+        decided: Mapping[int, Sequence[AccessDecision]],
+        requests: Iterable[AccessRequest],
+    ) -> dict[int, Persons]:
+        """Return which accounts count as one person in each pending one of ``requests``, by its id.
+
+        ``decided`` has what is decided about each.
+        """
+        now = self.now()
+        parties = {
+            request.id: TakingPart(self._people, request, decided[request.id], now).parties
+            for request in requests
+            if request.state == "pending" and decided[request.id]
+        }
+        all_persons = await self._people.of(connection, set().union(*parties.values()), now)
+        return {request_id: all_persons.taking_part(each) for request_id, each in parties.items()}
+
+    async def same_person(
+        self,
+        connection: Connection,
+        request: AccessRequest,
+        decided: Sequence[AccessDecision],
+        user_id: int,
+    ) -> str | None:
+        """Return why somebody does not count as another person, who could approve or close it else.
+
+        None if they do, and where nothing is to be decided.
+        """
+        is_open = request.emergency and request.state == "approved"
+        if request.state != "pending" and not is_open:
+            return None
+        taking_part = TakingPart(self._people, request, decided, self.now())
+        return await taking_part.not_another(connection, user_id, "close" if is_open else "approve")
+
+    async def _tell_approvers(self, unit: UnitOfWork, request: AccessRequest) -> None:
+        """Tell those who may decide about a request that it was made, or given at once."""
+        if request.state not in ("pending", "approved"):
+            return
+        facts = {
+            "role": request.role_code,
+            "account": request.user_name,
+            "request": str(request.id),
+            "until": request.granted_until,
+            "reason": request.reason,
+        }
+        kind: Final = "access_request_made" if request.state == "pending" else "emergency_given"
+        approvers = await approvers_of(unit, self._people, request, self.now())
+        await self._notices.tell_each(unit.connection, approvers, kind, "administrator", facts)
+
+    async def _make(self, unit: UnitOfWork, given: Mapping[str, Any]) -> AccessRequest:
+        rule = await rule_of(unit.connection, given)
+        change_log.concerns(change_log.role_target(rule.role_code))
+        name = ask_at_once(rule.role_code) if rule.emergency else ask(rule.role_code)
+        decision = _passed(unit.check.ask(REQUEST, name), f"You may not ask for the role {rule.role_code}")
+        unit.check.require_demand(REQUEST, name)
+        new = new_request(unit.caller, rule, given, decision, self.now())
+        role = await roles.read(unit.connection, rule.role_id)
+        until = until_of(new, new.create_time)
+        require_demands(role, Given(role.id, new.valid_from, until, new.reason), new.create_time)
+        unit.authorized()
+        permissions = await permissions_of(unit.connection, role.id)
+        made = await store.create(unit.connection, new, permissions)
+        unit.changes += _told(made, f"asked by {made.user_name}")
+        if rule.emergency:
+            await self._give(unit, made, Approvals())
+            made = await store.read(unit.connection, made.id, self.now())
+            if made.state == "approved":
+                unit.follow_ups.append(partial(_alert, made))
+        await self._tell_approvers(unit, made)
+        return made
+
+    async def cancel(self, write: Write, request_id: int) -> Saved[None]:
+        """Withdraw the caller's own request; ``Conflict`` if it has ended."""
+        async with self._units.of_rights(write, watched=False) as unit:
+            unit.check.require_session("request")
+            own = Visible(unit.caller.user_id, ())
+            request = await store.read(unit.connection, request_id, self.now(), own, for_update=True)
+            if request.user_id != unit.caller.user_id:
+                raise PermissionDenied(
+                    "Only its author withdraws a request", unit.check.ask(APPROVE, _self(request))
+                )
+            _require_pending(request)
+            await store.end(unit.connection, request_id, "cancelled", self.now(), by=unit.caller.user_name)
+            unit.changes += _told(request, f"withdrawn by {unit.caller.user_name}")
+        return Saved(None)
+
+    async def decide(
+        self, write: Write, request_id: int, given: Mapping[str, Any], visible: Visible | None
+    ) -> Saved[tuple[AccessRequest, Sequence[AccessDecision]]]:
+        """Approve or deny a request; a second decision of the same person is none.
+
+        A second approval lets the first one be counted anew, by what its giver may decide now.
+        Returns it with all that is decided about it: of a dry run as it would be.
+
+        ``given`` has the ``decision``, its ``reason``, and ``valid_until``, which may shorten what was asked
+        for. Raises ``PermissionDenied`` with the layer that denies, ``ValidationFailed``, and ``Conflict`` if
+        the request has ended.
+        """
+        async with self._units.of_rights(write) as unit:
+            unit.check.require_session("approve")
+            connection, now = unit.connection, self.now()
+            request = await store.read(connection, request_id, now, visible, for_update=True)
+            change_log.concerns(change_log.role_target(request.role_code))
+            known = (await store.decisions(connection, [request_id]))[request_id]
+            mine = {each.decision for each in known if each.user_id == unit.caller.user_id} - {"close"}
+            if mine:
+                if mine == {given["decision"]} == {"approve"} and _waits_for_approvals(request):
+                    await self._proceed(unit, request, known, now)
+                return Saved(await self._decided(connection, request_id, now))
+            _require_pending(request)
+            made = await self._decision(unit, request, known, given, now)
+            await store.decide(connection, request_id, made)
+            ids = ", ".join(made.decision_ids)
+            unit.changes += _told(request, f"{made.decision} by {made.user_name} ({ids})")
+            if made.decision == "deny":
+                await store.end(connection, request_id, "denied", now, by=made.user_name, reason=made.reason)
+            else:
+                await self._proceed(unit, request, [*known, made], now)
+            return Saved(await self._decided(connection, request_id, now))
+
+    @staticmethod
+    async def _decided(
+        connection: Connection, request_id: int, now: datetime
+    ) -> tuple[AccessRequest, Sequence[AccessDecision]]:
+        decided = await store.decisions(connection, [request_id])
+        return await store.read(connection, request_id, now), decided[request_id]
+
+    async def close(
+        self, write: Write, request_id: int, reason: str, visible: Visible | None
+    ) -> Saved[AccessRequest]:
+        """Close an emergency: somebody else, who may decide about the request, has looked at it.
+
+        Raises as ``decide``, and ``Conflict`` for what is no emergency, or is closed.
+        """
+        async with self._units.of_rights(write) as unit:
+            unit.check.require_session("approve")
+            connection, now = unit.connection, self.now()
+            request = await store.read(connection, request_id, now, visible, for_update=True)
+            change_log.concerns(change_log.role_target(request.role_code))
+            if not request.emergency or request.state != "approved":
+                raise Conflict("No role was given by it in an emergency", rule="history")
+            known = (await store.decisions(connection, [request_id]))[request_id]
+            made = await self._decision(unit, request, known, {"decision": "close", "reason": reason}, now)
+            if closed := next((each for each in known if each.decision == "close"), None):
+                raise Conflict(f"{closed.user_name} has closed it", rule="history")
+            await store.decide(connection, request_id, made)
+            ids = ", ".join(made.decision_ids)
+            unit.changes += _told(request, f"closed by {made.user_name} ({ids})")
+        return Saved(request)
+
+    async def begin(
+        self, write: Write, request_id: int, failed: str | None = None
+    ) -> tuple[AccessRequest, Sequence[FieldChange]]:
+        """Give the role of a request whose beginning has come, or end it as failed: all is decided anew.
+
+        ``write`` is the operator's. Returns the request, and what has changed. ``failed`` says why the role
+        can't be given; without it raises ``ValidationFailed`` and ``Conflict`` where the role or an invariant
+        forbids the grant.
+        """
+        async with self._units.of_rights(write) as unit:
+            now = self.now()
+            request = await store.read(unit.connection, request_id, now, for_update=True)
+            if request.state != "pending" or request.valid_from is None or request.valid_from > now:
+                return request, ()
+            known = (await store.decisions(unit.connection, [request_id]))[request_id]
+            approvals = await approvals_of(unit, self._people, request, known, now)
+            if failed is None and not approvals.have_passed(request):
+                failed = TOO_FEW
+            if failed is not None:
+                await _fail(unit, request, now, failed)
+            else:
+                await self._give(unit, request, approvals)
+            return await store.read(unit.connection, request_id, now), unit.changes
+
+    async def _decision(
+        self,
+        unit: UnitOfWork,
+        request: AccessRequest,
+        decided: Sequence[AccessDecision],
+        given: Mapping[str, Any],
+        now: datetime,
+    ) -> AccessDecision:
+        """Return what the caller decides, if the enforcer lets them pass a stage."""
+        caller, taking_part = unit.caller, TakingPart(self._people, request, decided, now)
+        same = await taking_part.not_another(unit.connection, caller.user_id, given["decision"])
+        whose: Whose = "others" if same is None else "self"
+        answers = {
+            number: unit.check.ask(APPROVE, stage_for(request.role_code, number, whose), optional=True)
+            for number in range(1, len(request.stages) + 1)
+        }
+        passed = {number: answer for number, answer in answers.items() if answer.allowed}
+        if not passed:
+            why = "" if same is None else f": {same}"
+            denial = unit.check.ask(APPROVE, stage_for(request.role_code, 1, whose))
+            raise PermissionDenied(f"You may not decide about this request{why}", denial)
+        until = given.get("valid_until")
+        if not unit.check.ask(APPROVE, without_grant(request.role_code), optional=True).allowed:
+            end = given_until(request, until, now) if given["decision"] == "approve" else None
+            await unit.check.require_roles(unit.connection, [request.role_id], until=end)
+        require_reason(given["reason"])
+        if until is not None:
+            require_shorter(request, until, now)
+        return AccessDecision(
+            user_id=caller.user_id,
+            user_name=caller.user_name,
+            decision=given["decision"],
+            reason=given["reason"],
+            valid_until=until,
+            stages=tuple(passed),
+            decision_ids=tuple(answer.id for answer in passed.values()),
+            create_time=now,
+        )
+
+    async def _proceed(
+        self, unit: UnitOfWork, request: AccessRequest, decided: Sequence[AccessDecision], now: datetime
+    ) -> None:
+        """Give the role if all stages have passed and it begins; else let the request wait."""
+        approvals = await approvals_of(unit, self._people, request, decided, now)
+        for user_id, approval in approvals.by_user.items():
+            await store.count_in(unit.connection, request.id, user_id, approval.stages, approval.decision_ids)
+        if request.valid_from is not None and request.valid_from <= now:
+            if not approvals.have_passed(request):
+                await _fail(unit, request, now, TOO_FEW)
+                return
+        elif not approvals.have_passed(request):
+            return
+        elif request.valid_from is not None:
+            await store.wait(unit.connection, request.id)
+            return
+        await self._give(unit, request, approvals)
+
+    async def _give(self, unit: UnitOfWork, request: AccessRequest, approvals: Approvals) -> None:
+        """Assign the role as it was asked for, and no longer than each approval lets; or end as failed.
+
+        All who have approved give it: who gets it may not use it to approve a request of one of them.
+        """
+        connection, now = unit.connection, self.now()
+        given = approvals.by_user
+        ends = [until_of(request, now), *(each.valid_until for each in given.values())]
+        until = whole_milliseconds(min(end for end in ends if end is not None))
+        new = Given(request.role_id, None, until, request.reason, "request")
+        target = unit.check.author(request.user_id)
+        if not await _may_still_ask(unit, request, now):
+            await _fail(unit, request, now, "Its author may no longer ask")
+            return
+        if until <= now:
+            await _fail(unit, request, now, "Its end has passed")
+            return
+        if await assignments.identical(connection, target, new) is not None:
+            await _fail(unit, request, now, "Its author has the role until then already")
+            return
+        require_demands(await roles.read(connection, request.role_id), new, now)
+        user = await user_list.read(connection, request.user_id)
+        async with AsyncExitStack() as watches:
+            for user_id in given.keys() - {unit.caller.user_id}:  # the unit watches the caller's
+                circle = await circle_of(connection, [user_id], unit.check.policy, self._people, now)
+                await watches.enter_async_context(circle.watching(connection))
+            (assignment_id,) = await assignments.give(connection, target, [new])
+        granted = Granted(assignment_id, now, until)
+        by = None if unit.caller.is_operator else unit.caller.user_name
+        await store.end(connection, request.id, "approved", now, by=by, granted=granted)
+        await accounts.update(connection, target, {})
+        unit.refreshing.add(request.user_id)
+        ids = ", ".join(decision_id for each in given.values() for decision_id in each.decision_ids)
+        unit.changes += _told(request, f"approved ({ids or request.asked_decision_id})")
+        unit.changes += values_change(
+            change_log.user_target(user.user_name), "roles", (), [request.role_code]
+        )
+
+
+def _waits_for_approvals(request: AccessRequest) -> bool:
+    return request.state == "pending" and not request.complete
+
+
+def _fields(request: AccessRequest) -> dict[str, Any]:
+    return {name: getattr(request, name) for name in AccessRequest.__dataclass_fields__}
+
+
+async def _alert(request: AccessRequest) -> None:
+    _log.warning(
+        "a role was given at once, in an emergency",
+        event_type="security",
+        access_request=request.id,
+        user_id=request.user_id,
+        role_code=request.role_code,
+    )
+
+
+async def _fail(unit: UnitOfWork, request: AccessRequest, now: datetime, reason: str) -> None:
+    """End a request whose role can't be given."""
+    await store.end(unit.connection, request.id, "failed", now, by=None, reason=reason)
+    unit.changes += _told(request, f"failed: {reason}")
+
+
+def _passed(decision: Decision, why: str) -> Decision:
+    if not decision.allowed:
+        raise PermissionDenied(why, decision)
+    return decision
+
+
+def _self(request: AccessRequest) -> str:
+    return stage_for(request.role_code, 1, "self")
+
+
+def _require_pending(request: AccessRequest) -> None:
+    if request.state != "pending":
+        raise Conflict(f"The request has ended: it is {request.state}", rule="history")
+
+
+async def _may_still_ask(unit: UnitOfWork, request: AccessRequest, now: datetime) -> bool:
+    """Tell whether the author is neither disabled nor banned, and may ask for the role by what is stored."""
+    held = await role_rights.of_enabled_user(unit.connection, request.user_id, now)
+    name = ask_at_once(request.role_code) if request.emergency else ask(request.role_code)
+    return held is not None and unit.check.ask_of(REQUEST, name, HeldCodes(held.permissions)).allowed
+
+
+def _told(request: AccessRequest, what: str) -> Any:
+    return change_log.of_request(request.id, request.role_code, what)

@@ -1,0 +1,122 @@
+"""What becomes of requests with time: a job. No right depends on it but that of a later beginning."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import perf_counter
+from typing import Final
+
+from service.administration.delegation import Delegation, DelegationCheck
+from service.administration.people import People
+from service.administration.unit_of_work import RightsUnits
+from service.audit.chain.seals import seals_of
+from service.audit.journal import enter_changes
+from service.authn.revocations import Revocations
+from service.authz.publishing.changes import Change
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import configured
+from service.errors import Conflict, ValidationFailed
+from service.features.access_requests import store
+from service.features.access_requests.requests import AccessRequests
+from service.features.access_requests.store import ENDED
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import OPERATOR_ID, Caller
+from service.kernel.origin import OPERATOR
+from service.kernel.write import Write
+from service.keyspace import SessionStore
+from service.mail.notices import Notices
+from service.records import role_rights
+from service.records.database.transactions import Connection, Database
+from service.settings import Settings
+
+_AT_ONCE: Final = 500  # authors in one transaction
+
+
+async def settle_requests(database: Database, settings: Settings, notices: Notices) -> str:
+    """Begin what was approved, store what has expired, and tell authors how their requests have ended.
+
+    By the session store's clock. Raises Unavailable and PolicyError.
+    """
+    async with database.snapshot() as connection:
+        if not await store.is_due(connection):
+            return "nothing is due"
+    begun, given = 0, 0
+    async with _requests(database, settings, notices) as requests:
+        now = requests.now()
+        async with database.transaction() as connection:
+            expired = await store.expire(connection, now)
+            beginning = await store.beginning(connection, now)
+        for request_id in beginning:
+            begun += 1
+            given += await _begin(settings, requests, request_id)
+    heard = 0
+    while True:
+        async with database.transaction() as connection:
+            ended = await store.to_tell(connection, _AT_ONCE)
+            for each in ended:
+                facts = {
+                    "role": each.role_code,
+                    "request": str(each.id),
+                    "state": each.state,
+                    "reason": each.end_reason,
+                    "until": each.granted_until,
+                }
+                await notices.tell_each(connection, [each.user_id], ENDED, "administrator", facts)
+        heard += len(ended)
+        if len(ended) < _AT_ONCE:
+            break
+    return f"{given} of {begun} roles given, {len(expired)} requests expired, {heard} authors told"
+
+
+async def _begin(settings: Settings, requests: AccessRequests, request_id: int) -> bool:
+    """Give the role of a request, or end it as failed; tell the operation log. True if it was given."""
+    held = HeldCodes(["*"])
+    write = Write(Caller(OPERATOR_ID, str(OPERATOR_ID), OPERATOR, OPERATOR, "", (), held, 0.0))
+    begun = perf_counter()
+    try:
+        request, changes = await requests.begin(write, request_id)
+    except (Conflict, ValidationFailed) as refusal:
+        request, changes = await requests.begin(write, request_id, failed=_why(refusal))
+    if changes:
+        url = f"access-requests {request_id}"
+        await enter_changes(settings, changes, module="access-request", action="begin", url=url, begun=begun)
+    return request.state == "approved"
+
+
+def _why(refusal: Conflict | ValidationFailed) -> str:
+    faults = [f"{fault['field']} {fault['message']}" for fault in refusal.extra.get("errors", ())]
+    return "; ".join(faults) or str(refusal)
+
+
+@asynccontextmanager
+async def _requests(
+    database: Database, settings: Settings, notices: Notices
+) -> AsyncIterator[AccessRequests]:
+    sessions = SessionStore(settings.redis, settings.auth)
+    live = LivePolicy(configured(settings), seals_of(settings.oplog), sessions.synchronized.now)
+    revocations = Revocations(database, sessions)
+    try:
+        await sessions.clock()
+        await live.load(database)
+        units = RightsUnits(database, _JobDelegation(live, database, sessions), revocations)
+        people = People(live.takeover_days)
+        yield AccessRequests(units, sessions.synchronized.now, notices, live.invariants, people)
+    finally:
+        await revocations.finish()
+        await sessions.close()
+
+
+class _JobDelegation(Delegation):
+    """Loads the policy when it is asked; the caller is nobody, and decides nothing."""
+
+    def __init__(self, live: LivePolicy, database: Database, sessions: SessionStore) -> None:
+        super().__init__(live, sessions.synchronized.instant)
+        self._policy = live
+        self._database = database
+
+    async def check(
+        self, connection: Connection, caller: Caller, change: Change | None = None
+    ) -> DelegationCheck:
+        """Return what asks about others; see ``Delegation.check``."""
+        await role_rights.lock(connection)
+        await self._policy.load(self._database)
+        return DelegationCheck(self._policy.current, caller, caller.held, change)

@@ -1,0 +1,445 @@
+"""``sys.access_request`` and ``sys.access_decision``: who has asked for which role, and what others decided.
+
+A request that nobody has approved expires at its ``deadline`` by itself: it is read as expired from then on,
+whenever a job stores that. Callers that change one have read it ``for_update``, and hold
+``role_rights.lock`` where they give a role.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import sqlalchemy as sa
+from msgspec import Meta
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import Conflict, NotFound
+from service.features.access_requests.schema import access_decision, access_request
+from service.kernel.request_objects import Stage
+from service.kernel.value_rules import ID
+from service.records.assignments import instant
+from service.records.database import filters
+from service.records.database.paging import Page, order_by, page_of, sorts_of
+from service.records.database.row_mapper import RowMapper
+from service.records.schema.of_users import notice
+from service.records.schema.rights import role, user
+
+State: TypeAlias = Literal["pending", "approved", "denied", "expired", "cancelled", "failed"]
+"""What has become of a request."""
+Verdict: TypeAlias = Literal["approve", "deny"]
+"""What somebody decides about a pending request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRequest:
+    """What a request asks for: the role from ``valid_from`` on, None for at once.
+
+    Until ``valid_until``, or for ``duration`` seconds: one of the two. ``decision_id`` names the refusal that
+    it came from, ``asked_decision_id`` the decision that its author may ask. The rest is of the rule.
+    """
+
+    user_id: int
+    user_name: str
+    role_id: int
+    role_code: str
+    emergency: bool
+    valid_from: datetime | None
+    valid_until: datetime | None
+    duration: int | None
+    reason: str | None
+    ticket: str | None
+    decision_id: str | None
+    asked_decision_id: str
+    stage_codes: tuple[str, ...]
+    stage_approvals: tuple[int, ...]
+    grant_needed: bool
+    create_time: datetime
+    deadline: datetime
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages, in order."""
+        return tuple(map(Stage, self.stage_codes, self.stage_approvals))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessRequest(NewRequest):
+    """A request. ``complete``: all stages have passed, and it waits for its beginning.
+
+    One that has ended has ``end_time``; ``ended_by`` is who ended it, None for nobody. One that was approved
+    has its ``assignment_id``, and from when until when that was given.
+    """
+
+    id: int
+    state: State
+    complete: bool
+    end_time: datetime | None
+    ended_by: str | None
+    end_reason: str | None
+    assignment_id: int | None
+    granted_from: datetime | None
+    granted_until: datetime | None
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessDecision:
+    """What somebody decided about a request; ``stages`` are those that they were entitled to decide.
+
+    ``close`` is said of an emergency, once.
+    """
+
+    user_id: int
+    user_name: str
+    decision: Verdict | Literal["close"]
+    reason: str
+    valid_until: datetime | None
+    stages: tuple[int, ...]
+    decision_ids: tuple[str, ...]
+    create_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The assignment of a request that was approved, and its window."""
+
+    assignment_id: int
+    granted_from: datetime
+    granted_until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEmergency:
+    """A role that was given at once, and that nobody has closed."""
+
+    id: int
+    user_id: int
+    user_name: str
+    role_code: str
+    end_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A request whose author is to hear how it has ended; ``granted_until`` of one that was approved."""
+
+    id: int
+    user_id: int
+    role_code: str
+    state: State
+    end_reason: str | None
+    granted_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFilter:
+    """A filter of requests; ``state`` is the stored one, or expired."""
+
+    state: Annotated[Collection[State] | None, filters.ELSEWHERE] = None
+    role_code: Annotated[str | None, filters.equals(access_request.c.role_code), Meta(max_length=64)] = None
+    user_id: Annotated[int | None, filters.equals(access_request.c.user_id), ID] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """Which requests somebody may see: the own ones, those they decided, and those for ``role_codes``."""
+
+    user_id: int
+    role_codes: Collection[str]
+
+
+SORTS: Final = sorts_of(access_request, "id", "create_time", "deadline", "user_name", "role_code")
+"""The columns by which a list of requests can be sorted."""
+
+MOST_PENDING: Final = 20
+"""The most pending requests of an author."""
+MOST_IN_AN_HOUR: Final = 20
+"""The most requests of an author within an hour, whatever has become of them; and the most emergencies."""
+
+ENDED: Final = "access_request_ended"
+"""The kind of the notice by which authors hear how their requests have ended."""
+
+_DECISION: Final = RowMapper(AccessDecision, access_decision)
+_OPEN: Final = RowMapper(OpenEmergency, access_request)
+_ENDED: Final = RowMapper(Ended, access_request)
+_CLOSED: Final = sa.exists().where(
+    access_decision.c.request_id == access_request.c.id, access_decision.c.decision == "close"
+)
+IS_OPEN: Final = sa.and_(access_request.c.emergency, access_request.c.state == "approved", ~_CLOSED)
+"""The condition of an emergency that nobody has closed."""
+
+
+def _over(at: datetime | None) -> sa.ColumnElement[bool]:
+    table = access_request.c
+    return (table.state == "pending") & ~table.complete & (table.deadline <= instant(at))
+
+
+def _state(at: datetime) -> sa.ColumnElement[State]:
+    return sa.case((_over(at), "expired"), else_=access_request.c.state)
+
+
+def _records(at: datetime) -> RowMapper[AccessRequest]:
+    over = _state(at) != access_request.c.state
+    ended = sa.case((over, access_request.c.deadline), else_=access_request.c.end_time)
+    return RowMapper(AccessRequest, access_request, state=_state(at), end_time=ended)
+
+
+async def create(
+    connection: AsyncConnection, new: NewRequest, permissions: Collection[str] | None = None
+) -> AccessRequest:
+    """Write a request for a role that could give ``permissions`` at that time, None for not known.
+
+    Conflict if another one of its author for the role is pending, and if its author has too many pending
+    ones or has asked too often: each is mailed to its approvers.
+    """
+    records = _records(new.create_time)
+    columns: dict[str, Any] = {name: getattr(new, name) for name in NewRequest.__dataclass_fields__}
+    columns |= {name: list(columns[name]) for name in ("stage_codes", "stage_approvals")}
+    columns["role_permissions"] = None if permissions is None else sorted(permissions)
+    await expire(connection, new.create_time, user_id=new.user_id)
+    same = (access_request.c.user_id == new.user_id) & (access_request.c.role_id == new.role_id)
+    pending = sa.select(access_request.c.id).where(same, access_request.c.state == "pending")
+    if (other := (await connection.execute(pending)).scalar_one_or_none()) is not None:
+        raise Conflict("You have asked for this role already", rule="unique", accessRequestId=other)
+    if new.emergency:
+        lasts = access_request.c.granted_until > instant(new.create_time)
+        given = sa.select(access_request.c.id).where(same, access_request.c.emergency, lasts).limit(1)
+        if (other := (await connection.execute(given)).scalar_one_or_none()) is not None:
+            raise Conflict("You were given this role already", rule="unique", accessRequestId=other)
+    await _require_few(connection, new)
+    written = sa.insert(access_request).values(columns).returning(*records.columns)
+    return await records.returned(connection, written)
+
+
+async def _require_few(connection: AsyncConnection, new: NewRequest) -> None:
+    table = access_request.c
+    alike = table.emergency == new.emergency
+    mine = sa.select(table.create_time).where(table.user_id == new.user_id, alike)
+    pending = mine.where(table.state == "pending").offset(MOST_PENDING - 1).limit(1)
+    if (await connection.execute(pending)).scalar_one_or_none() is not None:
+        raise Conflict(f"{MOST_PENDING} requests of yours are pending: withdraw one of them", rule="limit")
+    earlier = mine.order_by(table.id.desc()).offset(MOST_IN_AN_HOUR - 1).limit(1)
+    at = (await connection.execute(earlier)).scalar_one_or_none()
+    if at is not None and at > new.create_time - timedelta(hours=1):
+        raise Conflict(f"You have asked {MOST_IN_AN_HOUR} times within an hour: ask later", rule="limit")
+
+
+async def read(
+    connection: AsyncConnection,
+    request_id: int,
+    at: datetime,
+    visible: Visible | None = None,
+    *,
+    for_update: bool = False,
+) -> AccessRequest:
+    """Return a request as it is at ``at``; NotFound for one that is not ``visible``; None sees all."""
+    records = _records(at)
+    statement = sa.select(*records.columns).where(access_request.c.id == request_id, *_seen(visible))
+    if for_update:
+        statement = statement.with_for_update()
+    stored = await records.one_or_none(connection, statement)
+    if stored is None:
+        raise NotFound("There is no such request")
+    return stored
+
+
+async def permissions_then(connection: AsyncConnection, request_id: int) -> list[str] | None:
+    """Return what the role could give when it was asked for, sorted; None if that was not kept."""
+    kept = sa.select(access_request.c.role_permissions).where(access_request.c.id == request_id)
+    permissions: list[str] | None = (await connection.execute(kept)).scalar_one()
+    return permissions
+
+
+async def page(
+    connection: AsyncConnection,
+    criteria: RequestFilter,
+    visible: Visible | None,
+    at: datetime,
+    *,
+    page: int = 1,
+    size: int = 20,
+    sort: str = "-id",
+) -> Page[AccessRequest]:
+    """Return page ``page`` (from 1) of the matching requests that are ``visible``; None sees all.
+
+    ValidationFailed for a ``sort`` that is not in ``SORTS``.
+    """
+    records = _records(at)
+    matching = sa.select(*records.columns).where(*filters.conditions_of(criteria), *_seen(visible))
+    if criteria.state is not None:
+        matching = matching.where(_state(at).in_(list(criteria.state)))
+    order = order_by(sort, SORTS, access_request.c.id)
+    return (await page_of(connection, matching, page=page, size=size, order=order)).of(records)
+
+
+def _seen(visible: Visible | None) -> list[sa.ColumnElement[bool]]:
+    if visible is None:
+        return []
+    table = access_request.c
+    decided = sa.exists().where(
+        access_decision.c.request_id == table.id, access_decision.c.user_id == visible.user_id
+    )
+    # By id: the requests for a deleted role are none of those who decide about a new one of its code.
+    theirs = sa.select(role.c.id).where(role.c.role_code.in_(list(visible.role_codes)))
+    return [(table.user_id == visible.user_id) | table.role_id.in_(theirs) | decided]
+
+
+async def decisions(
+    connection: AsyncConnection, request_ids: Sequence[int]
+) -> dict[int, list[AccessDecision]]:
+    """Return what was decided about these requests, in the order of time."""
+    table = access_decision.c
+    chosen = sa.select(table.request_id, *_DECISION.columns).where(table.request_id.in_(request_ids))
+    by_request: dict[int, list[AccessDecision]] = {request_id: [] for request_id in request_ids}
+    for row in await connection.execute(chosen.order_by(table.id)):
+        by_request[row.request_id].append(_DECISION.of(row))
+    return by_request
+
+
+async def decide(connection: AsyncConnection, request_id: int, made: AccessDecision) -> None:
+    """Write what somebody decided, once."""
+    columns = {name: getattr(made, name) for name in AccessDecision.__dataclass_fields__}
+    columns |= {name: list(columns[name]) for name in ("stages", "decision_ids")}
+    await connection.execute(sa.insert(access_decision).values(request_id=request_id, **columns))
+
+
+async def count_in(
+    connection: AsyncConnection,
+    request_id: int,
+    user_id: int,
+    stages: Collection[int],
+    decision_ids: Sequence[str],
+) -> None:
+    """Store in which stages an approval counts now, by which decisions."""
+    table = access_decision.c
+    given = (table.request_id == request_id) & (table.user_id == user_id)
+    changed = sa.update(access_decision).where(given, table.stages != sorted(stages))
+    await connection.execute(changed.values(stages=sorted(stages), decision_ids=list(decision_ids)))
+
+
+async def end(
+    connection: AsyncConnection,
+    request_id: int,
+    state: State,
+    at: datetime,
+    *,
+    by: str | None,
+    reason: str | None = None,
+    granted: Granted | None = None,
+) -> None:
+    """End a pending request for good; one that is approved was ``granted``."""
+    values = {"state": state, "end_time": at, "ended_by": by, "end_reason": reason}
+    if granted is not None:
+        values |= asdict(granted)
+    await connection.execute(
+        sa.update(access_request)
+        .where(access_request.c.id == request_id)
+        .values(**values, version=access_request.c.version + 1)
+    )
+
+
+async def wait(connection: AsyncConnection, request_id: int) -> None:
+    """Store that all stages of a pending request have passed: it waits for its beginning."""
+    await connection.execute(
+        sa.update(access_request)
+        .where(access_request.c.id == request_id)
+        .values(complete=True, version=access_request.c.version + 1)
+    )
+
+
+async def fail_all(
+    connection: AsyncConnection,
+    at: datetime,
+    reason: str,
+    *,
+    by: str | None,
+    user_ids: Collection[int] = (),
+    role_ids: Collection[int] = (),
+) -> list[Ended]:
+    """End the pending requests of these users and for these roles as failed; return them.
+
+    Those whose deadline has passed have expired before.
+    """
+    await expire(connection, at)
+    table = access_request.c
+    about = table.user_id.in_(list(user_ids)) | table.role_id.in_(list(role_ids))
+    values = {"state": "failed", "end_time": at, "ended_by": by, "end_reason": reason}
+    ended = sa.update(access_request).where(table.state == "pending", about)
+    ended = ended.values(**values, version=table.version + 1)
+    return await _ENDED.all(connection, ended.returning(*_ENDED.columns))
+
+
+async def expire(connection: AsyncConnection, at: datetime, *, user_id: int | None = None) -> list[int]:
+    """Store that requests have expired at their deadline, of all users or of one; return their ids."""
+    table, over = access_request.c, _over(at)
+    if user_id is not None:
+        over &= table.user_id == user_id
+    values = {"state": "expired", "end_time": table.deadline, "version": table.version + 1}
+    ended = sa.update(access_request).where(over).values(values)
+    return list((await connection.execute(ended.returning(table.id))).scalars())
+
+
+def _begun(at: datetime | None) -> sa.ColumnElement[bool]:
+    """Return the condition that all stages have passed and the beginning has come; others have expired."""
+    table = access_request.c
+    return (table.state == "pending") & table.complete & (table.valid_from <= instant(at))
+
+
+async def beginning(connection: AsyncConnection, at: datetime) -> list[int]:
+    """Return the ids of the requests that are to be decided anew, since their beginning has come, by it."""
+    table = access_request.c
+    chosen = sa.select(table.id).where(_begun(at)).order_by(table.valid_from, table.id)
+    return list((await connection.execute(chosen)).scalars())
+
+
+async def open_emergencies(connection: AsyncConnection, role_id: int | None = None) -> list[OpenEmergency]:
+    """Return the emergencies that nobody has closed, of all roles or of one, the oldest first."""
+    chosen = sa.select(*_OPEN.columns).where(IS_OPEN).order_by(access_request.c.id)
+    if role_id is not None:
+        chosen = chosen.where(access_request.c.role_id == role_id)
+    return await _OPEN.all(connection, chosen)
+
+
+def _untold() -> sa.ColumnElement[bool]:
+    """Return the condition that a request ended within a day and its author has not heard of it.
+
+    Who withdrew one knows, and who was given a role at once.
+    """
+    table = access_request.c
+    known = (
+        (notice.c.user_id == table.user_id)
+        & (notice.c.kind == ENDED)
+        & (notice.c.facts["request"].astext == sa.cast(table.id, sa.Text))
+    )
+    ended = table.end_time > sa.func.statement_timestamp() - timedelta(days=1)
+    return (
+        ended
+        & table.state.in_(("approved", "denied", "expired", "failed"))
+        & ~table.emergency
+        & sa.exists().where(user.c.id == table.user_id)
+        & ~sa.exists().where(known).correlate(access_request)
+    )
+
+
+async def to_tell(connection: AsyncConnection, most: int) -> list[Ended]:
+    """Return at most ``most`` requests of which their authors are to be told how they have ended."""
+    chosen = sa.select(*_ENDED.columns).where(_untold()).order_by(access_request.c.id).limit(most)
+    return await _ENDED.all(connection, chosen)
+
+
+async def is_due(connection: AsyncConnection) -> bool:
+    """Return whether a request begins or has expired, or an author is to be told how one has ended."""
+    asked = (sa.exists().where(condition) for condition in (_over(None), _begun(None), _untold()))
+    return bool(await connection.scalar(sa.select(sa.or_(*asked))))
+
+
+async def in_need(connection: AsyncConnection) -> tuple[int, str]:
+    """Return how many requests are pending, or emergencies that nobody has closed, and why that matters."""
+    pending = (access_request.c.state == "pending") & ~_over(None)
+    statement = sa.select(sa.func.count()).select_from(access_request).where(pending | IS_OPEN)
+    count: int = (await connection.execute(statement)).scalar_one()
+    return count, (
+        "requests for roles are pending, or emergencies are not closed, and nobody could decide about them "
+        "any more: deny or withdraw the requests, and close the emergencies first"
+    )

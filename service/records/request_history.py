@@ -1,0 +1,32 @@
+"""Requests for roles as archives of evidence tell them; the feature that keeps them provides them."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.feature import provided
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHistory:
+    """The dataclasses of a request and of a ``decision`` about it, and what reads them.
+
+    ``read`` returns a request by its id as it was at an instant, and raises NotFound. ``decisions`` are those
+    of requests, by id. ``of_user`` are the requests of a user that were pending between two instants.
+    """
+
+    request: type[Any]
+    decision: type[Any]
+    read: Callable[[AsyncConnection, int, datetime], Awaitable[Any]]
+    decisions: Callable[[AsyncConnection, Sequence[int]], Awaitable[Mapping[int, Sequence[Any]]]]
+    of_user: Callable[[AsyncConnection, int, datetime, datetime], Awaitable[Sequence[Any]]]
+
+
+def request_history() -> RequestHistory:
+    """Return the history of requests, whether their feature is on or off."""
+    history: RequestHistory
+    (history,) = provided("request-history").values()
+    return history
