@@ -29,7 +29,7 @@ _LOOP_BUSY: Final = 0.00003
 """Seconds that one iteration of the event loop takes at least when it has other work."""
 _LOOP_REST: Final = 0.001
 """Seconds that other tasks get in each pause when there are any."""
-_LOOP_SLICE: Final = 0.002
+_LOOP_SLICE: Final = 0.001
 """Seconds of work on the event loop between two pauses."""
 
 

@@ -344,5 +344,5 @@ async def stored(
 ) -> dict[int, Window]:
     """Return those of the assignments that have not ended, by id, and lock them."""
     chosen = sa.select(user_role.c.id.label("assignment_id"), *_WINDOW.columns)
-    live = chosen.where(user_role.c.id.in_(assignment_ids), not_ended(instant(at))).with_for_update()
+    live = chosen.where(among(user_role.c.id, assignment_ids), not_ended(instant(at))).with_for_update()
     return {row.assignment_id: _WINDOW.of(row) for row in await connection.execute(live)}

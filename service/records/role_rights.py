@@ -28,6 +28,7 @@ from service.kernel.assurance import Acr
 from service.kernel.identity import Kind
 from service.records import assignments, bans, factors
 from service.records.assignments import AT
+from service.records.database.filters import among
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
 from service.records.database.transactions import is_rehearsal, take_locks
 from service.records.schema.rights import menu, role, role_menu, user, user_ban, user_role
@@ -194,7 +195,7 @@ async def reach_of_users(connection: AsyncConnection, user_ids: Iterable[int]) -
         select(menu.c.auth_mark)
         .join(role_menu, role_menu.c.menu_id == menu.c.id)
         .join(user_role, user_role.c.role_id == role_menu.c.role_id)
-        .where(user_role.c.user_id.in_(list(user_ids)), menu.c.menu_type == "Button")
+        .where(among(user_role.c.user_id, [*user_ids]), menu.c.menu_type == "Button")
         .where(assignments.not_ended(assignments.instant(None)))
     )
     return set((await connection.execute(statement.distinct())).scalars())
@@ -205,14 +206,14 @@ async def reach_of_roles(connection: AsyncConnection, role_ids: Iterable[int]) -
     statement = (
         select(menu.c.auth_mark)
         .join(role_menu, role_menu.c.menu_id == menu.c.id)
-        .where(role_menu.c.role_id.in_(list(role_ids)), menu.c.menu_type == "Button")
+        .where(among(role_menu.c.role_id, [*role_ids]), menu.c.menu_type == "Button")
     )
     return set((await connection.execute(statement.distinct())).scalars())
 
 
 async def codes_of_menus(connection: AsyncConnection, menu_ids: Iterable[int]) -> set[str]:
     """Return the codes of all Buttons among the menus, enabled or not."""
-    statement = select(menu.c.auth_mark).where(menu.c.id.in_(list(menu_ids)), menu.c.menu_type == "Button")
+    statement = select(menu.c.auth_mark).where(among(menu.c.id, [*menu_ids]), menu.c.menu_type == "Button")
     return set((await connection.execute(statement)).scalars())
 
 
@@ -229,7 +230,7 @@ async def in_role(connection: AsyncConnection, role_id: int) -> list[int]:
 
 async def in_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> list[int]:
     """Return the ids of the users who have any of the roles, in order."""
-    statement = select(user_role.c.user_id).where(user_role.c.role_id.in_(list(role_ids))).distinct()
+    statement = select(user_role.c.user_id).where(among(user_role.c.role_id, [*role_ids])).distinct()
     return list((await connection.execute(statement.order_by(user_role.c.user_id))).scalars())
 
 
@@ -238,7 +239,7 @@ async def holders_of_menus(connection: AsyncConnection, menu_ids: Iterable[int])
     statement = (
         select(user_role.c.user_id)
         .join(role_menu, role_menu.c.role_id == user_role.c.role_id)
-        .where(role_menu.c.menu_id.in_(list(menu_ids)))
+        .where(among(role_menu.c.menu_id, [*menu_ids]))
         .distinct()
         .order_by(user_role.c.user_id)
     )

@@ -363,7 +363,7 @@ async def fail_all(
     """
     await expire(connection, at)
     table = access_request.c
-    about = table.user_id.in_(list(user_ids)) | table.role_id.in_(list(role_ids))
+    about = filters.among(table.user_id, user_ids) | filters.among(table.role_id, role_ids)
     values = {"state": "failed", "end_time": at, "ended_by": by, "end_reason": reason}
     ended = sa.update(access_request).where(table.state == "pending", about)
     ended = ended.values(**values, version=table.version + 1)

@@ -221,7 +221,7 @@ async def subjects(
     chosen = sa.select(*mapped.columns).select_from(joined).where(not_ended(instant(at)))
     for column, ids in ((user_role.c.role_id, role_ids), (user_role.c.user_id, user_ids)):
         if ids is not None:
-            chosen = chosen.where(column == sa.any_(sa.literal(list(ids), sa.ARRAY(sa.BigInteger))))
+            chosen = chosen.where(filters.among(column, ids))
     if role_codes is not None:
         chosen = chosen.where(role.c.role_code == sa.any_(sa.literal(list(role_codes), sa.ARRAY(sa.Text))))
     if unneeded is not None:
@@ -362,7 +362,7 @@ async def change_items(connection: AsyncConnection, changed: Mapping[int, Mappin
     for item_id, values in changed.items():
         alike.setdefault(repr(values), (values, []))[1].append(item_id)
     for values, ids in alike.values():
-        chosen = review_item.c.id == sa.any_(sa.literal(ids, sa.ARRAY(sa.BigInteger)))
+        chosen = filters.among(review_item.c.id, ids)
         await connection.execute(sa.update(review_item).where(chosen).values(values))
 
 
@@ -389,7 +389,7 @@ async def count_undecidable(
 ) -> int:
     """Count the undecided items of a review about these users (None: all), or with the finding about it."""
     table = review_item.c
-    about = sa.true() if user_ids is None else table.user_id.in_(user_ids)
+    about = sa.true() if user_ids is None else filters.among(table.user_id, user_ids)
     undecided = (table.review_id == review_id) & table.decision.is_(None)
     counted = sa.select(sa.func.count()).where(undecided, about | (table.finding == "no_reviewer"))
     return int((await connection.execute(counted)).scalar_one())

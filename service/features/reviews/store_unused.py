@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.cooperative_yield import CooperativeYield
 from service.records import assignment_list, permission_uses
 from service.records.assignment_list import Assignment
 from service.records.assignments import in_force, instant
+from service.records.database.filters import among, array_of_ids, array_of_texts
 from service.records.database.paging import Page, page_of
 from service.records.database.portions import each_row
 from service.records.database.row_mapper import RowMapper
@@ -135,9 +135,9 @@ Covered = Mapping[int, Collection[str]]
 
 def _uses_of_assignments(covered: Covered, since: date | None) -> sa.Select[Any]:
     """Return the statement that reads when users have needed their assignments: ``id`` and ``day``."""
-    pairs = [(role_id, code) for role_id, codes in covered.items() for code in codes]
-    ids, codes = ([pair[place] for pair in pairs] for place in (0, 1))
-    unnested = sa.func.unnest(sa.literal(ids, ARRAY(sa.BigInteger)), sa.literal(codes, ARRAY(sa.Text)))
+    ids = [role_id for role_id, given in covered.items() for _ in given]
+    codes = [code for given in covered.values() for code in given]
+    unnested = sa.func.unnest(array_of_ids(ids), array_of_texts(codes))
     given = unnested.table_valued(
         sa.column("role_id", sa.BigInteger), sa.column("code", sa.Text), name="given"
     )
@@ -167,7 +167,7 @@ class Unneeded:
         """The condition on ``sys.user_role``."""
         used = _uses_of_assignments(self.covered, self.since).subquery("of_assignments")
         unused = user_role.c.id.not_in(sa.select(used.c.id).distinct())
-        return user_role.c.role_id.in_(self.roles) & _there_since(self.since) & unused
+        return among(user_role.c.role_id, self.roles) & _there_since(self.since) & unused
 
 
 async def unused_assignments(
@@ -212,7 +212,7 @@ async def last_uses_of(
     connection: AsyncConnection, covered: Covered, assignment_ids: Collection[int]
 ) -> dict[int, date]:
     """Return when assignments were last needed, by their ids; as far as that is kept."""
-    chosen = user_role.c.id == sa.any_(sa.literal(list(assignment_ids), ARRAY(sa.BigInteger)))
+    chosen = among(user_role.c.id, assignment_ids)
     used = _uses_of_assignments(covered, None).where(chosen).subquery()
     last = sa.select(used.c.id, sa.func.max(used.c.day).label("day")).group_by(used.c.id)
     return {row.id: row.day async for row in each_row(await connection.execute(last))}
