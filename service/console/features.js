@@ -7,4 +7,6 @@
 export { VIEWS as access_requests } from "./features/access_requests/feature.js";
 export { VIEWS as explain } from "./features/explain/feature.js";
 export { VIEWS as follower } from "./features/follower/feature.js";
+export { VIEWS as operations } from "./features/operations/feature.js";
+export { VIEWS as policy_history } from "./features/policy_history/feature.js";
 export { VIEWS as tables } from "./features/tables/feature.js";

@@ -199,11 +199,6 @@ const OWN = [
     load: () => import("./views/login-log.js"),
   },
   {
-    pattern: "/doctor",
-    load: () => import("./views/doctor.js"),
-    operation: "GET /api/system/findings",
-  },
-  {
     pattern: "/activity",
     load: () => import("./views/activity.js"),
     operation: "GET /api/system/activity",
@@ -268,16 +263,6 @@ const OWN = [
     operation: "GET /api/policy",
   },
   {
-    pattern: "/policy/revisions",
-    load: () => import("./views/revisions.js"),
-    operation: "GET /api/policy/revisions",
-  },
-  {
-    pattern: "/policy/revisions/{revision}",
-    load: () => import("./views/revision.js"),
-    operation: "GET /api/policy/revisions/{revision}",
-  },
-  {
     pattern: "/policy/unused",
     load: () => import("./views/unused.js"),
     operation: "GET /api/policy/unused",
@@ -287,7 +272,6 @@ const OWN = [
     load: () => import("./views/changes.js"),
     operation: "GET /api/policy/changes",
   },
-  { pattern: "/policy/compare", load: () => import("./views/compare.js"), operation: "GET /api/policy/diff" },
 ];
 
 /** @type {View[]} */

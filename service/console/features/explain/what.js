@@ -4,7 +4,15 @@ import { card, h } from "../../core/dom.js";
 import { Problem } from "../../client/portcullis.js";
 import { form } from "../../parts/form.js";
 import { access } from "../../parts/access.js";
-import { SPELLED, answering, asking, codesIn, holderFields, instantField, showing } from "../../parts/policy.js";
+import {
+  SPELLED,
+  answering,
+  asking,
+  codesIn,
+  holderFields,
+  instantField,
+  showing,
+} from "../../parts/policy.js";
 import { codes } from "../../parts/suggestions.js";
 import { FORM } from "../../strings/form.js";
 import { POLICY as T } from "../../strings/policy.js";

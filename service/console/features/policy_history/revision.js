@@ -1,18 +1,18 @@
 // @ts-check
 /** One revision of the policy: what it changed, who gained and lost by it, and its restore. */
-import { button, card, definition, h, link, linkButton } from "../core/dom.js";
-import { tell } from "../parts/dialog.js";
-import { FIRST, lines } from "../parts/lines.js";
-import { attempt, previewed } from "../parts/preview.js";
-import { table } from "../parts/rows.js";
-import { notOthers, signOffs, signing } from "../parts/sign-offs.js";
-import { time } from "../parts/time.js";
-import { POLICY as T } from "../strings/policy.js";
+import { button, card, definition, h, link, linkButton } from "../../core/dom.js";
+import { tell } from "../../parts/dialog.js";
+import { FIRST, lines } from "../../parts/lines.js";
+import { attempt, previewed } from "../../parts/preview.js";
+import { table } from "../../parts/rows.js";
+import { notOthers, signOffs, signing } from "../../parts/sign-offs.js";
+import { time } from "../../parts/time.js";
+import { POLICY as T } from "../../strings/policy.js";
 import { delta } from "./revisions.js";
 
 const RESTORE = "/api/policy/revisions/{revision}/restore";
 
-/** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("../../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {

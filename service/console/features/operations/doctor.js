@@ -1,13 +1,13 @@
 // @ts-check
 /** All checks of the installation. */
-import { button, card, h } from "../core/dom.js";
-import * as health from "../core/health.js";
-import { findingList } from "../parts/findings.js";
-import { time } from "../parts/time.js";
-import { ACTION } from "../strings/common.js";
-import { DOCTOR } from "../strings/doctor.js";
+import { button, card, h } from "../../core/dom.js";
+import * as health from "../../core/health.js";
+import { findingList } from "../../parts/findings.js";
+import { time } from "../../parts/time.js";
+import { ACTION } from "../../strings/common.js";
+import { DOCTOR } from "../../strings/doctor.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {import("../../core/page.js").Page} page */
 export async function show(page) {
   page.title(
     DOCTOR.title,

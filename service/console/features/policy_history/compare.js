@@ -1,15 +1,15 @@
 // @ts-check
 /** Two revisions of the policy: which lines differ, and who gains and loses by it. */
-import { Problem } from "../client/portcullis.js";
-import { button, card, h } from "../core/dom.js";
-import { trouble } from "../parts/trouble.js";
-import { form } from "../parts/form.js";
-import { FIRST, access, lines } from "../parts/lines.js";
-import { answering, asking } from "../parts/policy.js";
-import { FORM } from "../strings/form.js";
-import { POLICY as T } from "../strings/policy.js";
+import { Problem } from "../../client/portcullis.js";
+import { button, card, h } from "../../core/dom.js";
+import { trouble } from "../../parts/trouble.js";
+import { form } from "../../parts/form.js";
+import { FIRST, access, lines } from "../../parts/lines.js";
+import { answering, asking } from "../../parts/policy.js";
+import { FORM } from "../../strings/form.js";
+import { POLICY as T } from "../../strings/policy.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("../../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {
@@ -73,7 +73,9 @@ async function difference(page, from, to) {
   const impact = h("div", { "aria-live": "polite" });
   const showImpact = async () => {
     const part = async (/** @type {any} */ query) =>
-      /** @type {import("../types/api").Access} */ ((await read({ ...query, size: 1, access: true })).access);
+      /** @type {import("../../types/api").Access} */ (
+        (await read({ ...query, size: 1, access: true })).access
+      );
     try {
       impact.replaceChildren(await access(part));
     } catch (problem) {

@@ -1,15 +1,15 @@
 // @ts-check
 /** The revisions of the policy as a timeline, and the way to compare two. */
-import { badge, button, card, h, linkButton } from "../core/dom.js";
-import { signedBy } from "../parts/sign-offs.js";
-import { listing } from "../parts/table.js";
-import { time } from "../parts/time.js";
-import { history } from "../pictures/history.js";
-import { HISTORY } from "../strings/pictures.js";
-import { POLICY as T } from "../strings/policy.js";
-import { SIGN_OFFS } from "../strings/reviews.js";
+import { badge, button, card, h, linkButton } from "../../core/dom.js";
+import { signedBy } from "../../parts/sign-offs.js";
+import { listing } from "../../parts/table.js";
+import { time } from "../../parts/time.js";
+import { history } from "../../pictures/history.js";
+import { HISTORY } from "../../strings/pictures.js";
+import { POLICY as T } from "../../strings/policy.js";
+import { SIGN_OFFS } from "../../strings/reviews.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {import("../../core/page.js").Page} page */
 export async function show(page) {
   const compares = page.may("GET /api/policy/diff");
   /** @type {number[]} */ let chosen = [];
@@ -60,7 +60,7 @@ export async function show(page) {
   );
 }
 
-/** Return the ways to what has changed since a while ago. @param {import("../core/page.js").Page} page */
+/** Return the ways to what has changed since a while ago. @param {import("../../core/page.js").Page} page */
 function since(page) {
   return h(
     "nav",
