@@ -7,7 +7,6 @@ from typing import Final
 
 from service import __version__
 from service.administration.dry_runs import DryRuns
-from service.administration.people import People
 from service.app.container import Container
 from service.app.extensions import Dependencies, add_extensions
 from service.app.parts import only
@@ -31,7 +30,6 @@ from service.endpoints import (
     origins,
     owners,
     policy,
-    policy_revisions,
     profile,
     request_rules,
     resources,
@@ -165,19 +163,9 @@ def _add_online(routes: Routes, container: Container) -> None:
 
 
 def _add_policy(routes: Routes, container: Container) -> None:
-    database, parts = container.stores.database, container.policy
-    settings, instant = container.settings, container.stores.sessions.synchronized.instant
-    people = People(settings.policy.takeover_days)
-    signing = [
-        made(people, instant).same_person for made in provided("signing", settings.features.off).values()
-    ]
+    parts = container.policy
     routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
     routes.add("/api/policy/reload", policy.Reload(parts.changes))
-    routes.add("/api/policy/revisions", policy_revisions.RevisionList(database, parts.past.seals))
-    routes.add(
-        "/api/policy/revisions/{revision}", policy_revisions.OneRevision(database, parts.past.seals, signing)
-    )
-    routes.add("/api/policy/diff", policy_revisions.Diff(database, parts.past, parts.concurrency))
     routes.add("/api/policy/permission-map", policy.PermissionBits(parts.live))
 
 

@@ -163,8 +163,6 @@ FAMILIES: Final = (
             Command(
                 "prove", "print the exact condition of a request, or whether two policies are equivalent"
             ),
-            Command("log", "print what each revision changed, when, by whom and why"),
-            Command("diff", "compare two policies: lines, and who gains and loses what"),
             Command("replay", "print which logged decisions would come out differently"),
             Command(
                 "republish", "publish what is stored anew, whatever the newest revision says", "policy_sync"

@@ -38,7 +38,7 @@ _COMMANDS = (
     "admin_list",
     "admin_reset",
     "database",
-    *(f"policy_{name}" for name in ("diff", "export", "log", "prove", "replay", "sync")),
+    *(f"policy_{name}" for name in ("export", "prove", "replay", "sync")),
 )
 _STEPS = {
     "state": ["service.features.policy_history.commands_state_export"],
@@ -48,7 +48,10 @@ _STEPS = {
         "service.features.explain.commands_explain",
         "service.features.explain.commands_who",
         "service.features.operations.commands_doctor",
-        *(f"service.features.policy_history.commands_state_{name}" for name in ("apply", "export", "plan")),
+        *(
+            f"service.features.policy_history.commands_{name}"
+            for name in ("diff", "log", "state_apply", "state_export", "state_plan")
+        ),
         "service.features.tables.commands",
     ],
     "worker": ["service.server.worker"],

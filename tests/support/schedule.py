@@ -55,7 +55,7 @@ LONGEST: Final = (
     "tests/files/test_outages.py",
     "tests/keyspace/test_deliveries.py",
     "tests/features/oidc/test_lies.py",
-    "tests/policy_publishing/test_untrusted_revisions.py",
+    "tests/features/policy_history/test_untrusted_revisions.py",
     "tests/features/scim/test_attacks.py",
     "tests/service/test_windows.py",
     "tests/resource/test_demands.py",

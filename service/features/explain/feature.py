@@ -5,6 +5,7 @@ from service.kernel.feature import Feature, FeatureCommands
 FEATURE = Feature(
     name="explain",
     title="Questions to the policy: who may what, why, what if, and a report for auditors",
+    needs=("policy_history",),
     paths=(
         "/api/policy/coverage",
         "/api/policy/explain",

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from service.endpoints.policy_layers import DiffCaller
-from service.endpoints.policy_revisions import RevisionChanges
 from service.features.explain.report_document import Block, Cell, Paragraph, Table, readable_time
 from service.features.explain.report_gathering import Changes, Reported
+from service.features.policy_history.api_revisions import RevisionChanges
 from service.kernel.text import counted
 from service.laboratory.reporting.wording import caller_text
 from service.web.messages.access_change import AccessChange

@@ -15,10 +15,10 @@ from service.authz.review import sources
 from service.authz.review.findings import Accepted
 from service.authz.review.impact import LineDiff, Standing, line_diff
 from service.endpoints.policy_layers import Access, access_answer
-from service.endpoints.policy_revisions import RevisionChanges
 from service.features.explain.api_who_may import OpenRequest, openings_answer
+from service.features.policy_history.api_revisions import RevisionChanges
+from service.features.policy_history.revision_log import RightsChange, read_log
 from service.laboratory.reporting.linting import Linted, lint
-from service.laboratory.reporting.policy_log import RightsChange, read_log
 from service.laboratory.tested import Tested, tested
 from service.operator.database import with_database
 from service.records import policy_revisions

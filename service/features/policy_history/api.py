@@ -1,51 +1,26 @@
-"""The way back to a past revision of the policy: ``/api/policy/revisions/{revision}/restore``."""
+"""The routes of the policy's past, and of the way back to it."""
 
 from typing import Any
 
-from service.endpoints.record_endpoints import Endpoint
-from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited, RevisionUntrusted
+from service.administration.people import People
+from service.features.policy_history.api_restore import Restore
+from service.features.policy_history.api_revisions import Diff, OneRevision, RevisionList
 from service.features.policy_history.restore import PolicyRestore
-from service.web.messages.context import RequestContext
-from service.web.messages.dry_run import MadeEdit
-from service.web.messages.operation_metadata import dry_run, logged, named, needs, publishes, refuses
-from service.web.messages.preconditions import require_match, version_tag
-from service.web.messages.schema import Id, Revision, Schema
+from service.kernel.feature import provided
 from service.web.requests.routes import Routes
 
 
-class RestoredRevision(Schema):
-    """The edits that were made, and the revision from which they are in force."""
-
-    edits: list[MadeEdit]
-    policy_revision: Revision
-
-
-class Restore(Endpoint[PolicyRestore]):
-    """``/api/policy/revisions/{revision}/restore``."""
-
-    @needs("system:policy:restore")
-    @dry_run
-    @logged("policy", "restore", "UPDATE")
-    @publishes
-    @refuses(NotFound, Conflict, RevisionUntrusted, PreconditionFailed, RateLimited)
-    @named("restoreRevision")
-    async def on_post(self, context: RequestContext, revision: Id) -> RestoredRevision:
-        """Bring back the shared lines of a past revision, as a new one.
-
-        Resources, bindings and Buttons are edited, all or none, and callers need the rights for each edit.
-        `cannotReturn` of a 409 names what can't return. `If-Match` may name the revision in force (`"12"`),
-        such as that of a dry run: 412 when there is a newer one.
-        """
-        done = await self.part.restore(
-            context.write, revision, lambda newest: require_match(context, version_tag(newest))
-        )
-        context.policy = done.policy
-        return RestoredRevision(
-            edits=[MadeEdit.of(edit) for edit in done.edits], policy_revision=done.policy.revision
-        )
-
-
 def add_routes(routes: Routes, container: Any) -> None:
-    """Register the endpoint, made of the parts of ``container``."""
-    restore = PolicyRestore(container.administration.units, container.policy.past.seals)
+    """Register the endpoints, made of the parts of ``container``."""
+    database, parts = container.stores.database, container.policy
+    settings, instant = container.settings, container.stores.sessions.synchronized.instant
+    people = People(settings.policy.takeover_days)
+    signing = [
+        made(people, instant).same_person for made in provided("signing", settings.features.off).values()
+    ]
+    seals = parts.past.seals
+    routes.add("/api/policy/revisions", RevisionList(database, seals))
+    routes.add("/api/policy/revisions/{revision}", OneRevision(database, seals, signing))
+    restore = PolicyRestore(container.administration.units, seals)
     routes.add("/api/policy/revisions/{revision}/restore", Restore(restore))
+    routes.add("/api/policy/diff", Diff(database, parts.past, parts.concurrency))

@@ -4,9 +4,17 @@ from service.kernel.feature import Feature, FeatureCommands
 
 FEATURE = Feature(
     name="policy_history",
-    title="Restores of past revisions of the policy, and state files",
-    paths=("/api/policy/revisions",),
+    title="Revisions of the policy: their past, and the way back; and state files",
+    paths=("/api/policy/diff", "/api/policy/revisions/{revision}/restore"),
     commands=(
+        FeatureCommands(
+            "policy",
+            (
+                ("log", "print what each revision changed, when, by whom and why", "commands_log"),
+                ("diff", "compare two policies: lines, and who gains and loses what", "commands_diff"),
+            ),
+            after="prove",
+        ),
         FeatureCommands(
             "state",
             (

@@ -9,8 +9,8 @@ from service.administration import change_log
 from service.audit.chain.seals import RevisionSeals
 from service.authz.engine.rules import ASSURANCE, REVIEW
 from service.endpoints.policy_questions import require_kept
-from service.endpoints.policy_revisions import LinesQuery, SharedLine, SignOff, Truncated
 from service.errors import NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed
+from service.features.policy_history.api_revisions import LinesQuery, SharedLine, SignOff, Truncated
 from service.features.reviews import store_sign_offs as sign_offs
 from service.features.reviews.sign_offs import SignOffs
 from service.features.reviews.store_sign_offs import Change, NewSignOff

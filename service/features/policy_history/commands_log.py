@@ -10,9 +10,9 @@ from service import settings as table
 from service.audit.chain.seals import seals_of
 from service.cli.lazy_commands import add_usual
 from service.cli.output import show
-from service.endpoints.policy_revisions import RevisionChanges
+from service.features.policy_history.api_revisions import RevisionChanges
+from service.features.policy_history.revision_log import PolicyLog, RightsChange, read_log
 from service.kernel.text import counted, printable
-from service.laboratory.reporting.policy_log import PolicyLog, RightsChange, read_log
 from service.operator.database import with_database
 from service.operator.installation import name_of
 from service.operator.stores import reachable

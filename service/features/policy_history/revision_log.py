@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from service.audit.chain.seals import RevisionSeals
 from service.authz.review.sources import READ_WITHIN
-from service.endpoints.policy_revisions import RevisionChanges, changes_answer
+from service.features.policy_history.api_revisions import RevisionChanges, changes_answer
 from service.records import policy_revisions
 from service.records.database.transactions import Database
 from service.records.logs.paging import LogReader, Span

@@ -1,0 +1,42 @@
+"""The way back to a past revision of the policy: ``/api/policy/revisions/{revision}/restore``."""
+
+from service.endpoints.record_endpoints import Endpoint
+from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited, RevisionUntrusted
+from service.features.policy_history.restore import PolicyRestore
+from service.web.messages.context import RequestContext
+from service.web.messages.dry_run import MadeEdit
+from service.web.messages.operation_metadata import dry_run, logged, named, needs, publishes, refuses
+from service.web.messages.preconditions import require_match, version_tag
+from service.web.messages.schema import Id, Revision, Schema
+
+
+class RestoredRevision(Schema):
+    """The edits that were made, and the revision from which they are in force."""
+
+    edits: list[MadeEdit]
+    policy_revision: Revision
+
+
+class Restore(Endpoint[PolicyRestore]):
+    """``/api/policy/revisions/{revision}/restore``."""
+
+    @needs("system:policy:restore")
+    @dry_run
+    @logged("policy", "restore", "UPDATE")
+    @publishes
+    @refuses(NotFound, Conflict, RevisionUntrusted, PreconditionFailed, RateLimited)
+    @named("restoreRevision")
+    async def on_post(self, context: RequestContext, revision: Id) -> RestoredRevision:
+        """Bring back the shared lines of a past revision, as a new one.
+
+        Resources, bindings and Buttons are edited, all or none, and callers need the rights for each edit.
+        `cannotReturn` of a 409 names what can't return. `If-Match` may name the revision in force (`"12"`),
+        such as that of a dry run: 412 when there is a newer one.
+        """
+        done = await self.part.restore(
+            context.write, revision, lambda newest: require_match(context, version_tag(newest))
+        )
+        context.policy = done.policy
+        return RestoredRevision(
+            edits=[MadeEdit.of(edit) for edit in done.edits], policy_revision=done.policy.revision
+        )
