@@ -8,7 +8,6 @@ from functools import partial
 from typing import Final
 
 from service.administration.account_links import AccountLinks, notices_of
-from service.administration.assignment_ends import settle_ends
 from service.administration.forgotten_passwords import answer_requests
 from service.audit.chain.form import Chain
 from service.audit.chain.history import anchor_name, chains_of, seal_history
@@ -32,7 +31,7 @@ from service.kernel.feature import insert_behind, on_by
 from service.keyspace import SessionStore
 from service.mail.outbox import Outbox, seal_links_anew
 from service.mail.sending import Sending
-from service.records import account_tokens, assignment_ends, directories, openings, restore_epochs
+from service.records import account_tokens, directories, openings, restore_epochs
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -146,14 +145,6 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             "Delete notices to users after 180 days, and devices that were not seen for a year",
             forget_notices,
             _DAY,
-        ),
-        Job(
-            "role-ends",
-            "Set roles aside that have ended, and tell users of ends in 7 days and in a day",
-            partial(settle_ends, notices=notices_of(settings)),
-            30.0,
-            retry=60.0,
-            pending=assignment_ends.is_due,
         ),
         Job(
             "dormant-accounts",

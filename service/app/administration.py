@@ -6,7 +6,6 @@ from service.administration.account_links import AccountLinks, Invitations, Sess
 from service.administration.accounts import Accounts, PasswordReset
 from service.administration.addresses import Addresses
 from service.administration.api_keys import ApiKeys
-from service.administration.assignment_edits import AssignmentEdits
 from service.administration.bans import Bans, Kicks
 from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
@@ -39,7 +38,6 @@ class Administration:
     accounts: Accounts
     addresses: Addresses
     api_keys: ApiKeys
-    assignments: AssignmentEdits
     bans: Bans
     bulk_acts: BulkActs
     delegation: Delegation
@@ -115,7 +113,6 @@ def make(
         accounts=accounts,
         addresses=addresses,
         api_keys=ApiKeys(database, delegation, revocations, notices),
-        assignments=AssignmentEdits(units, notices, stores.sessions.synchronized.now),
         bans=Bans(database, delegation, revocations, notices, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
         delegation=delegation,

@@ -16,7 +16,6 @@ from service.authn.oauth import ClientCredentials, Introspection
 from service.endpoints import (
     account_links,
     api_keys,
-    assignments,
     bindings,
     directories,
     factors,
@@ -62,7 +61,6 @@ INFO: Final = {
 """The facts about the API that open its document."""
 
 TAGS: Final = {
-    "assignment": "Roles of all users, with a beginning, an end and a reason.",
     ".well-known": "Where clients find what they have to know first (RFC 8615).",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
     "directory": "Directories of people, and the roles that they may hand out.",
@@ -287,10 +285,6 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user/{id}/owner/verification", owners.OwnerVerification(changes.owners))
     routes.add("/api/auth/invitation", account_links.OwnInvitation(changes.invitations))
     routes.add("/api/user/{id}/status", users.UserStatus(*user))
-    assigned = database, changes.assignments
-    routes.add("/api/assignment/list", assignments.AssignmentList(*assigned))
-    routes.add("/api/user/{id}/roles", assignments.UserRoles(*assigned))
-    routes.add("/api/user/{id}/roles/{assignment_id}", assignments.OneUserRole(*assigned))
     routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))
     routes.add("/api/user/{id}/origins", origins.OriginsOfUser(changes.sign_in_origins))
     routes.add("/api/user/{id}/origins/{source}", origins.OneUserOrigin(changes.sign_in_origins))

@@ -158,7 +158,6 @@ FAMILIES: Final = (
         (
             Command("check", "check model, lines and routes against one another; start nothing"),
             Command("export", "write the published policy for any Casbin"),
-            Command("ending", "print the assignments of roles that end soon", "policy_ending"),
             Command("lint", "find what a start does not refuse, in files and in a database"),
             Command(
                 "prove", "print the exact condition of a request, or whether two policies are equivalent"

@@ -97,11 +97,6 @@ const OWN = [
     operation: "GET /api/operation-log/list",
   },
   {
-    pattern: "/assignments",
-    load: () => import("./views/assignments.js"),
-    operation: "GET /api/assignment/list",
-  },
-  {
     pattern: "/reviews",
     load: () => import("./views/reviews.js"),
     operation: "GET /api/review/list",

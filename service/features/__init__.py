@@ -9,6 +9,7 @@ NAMES = (
     "metrics",
     "export",
     "directories",
+    "assignments",
     "scim",
     "oidc",
     "pages",

@@ -229,11 +229,11 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
 def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() -> None:
     stores = {f"{owner}.{act}" for owner in ("_store", "store") for act in ACTS}
     writes = {
-        "accounts.update": {"user_edits", "assignment_edits", "features/access_requests/requests"},
+        "accounts.update": {"user_edits", "features/assignments/edits", "features/access_requests/requests"},
         "accounts.delete": {"user_edits"},
-        "assignments.give": {"user_edits", "assignment_edits", "features/access_requests/requests"},
-        "assignments.change": {"directory", "assignment_edits"},
-        "assignments.revoke": {"directory", "assignment_edits"},
+        "assignments.give": {"user_edits", "features/assignments/edits", "features/access_requests/requests"},
+        "assignments.change": {"directory", "features/assignments/edits"},
+        "assignments.revoke": {"directory", "features/assignments/edits"},
         "assignments.revoke_roles": {"user_edits"},
     }
     others = (

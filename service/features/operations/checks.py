@@ -73,8 +73,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("demands", policy_checks.demands_met),
     Check("request-rules", policy_checks.request_rules),
     Check("factor-key", user_checks.factor_key, local=True),
-    Check("role-ends", user_checks.role_ends),
-    Check("role-demands", user_checks.role_demands),
     Check("dormant-accounts", user_checks.dormant_accounts),
     Check("api-keys", upkeep_checks.expiring_keys),
     Check("jobs", upkeep_checks.jobs_in_time),

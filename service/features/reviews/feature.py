@@ -9,7 +9,7 @@ _EVIDENCE = "commands_evidence"
 FEATURE = Feature(
     name="reviews",
     title="Reviews of who keeps a role, rights that nobody uses, evidence, and sign-offs",
-    needs=("policy_history",),
+    needs=("assignments", "policy_history"),
     paths=(
         "/api/review",
         "/api/policy/unused",

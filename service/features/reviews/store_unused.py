@@ -12,9 +12,10 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.features.assignments import store as assignment_list
+from service.features.assignments.store import Assignment
 from service.kernel.cooperative_yield import CooperativeYield
-from service.records import assignment_list, permission_uses
-from service.records.assignment_list import Assignment
+from service.records import permission_uses
 from service.records.assignments import in_force, instant
 from service.records.database.filters import among, array_of_ids, array_of_texts
 from service.records.database.paging import Page, page_of

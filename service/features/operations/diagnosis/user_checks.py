@@ -1,7 +1,6 @@
 """Checks of the users who may do everything, and of second factors."""
 
 import os
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -10,11 +9,9 @@ from service.authn.proving import ClosedPasswords
 from service.authz.publishing.lockout import demanded_acr
 from service.authz.publishing.publisher import derived_policy
 from service.features.operations.diagnosis.upkeep_checks import NEW
-from service.kernel.clock import rfc3339
 from service.kernel.text import RESERVED, counted, name_key, printable
 from service.operator.findings import Finding, Installation, fault, few, ok, warning
-from service.records import assignment_ends, directories, dormant, factors, mail, role_rights
-from service.records.assignment_list import Assignment
+from service.records import directories, dormant, factors, mail, role_rights
 from service.records.seed_catalogue import ADMINISTRATOR
 from service.records.user_overview import administrators, reserved_names, unconfirmed
 from service.settings import SettingsError, local_factor_key, local_previous_factor_key
@@ -184,36 +181,6 @@ def _keys(installation: Installation) -> FactorKeys:
     return FactorKeys(local_factor_key(data), local_previous_factor_key(data))
 
 
-async def role_ends(installation: Installation) -> Finding:
-    """Who loses a role without having another one asks for it when it is gone."""
-    week, day = assignment_ends.NOTICE
-    async with installation.records() as connection:
-        ending = await assignment_ends.ending(connection, week)
-        tomorrow = len(await assignment_ends.ending(connection, day))
-    if not ending:
-        return ok(f"no assignment of a role ends within {week.days} days")
-    return warning(
-        f"{len(ending)} assignments of roles end within {week.days} days, {tomorrow} of them within a day: "
-        f"{_named(ending)}",
-        "ask whether they are to go on, and change their ends",
-        users=dict.fromkeys((ends.user_id, ends.user_name) for ends in ending[:_MANY]),
-    )
-
-
-async def role_demands(installation: Installation) -> Finding:
-    """A role that demands an end or a reason may have been assigned before it did."""
-    async with installation.records() as connection:
-        breaking = await assignment_ends.breaking(connection)
-    if not breaking:
-        return ok("all assignments are as their roles demand")
-    return warning(
-        f"{len(breaking)} assignments last longer than their roles allow, or lack a reason: "
-        f"{_named(breaking)}",
-        "give them an end and a reason, or end them",
-        users=dict.fromkeys((each.user_id, each.user_name) for each in breaking[:_MANY]),
-    )
-
-
 async def dormant_accounts(installation: Installation) -> Finding:
     """Nobody notices when somebody else uses an account that its owner has given up."""
     auth = installation.settings.auth
@@ -230,12 +197,3 @@ async def dormant_accounts(installation: Installation) -> Finding:
         "the job dormant-accounts disables them, but never the last administrator",
         users=[(each.user_id, each.user_name) for each in quiet[:_MANY]],
     )
-
-
-def _named(some: Sequence[Assignment]) -> str:
-    names = [
-        f"{each.role_code} of {printable(each.user_name)}"
-        + (f" ({rfc3339(each.valid_until)})" if each.valid_until else "")
-        for each in some[:_MANY]
-    ]
-    return ", ".join(names) + (", …" if len(some) > _MANY else "")

@@ -1,10 +1,10 @@
 // @ts-check
 /** All assignments of roles to users: filters, pages, and the way to each user. */
-import { h } from "../core/dom.js";
-import { begun, decided, ending } from "../parts/assignments.js";
-import { listing } from "../parts/table.js";
-import { roleOptions } from "../parts/users.js";
-import { ASSIGNMENTS as T } from "../strings/assignments.js";
+import { h } from "../../core/dom.js";
+import { begun, decided, ending } from "../../parts/assignments.js";
+import { listing } from "../../parts/table.js";
+import { roleOptions } from "../../parts/users.js";
+import { ASSIGNMENTS as T } from "../../strings/assignments.js";
 
 /** @typedef {import("../core/page.js").Page} Page */
 

@@ -17,20 +17,15 @@ from service.administration.older_nodes import require_known
 from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.errors import Conflict, ValidationFailed
+from service.features.assignments import store
+from service.features.assignments.store import Assignment
 from service.kernel.clock import from_seconds, rfc3339, whole_milliseconds
 from service.kernel.identity import Target
 from service.kernel.origin import values_change
 from service.kernel.value_rules import REASON
 from service.kernel.write import Write
 from service.mail.notices import Notices, acted_by
-from service.records import (
-    accounts,
-    assignment_list,
-    assignments,
-    roles,
-    user_list,
-)
-from service.records.assignment_list import Assignment
+from service.records import accounts, assignments, roles, user_list
 from service.records.assignments import Given
 from service.records.database.transactions import Connection
 from service.records.policy_workers import WINDOWS
@@ -149,7 +144,7 @@ class AssignmentEdits:
     async def _stored(self, edited: _Edited, assignment_id: int, match: Match) -> tuple[Assignment, Role]:
         """Return the assignment that is to change, and its role; ``Conflict`` if it has ended."""
         connection = edited.unit.connection
-        stored = await assignment_list.read(connection, edited.target.user_id, assignment_id, at=edited.now)
+        stored = await store.read(connection, edited.target.user_id, assignment_id, at=edited.now)
         await edited.unit.check.require_roles(connection, [stored.role_id])
         match(stored)
         if stored.how is not None:
@@ -159,9 +154,7 @@ class AssignmentEdits:
         return stored, await roles.read(connection, stored.role_id)
 
     async def _saved(self, edited: _Edited, assignment_id: int) -> Assignment:
-        return await assignment_list.read(
-            edited.unit.connection, edited.target.user_id, assignment_id, at=edited.now
-        )
+        return await store.read(edited.unit.connection, edited.target.user_id, assignment_id, at=edited.now)
 
     async def _changed(self, edited: _Edited, before: Assignment | None, after: Assignment | None) -> None:
         """Raise the user's version, tell the log and the user, and have older tokens refreshed."""

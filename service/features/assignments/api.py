@@ -7,12 +7,12 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from service.administration.assignment_edits import AssignmentEdits
 from service.administration.unit_of_work import Saved
 from service.errors import Conflict, NotFound, PreconditionFailed
+from service.features.assignments import store
+from service.features.assignments.edits import AssignmentEdits
+from service.features.assignments.store import AssignmentFilter
 from service.kernel.value_rules import REASON, bounds_of
-from service.records import assignment_list
-from service.records.assignment_list import AssignmentFilter
 from service.records.assignments import How, Source
 from service.records.database.transactions import Database
 from service.web.messages import operation_metadata as operation
@@ -113,10 +113,10 @@ class AssignmentsOfUserQuery(PageQuery):
 class AssignmentQuery(PageQuery):
     """Filters and order of assignments that have not ended, those that begin later among them."""
 
-    sort: Annotated[str, sort_keys("AssignmentSort", assignment_list.SORTS)] = "id"
+    sort: Annotated[str, sort_keys("AssignmentSort", store.SORTS)] = "id"
 
 
-def _answer(context: RequestContext, saved: Saved[assignment_list.Assignment]) -> AssignmentOfUser:
+def _answer(context: RequestContext, saved: Saved[store.Assignment]) -> AssignmentOfUser:
     answer_tag(context, version_tag(saved.record.version))
     return AssignmentOfUser.of(saved.record)
 
@@ -137,7 +137,7 @@ class AssignmentList(AssignmentEndpoint):
     async def on_get(self, context: RequestContext, query: AssignmentQuery) -> Page[Assignment]:
         """List the roles of all users, those that begin later too."""
         async with self.database.snapshot() as connection:
-            listed = await assignment_list.page(
+            listed = await store.page(
                 connection,
                 query.filter(AssignmentFilter),
                 page=query.page,
@@ -159,7 +159,7 @@ class UserRoles(AssignmentEndpoint):
     ) -> Page[AssignmentOfUser]:
         """List the roles of a user, those that begin later too; on request with those that have ended."""
         async with self.database.snapshot() as connection:
-            listed = await assignment_list.of_user(
+            listed = await store.of_user(
                 connection, id, ended=query.ended, page=query.page, size=query.size, at=self.edits.now()
             )
         return page_answer(query, listed, AssignmentOfUser)
@@ -193,7 +193,7 @@ class OneUserRole(AssignmentEndpoint):
     async def on_get(self, context: RequestContext, id: int, assignment_id: int) -> AssignmentOfUser:
         """Read an assignment of a role, which may have ended."""
         async with self.database.snapshot() as connection:
-            record = await assignment_list.read(connection, id, assignment_id, at=self.edits.now())
+            record = await store.read(connection, id, assignment_id, at=self.edits.now())
         return _answer(context, Saved(record))
 
     @operation.needs("system:user:update")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from service.administration.assignment_ends import settle_ends
+from service.features.assignments import store_ends
+from service.features.assignments.ends import settle_ends
 from service.kernel.clock import rfc3339
 from service.mail.notices import Notices
-from service.records import assignment_ends
 from service.records.database.transactions import Database
 from tests.support.inside import Inside
 from tests.support.running import portcullis
@@ -53,7 +53,7 @@ async def ran(database: Database) -> str:
     """Run the job, and return what it says; it has nothing to do after that."""
     detail = await settle_ends(database, Notices())
     async with database.snapshot() as connection:
-        assert not await assignment_ends.is_due(connection)
+        assert not await store_ends.is_due(connection)
     return detail
 
 
@@ -120,17 +120,17 @@ async def test_assignments_that_end_soon_or_break_their_role_are_findings(
     await house.ask("PATCH", f"/api/user/{gone['id']}", {"status": "disabled"})
     role = role_id(house, "user")
     async with database.snapshot() as connection:
-        assert [each.id for each in await assignment_ends.ending(connection, timedelta(days=7))] == [soon]
-        assert await assignment_ends.ending(connection, timedelta(days=1)) == []
-        assert await assignment_ends.breaking(connection) == []
+        assert [each.id for each in await store_ends.ending(connection, timedelta(days=7))] == [soon]
+        assert await store_ends.ending(connection, timedelta(days=1)) == []
+        assert await store_ends.breaking(connection) == []
     for demand in ({"reasonRequired": True}, {"reasonRequired": False, "maxDuration": 20 * DAY * 3600}):
         await house.data("PATCH", f"/api/role/{role}", demand)
         async with database.snapshot() as connection:
-            breaking = await assignment_ends.breaking(connection)
+            breaking = await store_ends.breaking(connection)
         assert [(each.user_name, each.role_code) for each in breaking] == [("heron", "user")]
     await house.data("PATCH", f"/api/role/{role}", {"maxDuration": 31 * DAY * 3600})
     async with database.snapshot() as connection:
-        assert await assignment_ends.breaking(connection) == []
+        assert await store_ends.breaking(connection) == []
 
 
 async def test_the_command_lists_what_ends_soon(house: Inside, tmp_path: Path) -> None:

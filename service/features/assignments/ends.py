@@ -2,8 +2,9 @@
 
 from typing import Final
 
+from service.features.assignments import store_ends
 from service.mail.notices import Notices
-from service.records import assignment_ends, schema_revision
+from service.records import schema_revision
 from service.records.database.transactions import Database
 
 _AT_ONCE: Final = 1000  # rows in one transaction
@@ -17,13 +18,13 @@ async def settle_ends(database: Database, notices: Notices) -> str:
     users = 0
     while True:
         async with database.transaction() as connection:
-            moved = await assignment_ends.set_aside(connection, _AT_ONCE)
+            moved = await store_ends.set_aside(connection, _AT_ONCE)
         users += moved
         if not moved:
             break
     async with database.transaction() as connection:
         await schema_revision.settle(connection)
-        due = await assignment_ends.to_tell(connection)
+        due = await store_ends.to_tell(connection)
         for ends, facts in due[:_AT_ONCE]:
             await notices.tell(connection, ends.user_id, "role_ends", "administrator", facts)
     return f"roles of {users} users have ended, {len(due[:_AT_ONCE])} ends to come told"

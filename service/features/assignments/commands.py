@@ -8,12 +8,12 @@ from datetime import timedelta
 
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import aligned, say, say_text, source_line
+from service.features.assignments import store_ends
+from service.features.assignments.store import Assignment
 from service.kernel.clock import rfc3339
 from service.operator.database import with_database
 from service.operator.installation import name_of
 from service.operator.stores import reachable
-from service.records import assignment_ends
-from service.records.assignment_list import Assignment
 from service.records.database.transactions import Database
 from service.settings import load
 
@@ -46,7 +46,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
     async def read(database: Database) -> list[Assignment]:
         async with database.snapshot(within=_WITHIN) as connection:
-            return await assignment_ends.ending(connection, options.within)
+            return await store_ends.ending(connection, options.within)
 
     given = load(environ)
     with reachable(given) as settings:

@@ -7,9 +7,9 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.features.assignments.store import Assignment, every
 from service.kernel.clock import rfc3339
 from service.records import assignments
-from service.records.assignment_list import Assignment, every
 from service.records.assignments import instant, not_ended
 from service.records.schema.of_users import notice
 from service.records.schema.rights import role, user_role

@@ -1,0 +1,57 @@
+"""The checks of assignments that end soon, or are not as their roles demand."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from service.features.assignments import store_ends
+from service.features.assignments.store import Assignment
+from service.kernel.clock import rfc3339
+from service.kernel.text import printable
+from service.operator.findings import Check, Finding, Installation, ok, warning
+
+_MANY: Final = 5
+
+
+async def role_ends(installation: Installation) -> Finding:
+    """Who loses a role without having another one asks for it when it is gone."""
+    week, day = store_ends.NOTICE
+    async with installation.records() as connection:
+        ending = await store_ends.ending(connection, week)
+        tomorrow = len(await store_ends.ending(connection, day))
+    if not ending:
+        return ok(f"no assignment of a role ends within {week.days} days")
+    return warning(
+        f"{len(ending)} assignments of roles end within {week.days} days, {tomorrow} of them within a day: "
+        f"{_named(ending)}",
+        "ask whether they are to go on, and change their ends",
+        users=dict.fromkeys((ends.user_id, ends.user_name) for ends in ending[:_MANY]),
+    )
+
+
+async def role_demands(installation: Installation) -> Finding:
+    """A role that demands an end or a reason may have been assigned before it did."""
+    async with installation.records() as connection:
+        breaking = await store_ends.breaking(connection)
+    if not breaking:
+        return ok("all assignments are as their roles demand")
+    return warning(
+        f"{len(breaking)} assignments last longer than their roles allow, or lack a reason: "
+        f"{_named(breaking)}",
+        "give them an end and a reason, or end them",
+        users=dict.fromkeys((each.user_id, each.user_name) for each in breaking[:_MANY]),
+    )
+
+
+def _named(some: Sequence[Assignment]) -> str:
+    names = [
+        f"{each.role_code} of {printable(each.user_name)}"
+        + (f" ({rfc3339(each.valid_until)})" if each.valid_until else "")
+        for each in some[:_MANY]
+    ]
+    return ", ".join(names) + (", …" if len(some) > _MANY else "")
+
+
+CHECKS: Final = (
+    Check("role-ends", role_ends, after="factor-key"),
+    Check("role-demands", role_demands, after="role-ends"),
+)

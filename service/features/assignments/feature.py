@@ -1,0 +1,20 @@
+"""Assignments of roles to users, one by one, with their ends."""
+
+from service.kernel.feature import Feature, FeatureCommands
+
+FEATURE = Feature(
+    name="assignments",
+    title="Assignments of roles one by one: with a beginning, an end and a reason",
+    paths=("/api/assignment", "/api/user/{id}/roles"),
+    tags={"assignment": "Roles of all users, with a beginning, an end and a reason."},
+    commands=(
+        FeatureCommands(
+            "policy",
+            (("ending", "print the assignments of roles that end soon", "commands"),),
+            after="export",
+        ),
+    ),
+    routes="routes:add_routes",
+    jobs="jobs:jobs",
+    checks="checks:CHECKS",
+)

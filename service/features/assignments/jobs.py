@@ -1,0 +1,24 @@
+"""The job that follows the ends of assignments; no right depends on it."""
+
+from functools import partial
+
+from service.administration.account_links import notices_of
+from service.features.assignments import store_ends
+from service.features.assignments.ends import settle_ends
+from service.jobs.runner import Job
+from service.settings import Settings
+
+
+def jobs(settings: Settings) -> tuple[Job, ...]:
+    """Return the job."""
+    return (
+        Job(
+            "role-ends",
+            "Set roles aside that have ended, and tell users of ends in 7 days and in a day",
+            partial(settle_ends, notices=notices_of(settings)),
+            30.0,
+            retry=60.0,
+            pending=store_ends.is_due,
+            after="old-notices",
+        ),
+    )

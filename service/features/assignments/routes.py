@@ -1,0 +1,17 @@
+"""The routes of assignments."""
+
+from typing import Any
+
+from service.features.assignments import api
+from service.features.assignments.edits import AssignmentEdits
+from service.web.requests.routes import Routes
+
+
+def add_routes(routes: Routes, container: Any) -> None:
+    """Register the endpoints, made of the parts of ``container``."""
+    administration, stores = container.administration, container.stores
+    edits = AssignmentEdits(administration.units, administration.notices, stores.sessions.synchronized.now)
+    assigned = stores.database, edits
+    routes.add("/api/assignment/list", api.AssignmentList(*assigned))
+    routes.add("/api/user/{id}/roles", api.UserRoles(*assigned))
+    routes.add("/api/user/{id}/roles/{assignment_id}", api.OneUserRole(*assigned))
