@@ -22,7 +22,7 @@ from service.errors import Conflict, LinkInvalid, LoginFailed, SecondFactorRequi
 from service.kernel.identity import Caller, Target, owner
 from service.kernel.text import name_key
 from service.mail.notices import Notices
-from service.records import account_tokens, accounts, directories, user_list
+from service.records import account_tokens, accounts, origins, user_list
 from service.records.account_tokens import AccountToken
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
@@ -199,7 +199,7 @@ async def answer_requests(
                 continue
             if await closed.includes(connection, known.user_id):
                 continue
-            if await directories.manager_of(connection, known.user_id) is not None:
+            if await origins.manager_of(connection, known.user_id) is not None:
                 continue
             await notices.tell(connection, known.user_id, "reset_asked", client_ip=requests[0].client_ip)
             await links.mail(connection, _PURPOSE, known.user_id, known.user_name, known.email)

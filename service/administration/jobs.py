@@ -31,7 +31,7 @@ from service.kernel.feature import insert_behind, on_by
 from service.keyspace import SessionStore
 from service.mail.outbox import Outbox, seal_links_anew
 from service.mail.sending import Sending
-from service.records import account_tokens, directories, openings, restore_epochs
+from service.records import account_tokens, openings, restore_epochs
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -94,11 +94,6 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
 
         return await settle(database, settings, notices_of(settings))
 
-    async def give_roles_anew(database: Database) -> str:
-        from service.administration import directory_members  # noqa: PLC0415 - it imports Casbin
-
-        return await directory_members.give_roles_anew(database, settings, notices_of(settings))
-
     trunk = (
         Job(
             "log-maintenance",
@@ -152,14 +147,6 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             settle_dormant,
             _DAY if settings.auth.dormant_days else None,
             retry=_HOUR,
-        ),
-        Job(
-            "directory-members",
-            "Give the members of directories the roles of a mapping that was changed",
-            give_roles_anew,
-            5.0,
-            retry=60.0,
-            pending=directories.some_wait,
         ),
         Job("old-uses", "Delete the use of permissions after 25 months", forget_uses, _DAY),
         Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),

@@ -1,12 +1,12 @@
 """The ways in which somebody signs in: nobody gives up the own last one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from service.errors import Conflict
-from service.records import accounts, directories, factors, role_rights
+from service.records import accounts, factors, origins, role_rights
 from service.records.database.transactions import Connection
-from service.records.directories import Origin
+from service.records.origins import Origin
 from service.settings.providers import Provider
 
 
@@ -15,21 +15,21 @@ class WaysIn:
     """Providers, passkeys and passwords.
 
     ``providers`` are those of the settings, by name: they close passwords and have titles, whether people
-    sign in with them or not. By an origin that one of ``openers`` accepts somebody signs in. ``passkeys``:
-    people log in with them.
+    sign in with them or not. By an origin that one of ``openers`` accepts somebody signs in, unless one of
+    ``cut_off`` names its source. ``passkeys``: people log in with them.
     """
 
     providers: Mapping[str, Provider]
     openers: Sequence[Callable[[Origin], bool]]
+    cut_off: Sequence[Callable[[Connection], Awaitable[Collection[str]]]]
     passkeys: bool
 
     async def origins_of(self, connection: Connection, user_id: int) -> list[tuple[Origin, bool]]:
         """Return what knows a user, each with whether it signs the user in."""
-        every = await directories.every(connection)
-        off = {each.name for each in every if each.kind == "oidc" and not each.enabled}
+        off = {name for names in self.cut_off for name in await names(connection)}
         return [
             (each, self._opens(each) and each.source not in off)
-            for each in await directories.origins_of(connection, user_id)
+            for each in await origins.origins_of(connection, user_id)
         ]
 
     async def require(self, connection: Connection, user_id: int, *, without: str = "") -> None:

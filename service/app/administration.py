@@ -10,7 +10,6 @@ from service.administration.bans import Bans, Kicks
 from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
 from service.administration.delegation import Delegation
-from service.administration.directory import Directories
 from service.administration.factor_reset import FactorReset
 from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
@@ -18,14 +17,13 @@ from service.administration.own_credentials import OwnCredentials
 from service.administration.own_factors import OwnFactors
 from service.administration.owners import Owners
 from service.administration.people import People
-from service.administration.sign_in_origins import SignInOrigins
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.ways_in import WaysIn
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.sign_in import SignIn
 from service.app.stores import Stores
-from service.kernel.feature import off_by, provided
+from service.kernel.feature import provided
 from service.mail.notices import Notices
 from service.mail.outbox import Outbox
 from service.settings import Settings
@@ -41,7 +39,6 @@ class Administration:
     bans: Bans
     bulk_acts: BulkActs
     delegation: Delegation
-    directories: Directories
     forgotten_passwords: ForgottenPasswords
     invitations: Invitations
     kicks: Kicks
@@ -51,7 +48,7 @@ class Administration:
     own_credentials: OwnCredentials
     password_reset: PasswordReset
     session_ending: SessionEnding
-    sign_in_origins: SignInOrigins
+    ways_in: WaysIn
     roles: Changes
     menus: Changes
     resources: Changes
@@ -93,21 +90,12 @@ def make(
     accounts = Accounts(
         units, revocations, passwords, rules, notices=notices, address_changed=addresses.changed
     )
-    now = stores.sessions.synchronized.now
     people = People(settings.policy.takeover_days)
     ways_in = WaysIn(
         providers={each.name: each for each in settings.oidc.providers},
         openers=[opener(settings) for opener in provided("way-in", settings.features.off).values()],
+        cut_off=[*provided("cut-off").values()],
         passkeys=second.party is not None,
-    )
-    directories = Directories(
-        units,
-        accounts,
-        revocations,
-        notices,
-        now,
-        providers=settings.oidc.names,
-        off={feature.name for feature in off_by(settings.features.off)},
     )
     return Administration(
         accounts=accounts,
@@ -116,7 +104,6 @@ def make(
         bans=Bans(database, delegation, revocations, notices, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
         delegation=delegation,
-        directories=directories,
         forgotten_passwords=ForgottenPasswords(
             database=database,
             delegation=delegation,
@@ -153,15 +140,7 @@ def make(
         own_credentials=OwnCredentials(delegation, sign_in.password_change, stores.sessions.synchronized.now),
         password_reset=PasswordReset(delegation, sign_in.password_change),
         session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),
-        sign_in_origins=SignInOrigins(
-            ways_in=ways_in,
-            database=database,
-            store=stores.sessions,
-            units=units,
-            directories=directories,
-            notices=notices,
-            log=trail.logins,
-        ),
+        ways_in=ways_in,
         roles=Changes(units, ROLES),
         menus=Changes(units, MENUS),
         resources=Changes(units, RESOURCES),

@@ -17,7 +17,6 @@ from service.endpoints import (
     account_links,
     api_keys,
     bindings,
-    directories,
     factors,
     files,
     jobs,
@@ -26,7 +25,6 @@ from service.endpoints import (
     notices,
     oauth,
     operation_log,
-    origins,
     owners,
     policy,
     profile,
@@ -63,7 +61,6 @@ INFO: Final = {
 TAGS: Final = {
     ".well-known": "Where clients find what they have to know first (RFC 8615).",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
-    "directory": "Directories of people, and the roles that they may hand out.",
     "file": "Files: upload, list, download, delete, and public links.",
     "health": "Whether the process runs, and whether the service works.",
     "jobs": "What the service does by itself, and how it ended.",
@@ -114,7 +111,6 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         _add_system,
         _add_own_account,
         _add_users,
-        _add_directories,
         _add_files,
     ):
         add(routes, container)
@@ -250,10 +246,6 @@ def _add_own_account(routes: Routes, container: Container) -> None:
     routes.add("/api/user/profile/factors/passkey", factors.Passkeys(own))
     routes.add("/api/user/profile/factors/passkey/options", factors.PasskeyCreation(own))
     routes.add("/api/user/profile/factors/recovery-codes", factors.OwnRecoveryCodes(own))
-    routes.add("/api/user/profile/origins", origins.OwnOrigins(container.administration.sign_in_origins))
-    routes.add(
-        "/api/user/profile/origins/{source}", origins.OneOwnOrigin(container.administration.sign_in_origins)
-    )
 
 
 def _add_users(routes: Routes, container: Container) -> None:
@@ -286,16 +278,8 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/auth/invitation", account_links.OwnInvitation(changes.invitations))
     routes.add("/api/user/{id}/status", users.UserStatus(*user))
     routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))
-    routes.add("/api/user/{id}/origins", origins.OriginsOfUser(changes.sign_in_origins))
-    routes.add("/api/user/{id}/origins/{source}", origins.OneUserOrigin(changes.sign_in_origins))
     routes.add("/api/user/{id}/keys", api_keys.UserKeys(changes.api_keys))
     routes.add("/api/user/{id}/keys/{key_id}", api_keys.OneUserKey(changes.api_keys))
-
-
-def _add_directories(routes: Routes, container: Container) -> None:
-    directory = container.stores.database, container.administration.directories
-    routes.add("/api/directory/list", directories.ListOfDirectories(*directory))
-    routes.add("/api/directory/{source}", directories.OneDirectory(*directory))
 
 
 def _add_files(routes: Routes, container: Container) -> None:

@@ -9,7 +9,8 @@ from service.authn.password_rules import InitialPasswords
 from service.authn.passwords import Passwords
 from service.errors import LoginFailed
 from service.kernel.assurance import Acr
-from service.records import accounts, directories, role_rights, sign_ins
+from service.kernel.feature import provided
+from service.records import accounts, origins, role_rights
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
 from service.settings import Oidc
@@ -38,8 +39,9 @@ async def still_opens(database: Database, user_id: int, origin: ProviderOrigin) 
     """
     if not origin.sign_in:
         return True
+    (opened,) = provided("sign-in-opens").values()  # without it, nobody comes in by a provider
     async with database.snapshot() as connection:
-        opens = await sign_ins.opens(connection, user_id, origin.sign_in)
+        opens: bool = await opened(connection, user_id, origin.sign_in)
     if not opens:
         facts = {"event_type": "security", "login_id": str(user_id)}
         _log.warning("a sign-in with a provider has ended before its session opened", **facts)
@@ -99,7 +101,7 @@ class ClosedPasswords:
         if isinstance(source, Database):
             async with source.snapshot() as connection:
                 return await self.includes(connection, user_id)
-        if not any(each.source in self._names for each in await directories.origins_of(source, user_id)):
+        if not any(each.source in self._names for each in await origins.origins_of(source, user_id)):
             return False
         return not await role_rights.is_administrator(source, user_id)
 

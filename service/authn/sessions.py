@@ -1,6 +1,5 @@
 """Device sessions after login: listed, and ended by their users or by administrators."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,7 +12,6 @@ from service.kernel.device import is_device
 from service.kernel.identity import Caller, Target
 from service.keyspace import DeviceSession, OnlineSession, SessionStore
 from service.records.logs.events import SessionEvent
-from service.records.sign_ins import SignedIn
 
 _log = structlog.get_logger(__name__)
 
@@ -153,20 +151,6 @@ class Sessions:
             raise ValidationFailed(("device", "must be a device type: [a-z0-9][a-z0-9_-]{0,31}"))
         if not await self._store.close_session(login_id, device):
             raise NotFound("There is no such session")
-
-
-async def end_sessions_of(store: SessionStore, log: LoginLog, sign_ins: Iterable[SignedIn]) -> int:
-    """End the device sessions that were opened by these sign-ins with a provider; return how many.
-
-    A session has the name of its sign-in: one by a password on the same device stays. It must be stored that
-    the sign-ins have ended: one that opens a session later is refused by that, see ``SessionOpening``.
-    """
-    ended = 0
-    for each in sign_ins:
-        if each.sign_in and await store.close_session(str(each.user_id), each.device, sign_in=each.sign_in):
-            log.by_other("kick", each.user_id, None, each.device)
-            ended += 1
-    return ended
 
 
 def _require_session(caller: Caller) -> None:

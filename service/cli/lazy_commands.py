@@ -180,11 +180,6 @@ FAMILIES: Final = (
         "the keys that sign tokens",
         (Command("rotate", "make a new signing key, and keep the present one as the previous one"),),
     ),
-    Family(
-        "directory",
-        "directories of people",
-        (Command("cut-off", "let nobody in by a directory any more, and end the sessions of its sign-ins"),),
-    ),
     Family("mail", "mails to users", (Command("test", "send a mail now, and print what the server says"),)),
     Family(
         "jobs",

@@ -127,31 +127,6 @@ const OWN = [
     operation: "GET /api/review/{id}/item/list",
   },
   {
-    pattern: "/directories",
-    load: () => import("./views/directories.js"),
-    operation: "GET /api/directory/list",
-  },
-  {
-    pattern: "/directories/new",
-    load: () => import("./views/directory-form.js"),
-    operation: "PUT /api/directory/{source}",
-  },
-  {
-    pattern: "/directories/{source}",
-    load: () => import("./views/directory.js"),
-    operation: "GET /api/directory/{source}",
-  },
-  {
-    pattern: "/directories/{source}/edit",
-    load: () => import("./views/directory-form.js"),
-    operation: "PUT /api/directory/{source}",
-  },
-  {
-    pattern: "/directories/{source}/history",
-    load: () => import("./views/directory.js"),
-    operation: "GET /api/operation-log/list",
-  },
-  {
     pattern: "/menus",
     load: () => import("./views/menus.js"),
     operation: "GET /api/menu/list",

@@ -26,7 +26,6 @@ const GROUPED = [
       [REQUESTS, T.requests, "check"],
       [REVIEWS, T.reviews, "scale"],
       ["/menus", T.permissions, "key"],
-      ["/directories", T.directories, "server"],
     ],
   ],
   [

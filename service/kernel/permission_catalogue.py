@@ -47,7 +47,6 @@ _PAGES: Final = (
     ("resource", "Resources", "link"),
     ("service", "Services", "server"),
     ("policy", "Policy", "scale"),
-    ("directory", "Directories", "contact"),
     ("online", "Online users", "activity"),
     ("operation-log", "Operation log", "list"),
     ("login-log", "Login log", "log-in"),

@@ -10,8 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.clock import now
 from service.records import permission_uses
 from service.records.role_holdings import ACTIVE
-from service.records.schema.directories import directory_account
-from service.records.schema.of_users import notice
+from service.records.schema.of_users import directory_account, notice
 from service.records.schema.rights import api_key, user, user_login
 
 KIND: Final = "account_dormant"

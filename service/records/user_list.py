@@ -22,7 +22,7 @@ from service.records.database.paging import Page, order_by, page_of, sorts_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper
 from service.records.factors import has_factor
 from service.records.roles import demanding
-from service.records.schema.directories import directory_account
+from service.records.schema.of_users import directory_account
 from service.records.schema.rights import role, user, user_ban, user_login, user_role
 
 Status = Literal["enabled", "disabled"]

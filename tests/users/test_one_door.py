@@ -15,6 +15,7 @@ from tests.support.running import ROOT
 
 SERVICE = ROOT / "service"
 ACTS = {"ban", "unban", "close_session", "close_sessions", "mark"}
+HANDED_OUT = "features/directories/directory"  # the roles that directories give
 """What the session store does to users by their id."""
 
 
@@ -72,7 +73,7 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
             "administration/addresses",
             "administration/own_credentials",
             "administration/own_factors",
-            "administration/sign_in_origins",
+            "features/directories/origins",
             "features/oidc/sign_in",  # what is demanded of who links an account
         },
         "owner": {
@@ -232,8 +233,8 @@ def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() 
         "accounts.update": {"user_edits", "features/assignments/edits", "features/access_requests/requests"},
         "accounts.delete": {"user_edits"},
         "assignments.give": {"user_edits", "features/assignments/edits", "features/access_requests/requests"},
-        "assignments.change": {"directory", "features/assignments/edits"},
-        "assignments.revoke": {"directory", "features/assignments/edits"},
+        "assignments.change": {HANDED_OUT, "features/assignments/edits"},
+        "assignments.revoke": {HANDED_OUT, "features/assignments/edits"},
         "assignments.revoke_roles": {"user_edits"},
     }
     others = (
@@ -244,6 +245,7 @@ def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() 
     callers = {module for name in stores for module in calls[name]}
     assert callers <= {
         "authn/sessions",  # of a Target, or the caller's own
+        "features/directories/sessions",  # that a sign-in has opened which has ended
         "authn/revocations",  # of a Target; marks, after a change of rights, the affected users
         "authn/password_change",  # of a Target
         "authn/denials",  # repeats what the database says

@@ -57,7 +57,6 @@ export const ENTRIES = {
   requests: "Requests",
   reviews: "Reviews",
   permissions: "Permissions",
-  directories: "Directories",
   explain: "Explain",
   who: "Who can",
   what: "What can",

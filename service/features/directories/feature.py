@@ -1,10 +1,53 @@
 """Directories, which manage accounts and give roles."""
 
-from service.kernel.feature import Feature
+from service.kernel.feature import Feature, FeatureCommands, FeaturePage
 
 FEATURE = Feature(
     name="directories",
     title="Directories that manage accounts and give roles",
+    tags={"directory": "Directories of people, and the roles that they may hand out."},
+    pages=(
+        FeaturePage(
+            "directory",
+            "Directories",
+            "contact",
+            after="policy",
+            permissions=(
+                (
+                    "list",
+                    "Read directories and what they may hand out",
+                    ("GET /api/directory/list", "GET /api/directory/{source}"),
+                ),
+                (
+                    "update",
+                    "Set what directories may hand out",
+                    ("PUT /api/directory/{source}", "DELETE /api/directory/{source}"),
+                ),
+            ),
+        ),
+    ),
+    commands=(
+        FeatureCommands(
+            "directory",
+            (
+                (
+                    "cut-off",
+                    "let nobody in by a directory any more, and end the sessions of its sign-ins",
+                    "cut_off",
+                ),
+            ),
+            help="directories of people",
+            after="keys",
+        ),
+    ),
+    tables="schema",
+    routes="api:add_routes",
+    jobs="jobs:jobs",
+    checks="checks:CHECKS",
+    provides={
+        "cut-off": "store:cut_off_providers",
+        "sign-in-opens": "store_sign_ins:opens",
+    },
     listens={
         "before-account-edit": "managed:require_unmanaged",
         "before-roles-taken": "managed:require_not_given",

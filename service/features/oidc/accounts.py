@@ -13,13 +13,16 @@ import structlog
 from msgspec import Struct
 
 from service.administration import change_log, user_edits
-from service.administration.directory import Directories
 from service.administration.people import People
 from service.administration.unit_of_work import RightsUnits, UnitOfWork
 from service.administration.user_edits import NewUser
 from service.authz.engine.rules import ENDPOINT
 from service.authz.proof.batch_decider import BatchDecider
 from service.errors import Conflict, SignInFailed, ValidationFailed
+from service.features.directories import store as directories
+from service.features.directories.directory import Directories
+from service.features.directories.store import Directory
+from service.features.directories.store_sign_ins import SignedIn
 from service.features.oidc import store
 from service.features.oidc.provider import Identity, Provider
 from service.kernel.codes import HeldCodes
@@ -30,11 +33,10 @@ from service.kernel.text import shown_name
 from service.kernel.write import Write
 from service.keyspace import DeviceSession, SessionStore
 from service.mail.notices import Notices
-from service.records import accounts, code_holders, directories, user_list
+from service.records import accounts, code_holders, user_list
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
-from service.records.directories import Directory, Origin
-from service.records.sign_ins import SignedIn
+from service.records.origins import Origin
 from service.records.user_list import UserValues
 
 _OPENS_WITHIN: Final = timedelta(seconds=360)

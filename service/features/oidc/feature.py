@@ -6,6 +6,7 @@ FEATURE = Feature(
     name="oidc",
     title="Sign-in with a provider (OpenID Connect)",
     off=True,
+    needs=("directories",),
     paths=("/api/auth/oidc",),
     parts="parts:Providers",
     routes="api:add_routes",

@@ -4,15 +4,16 @@ from collections.abc import Callable
 from datetime import datetime
 
 from service.administration import change_log
-from service.administration.managed_accounts import person_of
 from service.administration.people import People
 from service.administration.unit_of_work import RightsUnits
 from service.errors import Conflict, NotFound, ValidationFailed
+from service.features.directories import store as directories
+from service.features.directories.managed import person_of
 from service.kernel.origin import field_changes
 from service.kernel.text import unseen_fault
 from service.kernel.write import Write
 from service.mail.notices import Notices
-from service.records import directories, user_list
+from service.records import user_list
 
 
 class Handover:

@@ -5,14 +5,14 @@ from hashlib import sha256
 from typing import Final
 
 from service.authn.login_log import LoginLog
-from service.authn.sessions import end_sessions_of
 from service.errors import NotFound, Unavailable
+from service.features.directories import store_sign_ins as sign_ins
+from service.features.directories.sessions import end_sessions_of
 from service.features.oidc.accounts import refused
 from service.features.oidc.provider import Provider
 from service.features.oidc.signatures import Untrusted
 from service.kernel.identity import Caller
 from service.keyspace import SessionStore
-from service.records import sign_ins
 from service.records.database.transactions import Database
 
 _JTI_LIFE: Final = 1800

@@ -7,6 +7,7 @@ from service.administration.delegation import Delegation, SignInDelegation
 from service.administration.people import People
 from service.administration.unit_of_work import RightsUnits
 from service.app.parts import Part
+from service.features.directories.parts import directories_of
 from service.features.oidc.accounts import ProviderAccounts
 from service.features.oidc.handover import Handover
 from service.features.oidc.logout import ProviderLogout
@@ -58,7 +59,7 @@ class Providers(Part):
                 database=database,
                 store=stores.sessions,
                 units=RightsUnits(database, SignInDelegation(live, instant), sign_in.revocations),
-                directories=changes.directories,
+                directories=directories_of(container),
                 notices=changes.notices,
                 people=people,
             ),

@@ -7,11 +7,13 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records import directories
+from service.features.directories import store as directories
+from service.features.directories.schema import directory, directory_session
+from service.features.directories.store import Directory
+from service.features.directories.store_sign_ins import SignedIn
 from service.records.database.row_mapper import RowMapper
-from service.records.directories import Directory, Origin
-from service.records.schema.directories import directory, directory_account, directory_session
-from service.records.sign_ins import SignedIn
+from service.records.origins import Origin
+from service.records.schema.of_users import directory_account
 
 _ORIGIN: Final = RowMapper(Origin, directory_account)
 

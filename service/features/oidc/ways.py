@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from service.records.directories import Origin
+from service.records.origins import Origin
 from service.settings import Settings
 
 

@@ -68,7 +68,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("addresses", user_checks.addresses),
     Check("second-factors", user_checks.second_factors),
     Check("way-in", user_checks.way_in),
-    Check("directory-names", user_checks.directory_names),
     Check("user-names", user_checks.user_names),
     Check("demands", policy_checks.demands_met),
     Check("request-rules", policy_checks.request_rules),

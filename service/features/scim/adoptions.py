@@ -2,15 +2,16 @@
 
 from service.administration import change_log
 from service.administration.events import BEFORE_ACCOUNT_EDIT
-from service.administration.managed_accounts import managed_by, person_of
 from service.administration.unit_of_work import RightsUnits
 from service.errors import Conflict, NotFound
+from service.features.directories import store as directories
+from service.features.directories.managed import managed_by, person_of
 from service.features.scim import store as scim
 from service.features.scim.store import Known
 from service.kernel.origin import field_changes
 from service.kernel.write import Write
 from service.mail.notices import Notices
-from service.records import directories, user_list
+from service.records import user_list
 
 
 class Adoptions:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from service.features.directories.parts import directories_of
 from service.features.scim import api_discovery, api_groups, api_users
 from service.features.scim.adoptions import Adoptions
 from service.features.scim.api_adoption import AccountsOfDirectory
@@ -13,9 +14,10 @@ from service.web.requests.routes import Routes
 def add_routes(routes: Routes, container: Any) -> None:
     """Register the endpoints, made of the parts of ``container``."""
     database, changes = container.stores.database, container.administration
+    directories = directories_of(container)
     public_url = container.settings.server.public_url
-    users = ScimUsers(database, changes.units, changes.accounts, changes.directories)
-    groups = ScimGroups(database, changes.units, changes.directories)
+    users = ScimUsers(database, changes.units, changes.accounts, directories)
+    groups = ScimGroups(database, changes.units, directories)
     user, group = (database, users, public_url), (database, groups, public_url)
     routes.add("/scim/v2/ServiceProviderConfig", api_discovery.ServiceProviderConfig(public_url))
     routes.add("/scim/v2/Schemas", api_discovery.ListOfSchemas(public_url))

@@ -1,9 +1,9 @@
 """``/api/directory/{source}/accounts``: accounts that are handed over to a directory."""
 
-from service.endpoints.directories import Source
 from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.users import UserName
 from service.errors import Conflict, NotFound
+from service.features.directories.api_directories import Source
 from service.features.scim.adoptions import Adoptions
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext

@@ -26,6 +26,7 @@ FEATURE = Feature(
     name="scim",
     title="Provisioning of users and groups by a directory (SCIM)",
     off=True,
+    needs=("directories",),
     paths=("/scim", "/api/directory/{source}/accounts"),
     tags={"scim": "Provisioning of users and groups by a directory (RFC 7644)."},
     pages=(

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.administration import change_log
-from service.administration.directory import Directories
-from service.administration.managed_accounts import target_of
 from service.administration.unit_of_work import RightsUnits, UnitOfWork
 from service.errors import Conflict, NotFound, ValidationFailed
+from service.features.directories.directory import Directories
+from service.features.directories.managed import target_of
+from service.features.directories.store import Directory
 from service.features.scim import store as scim
 from service.features.scim.attributes import id_of
 from service.features.scim.store import Group
@@ -16,7 +17,6 @@ from service.features.scim.users import source_of
 from service.kernel.origin import values_change
 from service.kernel.write import Write
 from service.records.database.transactions import Connection, Database
-from service.records.directories import Directory
 
 WITHIN: Final = 60.0
 """Seconds that an edit of a group may take, with the roles of all its members."""

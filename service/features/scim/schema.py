@@ -2,8 +2,8 @@
 
 import sqlalchemy as sa
 
+from service.features.directories.schema import directory
 from service.records.schema.base import filled, folded, identity, metadata, versioned
-from service.records.schema.directories import directory
 from service.records.schema.rights import user
 
 scim_user = sa.Table(

@@ -13,13 +13,13 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.features.directories.schema import directory as directory_table
 from service.features.scim.filters import Filter, Place
 from service.features.scim.schema import scim_group, scim_member, scim_user
 from service.features.scim.store_conditions import GROUP_COLUMNS, USER_COLUMNS, condition, order_of
 from service.kernel.text import name_key
 from service.records.database.filters import among, each_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
-from service.records.schema.directories import directory as directory_table
 from service.records.schema.rights import user
 
 R = TypeVar("R")

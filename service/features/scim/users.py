@@ -13,20 +13,21 @@ import structlog
 from service.administration import change_log
 from service.administration.accounts import Accounts
 from service.administration.change_log import check_values
-from service.administration.directory import Directories
-from service.administration.managed_accounts import managed_by
 from service.administration.unit_of_work import RightsUnits, UnitOfWork
 from service.administration.user_edits import NewUser
 from service.errors import Conflict, NotFound, PermissionDenied
+from service.features.directories import store as directories
+from service.features.directories.directory import Directories
+from service.features.directories.managed import managed_by
+from service.features.directories.store import Directory
 from service.features.scim import store as scim
 from service.features.scim.store import Known, ProvisionedUser
 from service.kernel.identity import Caller
 from service.kernel.origin import field_changes
 from service.kernel.text import shown_name
 from service.kernel.write import Write
-from service.records import directories, user_list
+from service.records import user_list
 from service.records.database.transactions import Connection, Database
-from service.records.directories import Directory
 from service.records.user_list import User, UserValues
 
 _log = structlog.get_logger(__name__)

@@ -5,7 +5,6 @@ Describes columns, keys and constraints; holds no query.
 
 from service.kernel.feature import declared
 from service.records.schema import (  # noqa: F401 - so that ``metadata`` has all tables
-    directories,
     installation,
     logs,
     of_users,

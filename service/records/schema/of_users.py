@@ -1,4 +1,4 @@
-"""What users leave: uploaded files, whose bytes are in the object store, kept answers, mails, and notices."""
+"""What users leave and have: uploaded files, kept answers, mails, notices, and accounts elsewhere."""
 
 import sqlalchemy as sa
 from sqlalchemy import (
@@ -12,7 +12,7 @@ from sqlalchemy import (
     Text,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from service.records.schema.base import chosen, digest, filled, folded, identity, metadata, moment
 from service.records.schema.rights import user
@@ -179,3 +179,25 @@ reset_request = Table(
     Column("client_ip", Text, nullable=False),
     moment("create_time"),
 )
+
+# No foreign keys to a directory: a provider of the settings need not have a mapping.
+directory_account = sa.Table(
+    "directory_account",
+    metadata,
+    sa.Column("source", sa.Text, primary_key=True),
+    # Of a provider: who has issued the subject. Empty for an id that a provisioning client has chosen.
+    sa.Column("issuer", sa.Text, primary_key=True),
+    sa.Column("subject", sa.Text, primary_key=True),
+    sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False, index=True),
+    # Whether the directory decides about the values of the account, and nobody else edits them.
+    sa.Column("managed", sa.Boolean, nullable=False),
+    # Who could have linked it: who handed the account over, or stood behind it then; null: not known.
+    sa.Column("linked_by", ARRAY(sa.BigInteger)),
+    moment("create_time"),
+    sa.Column("last_time", sa.DateTime(timezone=True)),
+    # Of a sign-in: the groups that the provider has told, when, and until when they give roles.
+    sa.Column("groups", JSONB),
+    sa.Column("groups_time", sa.DateTime(timezone=True)),
+    sa.Column("roles_until", sa.DateTime(timezone=True)),
+)
+"""The directories that know users. The directories themselves are a feature (``service.kernel.feature``)."""

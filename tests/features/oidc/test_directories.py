@@ -12,19 +12,19 @@ import pytest
 
 from service import settings
 from service.administration.accounts import Accounts
-from service.administration.directory import Directories, Outcome
 from service.administration.unit_of_work import UnitOfWork
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.authz.publishing.shipped import configured
 from service.errors import Conflict, NotFound, PermissionDenied
+from service.features.directories.directory import Directories, Outcome
+from service.features.directories.store import add_origin
 from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.mail.notices import Notices
 from service.operator.units import operator, units_of_work
 from service.records.database.transactions import Connection, Database
-from service.records.directories import add_origin
 from tests.support.inside import Inside
 from tests.support.members import Member, member, until_row
 from tests.users.test_grants import logged

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from service.administration import directory_members
-from service.administration.directory import Directories
-from service.administration.directory_members import give_roles_anew
 from service.errors import Conflict
+from service.features.directories import members as directory_members
+from service.features.directories import store as directories
+from service.features.directories.directory import Directories
+from service.features.directories.members import give_roles_anew
+from service.features.directories.store import add_origin
 from service.features.oidc.store import note_groups
 from service.mail.notices import Notices
-from service.records import directories
 from service.records.database.transactions import Database
-from service.records.directories import add_origin
 from tests.features.access_requests.test_beginnings import settings_of
 from tests.features.oidc.test_directories import BODY, ENTRA, roles_of, set_roles, unit_of
 from tests.features.scim.scim_client import ScimClient, scim_client

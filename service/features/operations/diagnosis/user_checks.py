@@ -11,7 +11,7 @@ from service.authz.publishing.publisher import derived_policy
 from service.features.operations.diagnosis.upkeep_checks import NEW
 from service.kernel.text import RESERVED, counted, name_key, printable
 from service.operator.findings import Finding, Installation, fault, few, ok, warning
-from service.records import directories, dormant, factors, mail, role_rights
+from service.records import dormant, factors, mail, role_rights
 from service.records.seed_catalogue import ADMINISTRATOR
 from service.records.user_overview import administrators, reserved_names, unconfirmed
 from service.settings import SettingsError, local_factor_key, local_previous_factor_key
@@ -110,22 +110,6 @@ async def way_in(installation: Installation) -> Finding:
     return fault(
         f"no user who holds * for good has {beside}: without the provider nobody gets in",
         "portcullis admin reset-password NAME, log in, and enrol a factor: docs/guides/second-factors.md",
-    )
-
-
-async def directory_names(installation: Installation) -> Finding:
-    """What provisions accounts and a provider of the same name would end roles of one another."""
-    providers = installation.settings.oidc.names
-    if not providers:
-        return ok("nobody signs in with a provider")
-    async with installation.records() as connection:
-        every = await directories.every(connection)
-    shared = [each.name for each in every if each.kind == "scim" and each.name in providers]
-    if not shared:
-        return ok("no directory that provisions accounts has the name of a provider")
-    return fault(
-        f"a provider and a directory that provisions accounts share a name: {few(shared)}",
-        "give the one that came later another name: docs/guides/provision-from-a-directory.md",
     )
 
 

@@ -1,4 +1,4 @@
-"""``sys.directory``: directories, the accounts that they know, and what they have assigned.
+"""``sys.directory``: directories, whom they know, and what they have assigned.
 
 Callers that change one, or what it has assigned, hold ``role_rights.lock``.
 """
@@ -13,11 +13,12 @@ from sqlalchemy.dialects.postgresql import ARRAY, distinct_on
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.features.directories.schema import directory
 from service.kernel.feature import provided
 from service.records.assignments import instant, not_ended
 from service.records.database.filters import among
 from service.records.database.row_mapper import RowMapper
-from service.records.schema.directories import directory, directory_account
+from service.records.schema.of_users import directory_account
 from service.records.schema.rights import role, user, user_role
 
 Kind: TypeAlias = Literal["oidc", "scim"]
@@ -70,24 +71,6 @@ class Member:
     until: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """That the directory ``source`` knows a user as ``subject``; it is ``managed`` if it decides the values.
-
-    ``issuer`` is that of a provider, "" for the id of a client that provisions. ``linked_by`` are the ids of
-    those who could have linked it: whoever stood behind the account then; None where that is not known.
-    """
-
-    source: str
-    issuer: str
-    subject: str
-    user_id: int
-    managed: bool
-    create_time: datetime
-    last_time: datetime | None
-    linked_by: Sequence[int] | None
-
-
 @dataclass(frozen=True, slots=True)
 class Assigned:
     """A role that a directory has assigned to a user, until when; None for no end."""
@@ -103,7 +86,6 @@ _DIRECTORY: Final = RowMapper(Directory, directory, client=user.c.user_name)
 _DIRECTORIES: Final = sa.select(*_DIRECTORY.columns).select_from(
     directory.outerjoin(user, user.c.id == directory.c.client_id)
 )
-_ORIGIN: Final = RowMapper(Origin, directory_account)
 _ASSIGNED: Final = RowMapper(Assigned, user_role, role_code=role.c.role_code)
 
 
@@ -115,6 +97,12 @@ async def every(connection: AsyncConnection) -> list[Directory]:
 async def named(connection: AsyncConnection, name: str) -> Directory | None:
     """Return the directory with that name, or None."""
     return await _DIRECTORY.one_or_none(connection, _DIRECTORIES.where(directory.c.name == name))
+
+
+async def cut_off_providers(connection: AsyncConnection) -> set[str]:
+    """Return the names of the providers at which nobody may sign in any more: the port ``cut-off``."""
+    statement = sa.select(directory.c.name).where(directory.c.kind == "oidc", ~directory.c.enabled)
+    return set((await connection.execute(statement)).scalars())
 
 
 async def of_client(connection: AsyncConnection, user_id: int) -> Directory | None:
@@ -146,14 +134,6 @@ async def delete(connection: AsyncConnection, name: str) -> None:
     await connection.execute(sa.delete(directory).where(directory.c.name == name))
     managed = directory_account.c.managed & (directory_account.c.source == name)
     await connection.execute(sa.delete(directory_account).where(managed))
-
-
-async def origins_of(connection: AsyncConnection, user_id: int) -> list[Origin]:
-    """Return the directories that know a user, by name."""
-    statement = sa.select(*_ORIGIN.columns).where(directory_account.c.user_id == user_id)
-    return await _ORIGIN.all(
-        connection, statement.order_by(directory_account.c.source, directory_account.c.create_time)
-    )
 
 
 async def known(connection: AsyncConnection, source: str, user_ids: Collection[int]) -> set[int]:
@@ -253,13 +233,6 @@ async def wait_after(connection: AsyncConnection, name: str, user_id: int | None
     statement = sa.update(directory).where(directory.c.name == name)
     # Not an edit: who has set the mapping stays the last to have edited it.
     await connection.execute(statement.values(waiting_after=user_id, updated_by=directory.c.updated_by))
-
-
-async def manager_of(connection: AsyncConnection, user_id: int) -> str | None:
-    """Return the name of the directory that manages a user, None for nobody."""
-    managed = directory_account.c.managed & (directory_account.c.user_id == user_id)
-    chosen = sa.select(directory_account.c.source).where(managed).order_by(directory_account.c.source)
-    return (await connection.execute(chosen.limit(1))).scalar_one_or_none()
 
 
 async def assigned(

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from service.administration.sign_in_origins import OriginOfUser, SignInOrigins
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict, NotFound
+from service.features.directories.origins import OriginOfUser, SignInOrigins
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Moment, Schema, moment

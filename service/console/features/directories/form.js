@@ -1,24 +1,24 @@
 // @ts-check
 /** Sets what a directory hands out: the roles of its groups, below a ceiling. */
-import { Problem } from "../client/portcullis.js";
-import { h } from "../core/dom.js";
-import { tell } from "../parts/dialog.js";
-import { form, merging } from "../parts/form.js";
-import { picker } from "../parts/picker.js";
-import { SPELLED } from "../parts/policy.js";
-import { agreed } from "../parts/preview.js";
-import { rowEditor } from "../parts/row-editor.js";
-import { rolesOrCodes, userNames } from "../parts/suggestions.js";
-import { ACTION } from "../strings/common.js";
-import { DIRECTORIES as T } from "../strings/directories.js";
+import { Problem } from "../../client/portcullis.js";
+import { h } from "../../core/dom.js";
+import { tell } from "../../parts/dialog.js";
+import { form, merging } from "../../parts/form.js";
+import { picker } from "../../parts/picker.js";
+import { SPELLED } from "../../parts/policy.js";
+import { agreed } from "../../parts/preview.js";
+import { rowEditor } from "../../parts/row-editor.js";
+import { rolesOrCodes, userNames } from "../../parts/suggestions.js";
+import { ACTION } from "../../strings/common.js";
+import { DIRECTORIES as T } from "./strings.js";
 
 const ONE = "/api/directory/{source}";
 /** The tag of a directory that is not there yet. */
 const NONE = '"0"';
 
-/** @typedef {import("../core/page.js").Page} Page */
-/** @typedef {import("../types/api").DirectoryBody} Body */
-/** @typedef {import("../types/api").MappedGroup} Mapped */
+/** @typedef {import("../../core/page.js").Page} Page */
+/** @typedef {import("../../types/api").DirectoryBody} Body */
+/** @typedef {import("../../types/api").MappedGroup} Mapped */
 
 /** @param {Page} page */
 export async function show(page) {
@@ -129,7 +129,7 @@ async function saved(page, source, body, etag) {
 
 /**
  * @param {Page} page @param {Body} directory @param {[string, string][] | null} buttons
- * @returns {import("../parts/form.js").Field[]}
+ * @returns {import("../../parts/form.js").Field[]}
  */
 function fields(page, { client, mapping, ceiling, enabled }, buttons) {
   return [

@@ -1,13 +1,13 @@
 // @ts-check
 /** All directories: what each may hand out, and the way to it. */
-import { badge, empty, h, linkButton } from "../core/dom.js";
-import { areThere } from "../parts/providers.js";
-import { rows } from "../parts/block.js";
-import { listing } from "../parts/table.js";
-import { edited } from "../parts/time.js";
-import { DIRECTORIES as T } from "../strings/directories.js";
+import { badge, empty, h, linkButton } from "../../core/dom.js";
+import { areThere } from "../../parts/providers.js";
+import { rows } from "../../parts/block.js";
+import { listing } from "../../parts/table.js";
+import { edited } from "../../parts/time.js";
+import { DIRECTORIES as T } from "./strings.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("../../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {

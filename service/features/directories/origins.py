@@ -5,22 +5,24 @@ from functools import partial
 from typing import TypeAlias
 
 from service.administration import change_log
-from service.administration.directory import Directories
-from service.administration.managed_accounts import managed_by
 from service.administration.unit_of_work import RightsUnits, UnitOfWork
 from service.administration.ways_in import WaysIn
 from service.authn.login_log import LoginLog
-from service.authn.sessions import end_sessions_of
 from service.errors import Conflict, NotFound
+from service.features.directories import store as directories
+from service.features.directories import store_sign_ins as sign_ins
+from service.features.directories.directory import Directories
+from service.features.directories.managed import managed_by
+from service.features.directories.sessions import end_sessions_of
 from service.kernel.account_acts import Act
 from service.kernel.identity import Caller, Target, oneself
 from service.kernel.origin import field_changes
 from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.mail.notices import Notices, acted_by
-from service.records import directories, factors, sign_ins, user_list
+from service.records import factors, origins, user_list
 from service.records.database.transactions import Connection, Database
-from service.records.directories import Origin
+from service.records.origins import Origin
 
 _Key: TypeAlias = tuple[str, str, str]
 
@@ -121,7 +123,7 @@ class SignInOrigins:
 
     async def _unlink(self, unit: UnitOfWork, target: Target, source: str, *, keep: str = "") -> None:
         connection, user_id = unit.connection, target.user_id
-        known = [each for each in await directories.origins_of(connection, user_id) if each.source == source]
+        known = [each for each in await origins.origins_of(connection, user_id) if each.source == source]
         if not known:
             raise NotFound("The directory does not know this user")
         if any(each.managed for each in known):

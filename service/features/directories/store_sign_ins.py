@@ -7,8 +7,8 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.features.directories.schema import directory, directory_session
 from service.records.database.row_mapper import RowMapper
-from service.records.schema.directories import directory, directory_session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,6 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.administration.accounts import Accounts
-from service.administration.directory import Directories
-from service.administration.managed_accounts import target_of
 from service.administration.operator_delegation import OperatorDelegation
 from service.administration.unit_of_work import RightsUnits
 from service.audit.chain.seals import seals_of
@@ -24,15 +22,17 @@ from service.authn.revocations import Revocations
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.errors import Conflict, ValidationFailed
+from service.features.directories import store as directories
+from service.features.directories.directory import Directories
+from service.features.directories.managed import target_of
+from service.features.directories.store import Member
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import OPERATOR_ID, Caller
 from service.kernel.origin import OPERATOR
 from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.mail.notices import Notices
-from service.records import directories
 from service.records.database.transactions import Database
-from service.records.directories import Member
 from service.settings import Settings
 
 JOB: Final = "directory-members"

@@ -1,9 +1,9 @@
-"""Directories that hand out roles: their mappings and ceilings, the accounts that they know, and sign-ins."""
+"""Directories that hand out roles: their mappings and ceilings, and the sign-ins with providers."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from service.records.schema.base import chosen, metadata, moment, versioned
+from service.records.schema.base import chosen, metadata, versioned
 from service.records.schema.rights import user
 
 KINDS = ("oidc", "scim")
@@ -31,27 +31,6 @@ directory = sa.Table(
     # Behind which user the members wait for their roles by a changed mapping; null: nobody waits.
     sa.Column("waiting_after", sa.BigInteger),
     sa.CheckConstraint("client_id IS NULL OR kind = 'scim'", name="client_id"),
-)
-
-# No foreign keys to a directory: a provider of the settings need not have a mapping.
-directory_account = sa.Table(
-    "directory_account",
-    metadata,
-    sa.Column("source", sa.Text, primary_key=True),
-    # Of a provider: who has issued the subject. Empty for an id that a provisioning client has chosen.
-    sa.Column("issuer", sa.Text, primary_key=True),
-    sa.Column("subject", sa.Text, primary_key=True),
-    sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False, index=True),
-    # Whether the directory decides about the values of the account, and nobody else edits them.
-    sa.Column("managed", sa.Boolean, nullable=False),
-    # Who could have linked it: who handed the account over, or stood behind it then; null: not known.
-    sa.Column("linked_by", ARRAY(sa.BigInteger)),
-    moment("create_time"),
-    sa.Column("last_time", sa.DateTime(timezone=True)),
-    # Of a sign-in: the groups that the provider has told, when, and until when they give roles.
-    sa.Column("groups", JSONB),
-    sa.Column("groups_time", sa.DateTime(timezone=True)),
-    sa.Column("roles_until", sa.DateTime(timezone=True)),
 )
 
 directory_session = sa.Table(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import expect
 
+from tests.console.conftest import _closed, house, visit, visitor
 from tests.console.house import House
 from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit
+
+__all__ = ["_closed", "house", "visit", "visitor"]  # fixtures
 
 MANAGED = (
     "INSERT INTO sys.directory_account (source, issuer, subject, user_id, managed)"
@@ -18,6 +23,13 @@ GIVEN = (
     " SELECT %s, id, 'directory', 'hobby', now() + interval '12 hours'"
     " FROM sys.role WHERE role_code = 'merlin'"
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ended() -> Iterator[None]:
+    """End browser and service after the last of these tests: others of the folder run event loops."""
+    yield
+    House.close()
 
 
 @pytest.fixture

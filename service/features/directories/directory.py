@@ -18,33 +18,27 @@ from service.administration.accounts import Accounts
 from service.administration.delegation import DelegationCheck
 from service.administration.events import ACCOUNT_LEAVES, Leaving
 from service.administration.lasting import FOR_GOOD
-from service.administration.managed_accounts import managed_by, target_of
 from service.administration.older_nodes import require_known
 from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Decision
 from service.errors import Conflict, NotFound, PermissionDenied, ValidationFailed
+from service.features.directories import store as directories
+from service.features.directories import store_sign_ins as sign_ins
+from service.features.directories.managed import managed_by, target_of
+from service.features.directories.store import Assigned, Directory, DirectoryValues
+from service.features.directories.store_sign_ins import SignedIn
 from service.kernel.clock import from_seconds, whole_milliseconds
 from service.kernel.identity import Target
 from service.kernel.origin import field_changes, values_change
 from service.kernel.write import Write
 from service.mail.notices import Notices
-from service.records import (
-    accounts,
-    assignments,
-    directories,
-    menus,
-    roles,
-    sign_ins,
-    user_list,
-)
+from service.records import accounts, assignments, menus, roles, user_list
 from service.records.assignments import Given
 from service.records.database.transactions import Connection, Database
-from service.records.directories import Assigned, Directory, DirectoryValues
 from service.records.policy_workers import WINDOWS
 from service.records.roles import Role
-from service.records.sign_ins import SignedIn
 from service.records.user_list import User
 
 MOST_GROUPS: Final = 1000

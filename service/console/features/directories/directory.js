@@ -1,20 +1,20 @@
 // @ts-check
 /** One directory: the roles of its groups, its ceiling, and what is done about it. */
-import { button, card, definition, h, linkButton } from "../core/dom.js";
-import { history } from "../parts/history.js";
-import { remove, setEnabled } from "../parts/preview.js";
-import { record } from "../parts/record.js";
-import { related } from "../parts/related.js";
-import { table } from "../parts/rows.js";
-import { edited, time } from "../parts/time.js";
-import { ACTION, RECORD } from "../strings/common.js";
-import { DIRECTORIES as T } from "../strings/directories.js";
-import { stateOf } from "./directories.js";
+import { button, card, definition, h, linkButton } from "../../core/dom.js";
+import { history } from "../../parts/history.js";
+import { remove, setEnabled } from "../../parts/preview.js";
+import { record } from "../../parts/record.js";
+import { related } from "../../parts/related.js";
+import { table } from "../../parts/rows.js";
+import { edited, time } from "../../parts/time.js";
+import { ACTION, RECORD } from "../../strings/common.js";
+import { DIRECTORIES as T } from "./strings.js";
+import { stateOf } from "./list.js";
 
 const ONE = "/api/directory/{source}";
 
-/** @typedef {import("../core/page.js").Page} Page */
-/** @typedef {import("../types/api").DirectoryOfService} Directory */
+/** @typedef {import("../../core/page.js").Page} Page */
+/** @typedef {import("../../types/api").DirectoryOfService} Directory */
 
 /** @param {Page} page */
 export async function show(page) {
@@ -96,7 +96,10 @@ function listed(codes) {
   );
 }
 
-/** Return what is sent of a directory. @param {Directory} directory @returns {import("../types/api").DirectoryBody} */
+/**
+ * Return what is sent of a directory.
+ * @param {Directory} directory @returns {import("../../types/api").DirectoryBody}
+ */
 function bodyOf({ kind, client, mapping, ceiling, enabled }) {
   return { kind, client, mapping, ceiling, enabled };
 }

@@ -6,14 +6,15 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from time import perf_counter
 
-from service.administration.directory import cut_off
-from service.administration.managed_accounts import target_of
 from service.audit.journal import Journal, enter
 from service.authn.login_log import LoginLog
-from service.authn.sessions import end_sessions_of
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
+from service.features.directories.directory import cut_off
+from service.features.directories.managed import target_of
+from service.features.directories.sessions import end_sessions_of
+from service.features.directories.store import Directory
 from service.kernel.text import counted
 from service.kernel.write import Write
 from service.keyspace import SessionStore
@@ -21,7 +22,6 @@ from service.operator.stores import reachable
 from service.operator.units import operator, units_of_work
 from service.operator.who import log_to_errors, operator_event, tell_security
 from service.records.database.transactions import Database
-from service.records.directories import Directory
 from service.records.schema_revision import require_current
 from service.settings import Settings, load
 

@@ -4,15 +4,16 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from service.administration import directory
-from service.administration.directory import MAX_GROUP, MOST_GROUPS, Directories, Match
-from service.administration.managed_accounts import is_name
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
+from service.features.directories import directory
+from service.features.directories import store as directories
+from service.features.directories.directory import MAX_GROUP, MOST_GROUPS, Directories, Match
+from service.features.directories.managed import is_name
+from service.features.directories.store import Directory, DirectoryValues, Kind
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.text import unseen_fault
-from service.records import accounts, directories
+from service.records import accounts
 from service.records.database.transactions import Database
-from service.records.directories import Directory, DirectoryValues, Kind
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.preconditions import answer_tag, content_tag, require_match

@@ -1,6 +1,6 @@
 // @ts-check
 /** The texts of directories and what they hand out, in English. Functions take what varies. */
-import { count } from "./words.js";
+import { count } from "../../strings/words.js";
 
 export const DIRECTORIES = {
   title: "Directories",

@@ -1,0 +1,29 @@
+"""The routes of directories: ``/api/directory``, and by which of them users are known."""
+
+from typing import Any
+
+from service.features.directories import api_directories, api_origins
+from service.features.directories.origins import SignInOrigins
+from service.features.directories.parts import directories_of
+from service.web.requests.routes import Routes
+
+
+def add_routes(routes: Routes, container: Any) -> None:
+    """Register the endpoints, made of the parts of ``container``."""
+    stores, changes = container.stores, container.administration
+    directories = directories_of(container)
+    origins = SignInOrigins(
+        ways_in=changes.ways_in,
+        database=stores.database,
+        store=stores.sessions,
+        units=changes.units,
+        directories=directories,
+        notices=changes.notices,
+        log=container.trail.logins,
+    )
+    routes.add("/api/user/profile/origins", api_origins.OwnOrigins(origins))
+    routes.add("/api/user/profile/origins/{source}", api_origins.OneOwnOrigin(origins))
+    routes.add("/api/user/{id}/origins", api_origins.OriginsOfUser(origins))
+    routes.add("/api/user/{id}/origins/{source}", api_origins.OneUserOrigin(origins))
+    routes.add("/api/directory/list", api_directories.ListOfDirectories(stores.database, directories))
+    routes.add("/api/directory/{source}", api_directories.OneDirectory(stores.database, directories))

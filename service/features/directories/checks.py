@@ -1,0 +1,26 @@
+"""The check of the names of directories."""
+
+from typing import Final
+
+from service.features.directories import store
+from service.operator.findings import Check, Finding, Installation, fault, few, ok
+
+
+async def directory_names(installation: Installation) -> Finding:
+    """What provisions accounts and a provider of the same name would end roles of one another."""
+    providers = installation.settings.oidc.names
+    if not providers:
+        return ok("nobody signs in with a provider")
+    async with installation.records() as connection:
+        every = await store.every(connection)
+    shared = [each.name for each in every if each.kind == "scim" and each.name in providers]
+    if not shared:
+        return ok("no directory that provisions accounts has the name of a provider")
+    return fault(
+        f"a provider and a directory that provisions accounts share a name: {few(shared)}",
+        "give the one that came later another name: docs/guides/provision-from-a-directory.md",
+    )
+
+
+CHECKS: Final = (Check("directory-names", directory_names, after="way-in"),)
+"""The checks of directories."""

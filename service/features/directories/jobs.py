@@ -1,0 +1,28 @@
+"""The job of directories: their members get the roles of a mapping that was changed."""
+
+from service.administration.account_links import notices_of
+from service.features.directories import store
+from service.jobs.runner import Job
+from service.records.database.transactions import Database
+from service.settings import Settings
+
+
+def jobs(settings: Settings) -> tuple[Job, ...]:
+    """Return the jobs of directories."""
+
+    async def give_roles_anew(database: Database) -> str:
+        from service.features.directories import members  # noqa: PLC0415 - it imports Casbin
+
+        return await members.give_roles_anew(database, settings, notices_of(settings))
+
+    return (
+        Job(
+            "directory-members",
+            "Give the members of directories the roles of a mapping that was changed",
+            give_roles_anew,
+            5.0,
+            retry=60.0,
+            pending=store.some_wait,
+            after="dormant-accounts",
+        ),
+    )
