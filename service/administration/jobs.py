@@ -20,11 +20,9 @@ from service.files.orphan_cleanup import LONGEST, OrphanCleanup
 from service.jobs.housekeeping import (
     forget_answers,
     forget_bans,
-    forget_keys,
     forget_links,
     forget_notices,
     forget_uses,
-    remind_of_keys,
 )
 from service.jobs.runner import Job, JobRunner
 from service.kernel.feature import insert_behind, on_by
@@ -115,7 +113,6 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             within=LONGEST,
         ),
         Job("expired-answers", "Delete kept answers to requests with a key", forget_answers, _HOUR),
-        Job("expired-keys", "Delete API keys that expired 30 days ago", forget_keys, _DAY),
         Job(
             "password-resets",
             "Mail links to users who have forgotten their password",
@@ -172,7 +169,6 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             retry=60.0,
             pending=openings.some_ended,
         ),
-        Job("key-reminders", "Log the API keys that expire within 14 days", remind_of_keys, _DAY),
     )
     return _with_features(trunk, settings)
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from service.administration.account_links import AccountLinks, Invitations, SessionEnding
 from service.administration.accounts import Accounts, PasswordReset
 from service.administration.addresses import Addresses
-from service.administration.api_keys import ApiKeys
 from service.administration.bans import Bans, Kicks
 from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
@@ -35,7 +34,6 @@ class Administration:
 
     accounts: Accounts
     addresses: Addresses
-    api_keys: ApiKeys
     bans: Bans
     bulk_acts: BulkActs
     delegation: Delegation
@@ -100,7 +98,6 @@ def make(
     return Administration(
         accounts=accounts,
         addresses=addresses,
-        api_keys=ApiKeys(database, delegation, revocations, notices),
         bans=Bans(database, delegation, revocations, notices, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
         delegation=delegation,

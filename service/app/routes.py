@@ -15,7 +15,6 @@ from service.authn.factors.passkeys import RelyingParty
 from service.authn.oauth import ClientCredentials, Introspection
 from service.endpoints import (
     account_links,
-    api_keys,
     bindings,
     factors,
     files,
@@ -278,8 +277,6 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/auth/invitation", account_links.OwnInvitation(changes.invitations))
     routes.add("/api/user/{id}/status", users.UserStatus(*user))
     routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))
-    routes.add("/api/user/{id}/keys", api_keys.UserKeys(changes.api_keys))
-    routes.add("/api/user/{id}/keys/{key_id}", api_keys.OneUserKey(changes.api_keys))
 
 
 def _add_files(routes: Routes, container: Container) -> None:

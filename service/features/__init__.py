@@ -6,6 +6,7 @@ The order is that of lists: pages, jobs, checks, commands.
 NAMES = (
     "policy_history",
     "operations",
+    "service_accounts",
     "metrics",
     "export",
     "directories",

@@ -1,17 +1,12 @@
-"""Jobs on rows that have expired, or soon will."""
+"""Jobs on rows that have expired."""
 
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from typing import Final, TypeAlias
 
-import structlog
-
-from service.kernel.clock import rfc3339
 from service.records import (
     account_control,
     account_tokens,
     address_undos,
-    api_keys,
     bans,
     idempotent_answers,
     notices,
@@ -19,15 +14,9 @@ from service.records import (
 )
 from service.records.database.transactions import Connection, Database
 
-KEYS_KEPT: Final = timedelta(days=30)
-"""How long an API key is listed after it has expired."""
-REMIND: Final = timedelta(days=14)
-"""How long before its end an API key is told of."""
 _AT_ONCE: Final = 1000  # rows deleted in one transaction
 
 Forget: TypeAlias = Callable[[Connection, int], Awaitable[int]]
-
-_log = structlog.get_logger()
 
 
 async def forget_answers(database: Database) -> str:
@@ -56,30 +45,6 @@ async def forget_bans(database: Database) -> str:
 async def forget_uses(database: Database) -> str:
     """Delete what users needed in months that are no longer kept. Raises Unavailable."""
     return f"{await forget_in_portions(database, permission_uses.forget_old)} months of users deleted"
-
-
-async def forget_keys(database: Database) -> str:
-    """Delete API keys that expired ``KEYS_KEPT`` ago. Raises Unavailable."""
-
-    async def forget(connection: Connection, most: int) -> int:
-        return await api_keys.forget_expired(connection, KEYS_KEPT, most)
-
-    return f"{await forget_in_portions(database, forget)} API keys deleted"
-
-
-async def remind_of_keys(database: Database) -> str:
-    """Log the API keys that expire within ``REMIND``, with the names of accounts. Raises Unavailable."""
-    async with database.snapshot() as connection:
-        keys = await api_keys.expiring(connection, REMIND)
-    for key in keys:
-        _log.warning(
-            "an API key expires soon",
-            key_id=key.id,
-            key_name=key.key_name,
-            user_name=key.user_name,
-            expire_time=rfc3339(key.expire_time),
-        )
-    return f"{len(keys)} API keys expire within {REMIND.days} days"
 
 
 async def forget_in_portions(database: Database, forget: Forget) -> int:

@@ -1,4 +1,4 @@
-"""``sys.api_key``: the keys of service accounts, without their secrets."""
+"""``sys.api_key``: whose a key is, and when it was used."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -6,10 +6,9 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Final
 
-from sqlalchemy import BigInteger, Interval, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import BigInteger, Interval, bindparam, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.kernel.identity import Target
 from service.records import assignments, bans, role_rights
 from service.records.assignments import AT
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
@@ -19,21 +18,6 @@ from service.records.user_list import Status, UserNames
 
 USE_EVERY: Final = 60
 """Seconds between two notes that a key was used."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredKey:
-    """A key as it may be shown; ``scopes`` None means all that the account holds."""
-
-    id: int
-    user_id: int
-    key_name: str
-    hint: str
-    scopes: tuple[str, ...] | None
-    expire_time: datetime | None
-    last_use_time: datetime | None
-    created_by: int
-    create_time: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,19 +38,6 @@ class KeyHolder(UserNames):
     banned_until: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpiringKey:
-    """A key that will expire, with the id and the name of its account."""
-
-    id: int
-    key_name: str
-    user_id: int
-    user_name: str
-    expire_time: datetime
-
-
-_STORED: Final = RowMapper(StoredKey, api_key)
-_EXPIRING: Final = RowMapper(ExpiringKey, api_key, user_name=user.c.user_name)
 _HOLDER: Final = RowMapper(
     KeyHolder,
     user,
@@ -88,42 +59,6 @@ _HOLDER_BY_ID: Final = PreparedSelect(
     .where(api_key.c.id == _KEY_ID, user.c.kind == "service"),
     lambda row: (_HOLDER.of_values(row[3:]), Rights(tuple(row[0]), tuple(row[1]), row[2])),
 )
-
-
-async def add(
-    connection: AsyncConnection,
-    target: Target,
-    *,
-    key_name: str,
-    hint: str,
-    digest: bytes,
-    scopes: Collection[str] | None,
-    seconds: int | None,
-    created_by: int,
-) -> StoredKey:
-    """Write a key that expires in ``seconds``, or never (None); ``hint`` and ``digest`` are of its secret."""
-    new = insert(api_key).values(
-        user_id=target.user_id,
-        key_name=key_name,
-        hint=hint,
-        digest=digest,
-        scopes=None if scopes is None else list(scopes),
-        expire_time=bans.end_after(seconds),
-        created_by=created_by,
-    )
-    return await _STORED.returned(connection, new.returning(*_STORED.columns))
-
-
-async def of_user(connection: AsyncConnection, user_id: int) -> list[StoredKey]:
-    """Return the keys of an account, the oldest first, expired ones too."""
-    mine = select(*_STORED.columns).where(api_key.c.user_id == user_id)
-    return await _STORED.all(connection, mine.order_by(api_key.c.id))
-
-
-async def remove(connection: AsyncConnection, target: Target, key_id: int) -> StoredKey | None:
-    """Delete a key of that account; returns it, or None if there is no such key."""
-    gone = delete(api_key).where(api_key.c.id == key_id, api_key.c.user_id == target.user_id)
-    return await _STORED.one_or_none(connection, gone.returning(*_STORED.columns))
 
 
 async def owner(source: Source, key_id: int) -> int | None:
@@ -148,18 +83,3 @@ async def note_uses(connection: AsyncConnection, key_ids: Collection[int]) -> No
     due = or_(api_key.c.last_use_time.is_(None), api_key.c.last_use_time <= before)
     used = update(api_key).where(api_key.c.id.in_(key_ids), due)
     await connection.execute(used.values(last_use_time=func.now()))
-
-
-async def forget_expired(connection: AsyncConnection, kept: timedelta, most: int) -> int:
-    """Delete at most ``most`` keys that expired longer than ``kept`` ago; return how many."""
-    expired = api_key.c.expire_time < func.now() - bindparam("kept", kept, Interval())
-    chosen = select(api_key.c.id).where(expired).limit(most).with_for_update(skip_locked=True)
-    return (await connection.execute(delete(api_key).where(api_key.c.id.in_(chosen)))).rowcount
-
-
-async def expiring(connection: AsyncConnection, within: timedelta) -> list[ExpiringKey]:
-    """Return the keys of enabled accounts that expire ``within`` that time, the soonest first."""
-    soon = api_key.c.expire_time.between(func.now(), func.now() + bindparam("within", within, Interval()))
-    of_accounts = api_key.join(user, user.c.id == api_key.c.user_id)
-    statement = select(*_EXPIRING.columns).select_from(of_accounts).where(soon, user.c.status == "enabled")
-    return await _EXPIRING.all(connection, statement.order_by(api_key.c.expire_time, api_key.c.id))

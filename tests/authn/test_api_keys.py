@@ -13,6 +13,7 @@ from service.authn.api_key_form import ApiKey, new_secret
 from service.authn.api_keys import ApiKeyCallers
 from service.authn.throttle import Throttle
 from service.errors import RateLimited, TokenInvalid, Unavailable
+from service.features.service_accounts import store
 from service.kernel.identity import NewAccount, Target
 from service.keyspace import SessionStore
 from service.records import accounts, api_keys, user_list
@@ -35,7 +36,7 @@ async def account(parts: Container) -> int:
 async def key_of(parts: Container, user_id: int) -> str:
     secret = new_secret()
     async with parts.database.transaction() as connection:
-        stored = await api_keys.add(
+        stored = await store.add(
             connection,
             Target(user_id, "others"),
             key_name="job",

@@ -13,8 +13,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from service.authn.api_key_form import HINT, ApiKey, new_secret
 from service.embedded import EmbeddedStores
+from service.features.service_accounts import store
 from service.kernel.identity import NewAccount, Target
-from service.records import accounts, api_keys, user_list
+from service.records import accounts, user_list
 from service.records.database.transactions import Database
 from service.server.prepare import check, prepare
 from service.settings import Settings, load
@@ -83,7 +84,7 @@ async def api_key(settings: Settings) -> str:
             name = f"robot-{secret[:8].lower()}"
             values = {"user_name": name, "nick_name": name, "kind": "service"}
             user_id = await accounts.create(connection, None, NewAccount(values), [role_id])
-            stored = await api_keys.add(
+            stored = await store.add(
                 connection,
                 Target(user_id, "others"),
                 key_name="bench",

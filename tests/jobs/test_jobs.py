@@ -21,7 +21,8 @@ from service.audit.chain.seals import sealed
 from service.audit.chain.writer import Writing
 from service.audit.entries import encode
 from service.features.audit_proof.verification import TamperedError, verify_again
-from service.jobs.housekeeping import forget_bans, forget_keys, remind_of_keys
+from service.features.service_accounts.jobs import forget_keys, remind_of_keys
+from service.jobs.housekeeping import forget_bans
 from service.records import restore_epochs
 from service.records.database.transactions import Database
 from service.records.logs import chain

@@ -573,7 +573,7 @@ WALKED_EXTERNAL: Final = {
     ),
     **dict.fromkeys(
         ("POST /api/user/{id}/keys", "DELETE /api/user/{id}/keys/{key_id}"),
-        "tests/api_keys/test_endpoints.py",
+        "tests/features/service_accounts/test_endpoints.py",
     ),
     **dict.fromkeys(
         (

@@ -73,7 +73,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("request-rules", policy_checks.request_rules),
     Check("factor-key", user_checks.factor_key, local=True),
     Check("dormant-accounts", user_checks.dormant_accounts),
-    Check("api-keys", upkeep_checks.expiring_keys),
     Check("jobs", upkeep_checks.jobs_in_time),
     Check("mail", mail_checks.mails),
 )

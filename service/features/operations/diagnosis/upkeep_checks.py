@@ -6,23 +6,19 @@ from typing import Final
 from service.administration.jobs import all_jobs
 from service.errors import Unavailable
 from service.features.operations import store as backups
-from service.jobs.housekeeping import REMIND
 from service.jobs.runner import Job
 from service.jobs.scheduler import LOOK_EVERY
-from service.kernel.clock import rfc3339
-from service.kernel.text import counted, printable
+from service.kernel.text import counted
 from service.keyspace import LogCounts, SessionStore
 from service.operator.findings import (
-    NAMED,
     Finding,
     Installation,
     Unanswered,
     fault,
-    few,
     ok,
     warning,
 )
-from service.records import api_keys, jobs
+from service.records import jobs
 from service.records.jobs import StoredJob
 from service.records.logs import months
 from service.records.logs.inserts import Log
@@ -79,24 +75,6 @@ async def jobs_in_time(installation: Installation) -> Finding:
 def _is_overdue(job: Job, stored: StoredJob) -> bool:
     """Tell whether a job is due for longer than a worker takes to notice and another run takes."""
     return stored.is_due and stored.due_in is not None and -stored.due_in > LOOK_EVERY + job.within
-
-
-async def expiring_keys(installation: Installation) -> Finding:
-    """Programs whose key has expired are refused."""
-    async with installation.records() as connection:
-        keys = await api_keys.expiring(connection, REMIND)
-    if not keys:
-        return ok(f"none expires within {REMIND.days} days")
-    named = [
-        f"{printable(key.key_name)} of {printable(key.user_name)} ({rfc3339(key.expire_time)})"
-        for key in keys
-    ]
-    verb = "expires" if len(keys) == 1 else "expire"
-    return warning(
-        f"{counted(len(keys), 'key')} {verb} within {REMIND.days} days: {few(named)}",
-        "make new keys for these accounts, and give them to their programs",
-        users=dict.fromkeys((key.user_id, key.user_name) for key in keys[:NAMED]),
-    )
 
 
 _LOGS: Final[tuple[Log, ...]] = ("operation_log", "login_log")

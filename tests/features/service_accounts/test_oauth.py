@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from openapi_schema_validator import OAS31Validator
 
-from tests.api_keys.conftest import Account, Workers
+from tests.features.service_accounts.conftest import Account, Workers
 from tests.support.members import member
 from tests.web.driver import Answer, ask
 

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from service.authn.api_keys import ApiKeyCallers
 from service.kernel.origin import ORIGIN
 from service.records.database.transactions import Database
-from tests.api_keys.conftest import Workers
+from tests.features.service_accounts.conftest import Workers
 from tests.support.members import ids_of, query
 
 pytestmark = pytest.mark.anyio

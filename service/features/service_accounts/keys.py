@@ -9,6 +9,8 @@ from service.administration.delegation import Delegation, DelegationCheck
 from service.authn.api_key_form import HINT, ApiKey, new_secret
 from service.authn.revocations import Revocations
 from service.errors import Conflict, NotFound, ValidationFailed
+from service.features.service_accounts import store
+from service.features.service_accounts.store import StoredKey
 from service.kernel.account_acts import Act
 from service.kernel.clock import rfc3339
 from service.kernel.identity import Caller, Target
@@ -16,8 +18,7 @@ from service.kernel.origin import field_changes
 from service.kernel.text import text_fault
 from service.kernel.value_rules import code_fault
 from service.mail.notices import Notices, acted_by
-from service.records import api_keys, role_rights, user_list
-from service.records.api_keys import StoredKey
+from service.records import role_rights, user_list
 from service.records.database.transactions import Connection, Database
 from service.records.user_list import User
 
@@ -71,9 +72,9 @@ class ApiKeys:
             user, target = await _target(connection, check, user_id, "create-key")
             if user.kind != "service":
                 raise Conflict("Only a service account has API keys", rule="kind_of_account")
-            if len(await api_keys.of_user(connection, user_id)) >= MOST:
+            if len(await store.of_user(connection, user_id)) >= MOST:
                 raise Conflict(f"The account has {MOST} API keys: delete some of them first", rule="limit")
-            stored = await api_keys.add(
+            stored = await store.add(
                 connection,
                 target,
                 key_name=name,
@@ -96,7 +97,7 @@ class ApiKeys:
         """Return the keys of an account, the oldest first, expired ones too."""
         async with self._database.snapshot() as connection:
             await user_list.read(connection, user_id)
-            return await api_keys.of_user(connection, user_id)
+            return await store.of_user(connection, user_id)
 
     async def delete(self, caller: Caller, user_id: int, key_id: int) -> None:
         """Delete a key, which is refused from the next request on; ``NotFound`` if there is no such key."""
@@ -104,7 +105,7 @@ class ApiKeys:
             await role_rights.set_pace(connection, "urgent")
             check = await self._delegation.check(connection, caller)
             _user, target = await _target(connection, check, user_id, "delete-key")
-            gone = await api_keys.remove(connection, target, key_id)
+            gone = await store.remove(connection, target, key_id)
             if gone is None:
                 raise NotFound("The account has no such API key")
             # Ends the epoch of the account: before the commit, and again after it.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.api_keys.conftest import Workers
+from tests.features.service_accounts.conftest import Workers
 from tests.support.members import Member, member, query
 
 pytestmark = pytest.mark.anyio

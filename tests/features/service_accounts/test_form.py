@@ -12,7 +12,7 @@ from service.audit.redaction import REDACTED, kept, redacted_query, redacted_tex
 from service.authn.api_key_form import ApiKey, _checksum, is_api_key, new_secret, parsed
 from service.errors import ValidationFailed
 from service.web.requests.problems import document
-from tests.api_keys.conftest import Workers
+from tests.features.service_accounts.conftest import Workers
 from tests.support.members import query
 
 KEY = ApiKey(12, "0123456789ABCDEFGHIJKLMNOPQRSTUV")

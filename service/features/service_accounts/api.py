@@ -4,15 +4,16 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
-from service.administration.api_keys import MOST, ApiKeys
 from service.authn.api_key_form import shown_prefix
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict, NotFound
+from service.features.service_accounts.keys import MOST, ApiKeys
+from service.features.service_accounts.store import StoredKey
 from service.kernel.codes import MAX_CODE_LENGTH
-from service.records.api_keys import StoredKey
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Id, Moment, Schema, moment
+from service.web.requests.routes import Routes
 
 _YEAR = 31_536_000
 Scope = Annotated[str, Meta(min_length=1, max_length=MAX_CODE_LENGTH, examples=["system:user:*"])]
@@ -126,3 +127,11 @@ def _shown(key: StoredKey) -> dict[str, Any]:
         "created_by": key.created_by,
         "create_time": moment(key.create_time),
     }
+
+
+def add_routes(routes: Routes, container: Any) -> None:
+    """Register the endpoints, made of the parts of ``container``."""
+    parts = container.administration
+    keys = ApiKeys(container.stores.database, parts.delegation, container.sign_in.revocations, parts.notices)
+    routes.add("/api/user/{id}/keys", UserKeys(keys))
+    routes.add("/api/user/{id}/keys/{key_id}", OneUserKey(keys))

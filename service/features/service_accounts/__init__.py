@@ -1,0 +1,1 @@
+"""API keys of service accounts."""

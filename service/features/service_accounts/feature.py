@@ -1,0 +1,12 @@
+"""What API keys of service accounts add."""
+
+from service.kernel.feature import Feature
+
+FEATURE = Feature(
+    name="service_accounts",
+    title="API keys of service accounts",
+    paths=("/api/user/{id}/keys",),
+    routes="api:add_routes",
+    jobs="jobs:jobs",
+    checks="checks:CHECKS",
+)
