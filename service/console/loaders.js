@@ -97,36 +97,6 @@ const OWN = [
     operation: "GET /api/operation-log/list",
   },
   {
-    pattern: "/reviews",
-    load: () => import("./views/reviews.js"),
-    operation: "GET /api/review/list",
-  },
-  {
-    pattern: "/reviews/new",
-    load: () => import("./views/review-form.js"),
-    operation: "POST /api/review",
-  },
-  {
-    pattern: "/reviews/{id}",
-    load: () => import("./views/review.js"),
-    operation: "GET /api/review/{id}",
-  },
-  {
-    pattern: "/reviews/{id}/mine",
-    load: () => import("./views/review.js"),
-    operation: "POST /api/review/{id}/item/{itemId}/decision",
-  },
-  {
-    pattern: "/reviews/{id}/items",
-    load: () => import("./views/review.js"),
-    operation: "GET /api/review/{id}/item/list",
-  },
-  {
-    pattern: "/reviews/{id}/findings",
-    load: () => import("./views/review.js"),
-    operation: "GET /api/review/{id}/item/list",
-  },
-  {
     pattern: "/menus",
     load: () => import("./views/menus.js"),
     operation: "GET /api/menu/list",
@@ -231,16 +201,6 @@ const OWN = [
     pattern: "/policy",
     load: () => import("./views/policy.js"),
     operation: "GET /api/policy",
-  },
-  {
-    pattern: "/policy/unused",
-    load: () => import("./views/unused.js"),
-    operation: "GET /api/policy/unused",
-  },
-  {
-    pattern: "/policy/changes",
-    load: () => import("./views/changes.js"),
-    operation: "GET /api/policy/changes",
   },
 ];
 

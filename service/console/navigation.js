@@ -9,8 +9,6 @@ import { ENTRIES as T, FRAME, GROUPS } from "./strings/frame.js";
 export const HEALTH = "/doctor";
 /** The path of the entry that says how many requests wait for the caller. */
 export const REQUESTS = "/access-requests";
-/** The path of the entry that says how many items of reviews wait for the caller. */
-export const REVIEWS = "/reviews";
 
 /** @typedef {[path: string, text: string, icon: string]} Entry */
 /** @typedef {[title: string, entries: Entry[]]} Group */
@@ -24,7 +22,6 @@ const GROUPED = [
       ["/roles", T.roles, "shield"],
       ["/assignments", T.assignments, "clock"],
       [REQUESTS, T.requests, "check"],
-      [REVIEWS, T.reviews, "scale"],
       ["/menus", T.permissions, "key"],
     ],
   ],
@@ -37,7 +34,6 @@ const GROUPED = [
       ["/policy/what-if", T.whatIf, "edit"],
       ["/policy/matrix", T.matrix, "grid"],
       ["/policy/revisions", T.revisions, "clock"],
-      ["/policy/unused", T.unused, "minus"],
       ["/policy/openings", T.openings, "globe"],
     ],
   ],

@@ -1,6 +1,6 @@
 // @ts-check
 /** What stands around every view: the navigation, the account, messages, the keyboard. */
-import { HEALTH, NOTICES, OWN, REQUESTS, REVIEWS } from "../navigation.js";
+import { HEALTH, NOTICES, OWN, REQUESTS } from "../navigation.js";
 import { FRAME, PRODUCT, SHORTCUTS } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
 import { button, h, icon, link, mark } from "./dom.js";
@@ -17,8 +17,6 @@ import { session } from "./session.js";
 const alarm = h("span", { class: "badge warn", hidden: true });
 /** How many requests for roles wait for the caller, beside the entry that leads to them. */
 const waiting = h("span", { class: "badge info", hidden: true });
-/** How many items of reviews do. */
-const reviewed = h("span", { class: "badge info", hidden: true });
 /**
  * Shows the navigation over the view, or takes it away, where the screen is narrow.
  * @type {(on: boolean) => void}
@@ -27,7 +25,8 @@ let toggle;
 /** How many notices the caller has not read: a way to them, beside the account. */
 const bell = h("nav", { "aria-label": FRAME.notices, hidden: true });
 /** What stands beside entries, by their path. @type {Record<string, HTMLElement>} */
-const BESIDE = { [HEALTH]: alarm, [REQUESTS]: waiting, [REVIEWS]: reviewed };
+const BESIDE = { [HEALTH]: alarm, [REQUESTS]: waiting };
+/** All views. @type {import("../types/view").View[]} */ let known = [];
 /** The rights of the caller, and all that the frame shows of them. */
 let [held, drawn] = ["", ""];
 /** @type {Promise<void> | null} */ let refreshing = null;
@@ -35,6 +34,10 @@ let [held, drawn] = ["", ""];
 /** Show the frame, and in it the view of the address. @param {import("../types/view").View[]} views */
 export async function open(views) {
   useViews(views);
+  known = views;
+  for (const { pattern, entry: own } of views) {
+    if (own?.waiting) BESIDE[pattern] ??= h("span", { class: "badge info", hidden: true });
+  }
   const outlet = h("main", { id: "content", tabindex: "-1" });
   const drawer = button(FRAME.open, () => toggle(true), {
     icon: "menu",
@@ -120,12 +123,12 @@ function wait(beside, count) {
   beside.replaceChildren(String(count), h("span", { class: "hidden" }, FRAME.waiting(count)));
 }
 
-/** Count the items of reviews that wait; what counts them is loaded for those who decide in reviews alone. */
-async function countReviewed() {
-  const { DECIDES, hooks, read } = await import("./reviews.js");
-  if (!session.mayCall(DECIDES)) return wait(reviewed, 0);
-  hooks.counted = (count) => wait(reviewed, count);
-  await read();
+/** Count what waits beside the entry of a feature. @param {import("../types/view").View} view */
+async function countWaiting({ pattern, operation, entry }) {
+  if (!entry?.waiting || (operation && !session.mayCall(operation))) return;
+  const { hooks, count } = await entry.waiting();
+  hooks.counted = (number) => wait(BESIDE[pattern], number);
+  await count();
 }
 
 /** Take the frame away: the session has ended. */
@@ -157,7 +160,7 @@ async function refreshed() {
   if (session.mayCall("GET /api/system/findings")) health.read().catch(() => {}); // the views of them say what is wrong
   notices.read().catch(() => {}); // the view of them says what is wrong
   if (session.mayCall("GET /api/access-request/list")) queue.read().catch(() => {}); // as do those of requests
-  if (session.mayCall("GET /api/review/list")) countReviewed().catch(() => {}); // and of reviews
+  for (const view of known) countWaiting(view).catch(() => {}); // and those of features
   const rights = JSON.stringify([me.roles, me.permissions, [...operations]]);
   const changed = held !== "" && rights !== held;
   held = rights;

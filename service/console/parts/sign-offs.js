@@ -1,7 +1,7 @@
 // @ts-check
 /** Who has looked at a revision of the policy. */
 import { badges, button, card, h } from "../core/dom.js";
-import { SIGN_OFFS as T } from "../strings/reviews.js";
+import { SIGN_OFFS as T } from "../strings/sign-offs.js";
 import { ask, tell } from "./dialog.js";
 import { table } from "./rows.js";
 import { time } from "./time.js";

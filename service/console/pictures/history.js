@@ -6,7 +6,7 @@ import { plain, sentence } from "../parts/sentence.js";
 import { trouble } from "../parts/trouble.js";
 import { FRAME } from "../strings/frame.js";
 import { HISTORY as T } from "../strings/pictures.js";
-import { SIGN_OFFS } from "../strings/reviews.js";
+import { SIGN_OFFS } from "../strings/sign-offs.js";
 import { axis } from "./axis.js";
 
 /** Days that are shown where the reader has chosen no time. */

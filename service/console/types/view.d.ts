@@ -7,6 +7,14 @@ export interface Entry {
   after: string;
   text: string;
   icon: string;
+  /** Counts what waits for the caller, which the entry says beside its text. */
+  waiting?: () => Promise<Waiting>;
+}
+
+/** What counts how much waits for the caller; `counted` is told the number whenever it is read. */
+export interface Waiting {
+  hooks: { counted: (count: number) => void };
+  count: () => Promise<unknown>;
 }
 
 /** A view is offered when the caller may call its operation. */

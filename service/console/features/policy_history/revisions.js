@@ -7,7 +7,7 @@ import { time } from "../../parts/time.js";
 import { history } from "../../pictures/history.js";
 import { HISTORY } from "../../strings/pictures.js";
 import { POLICY as T } from "../../strings/policy.js";
-import { SIGN_OFFS } from "../../strings/reviews.js";
+import { SIGN_OFFS } from "../../strings/sign-offs.js";
 
 /** @param {import("../../core/page.js").Page} page */
 export async function show(page) {

@@ -1,14 +1,14 @@
 // @ts-check
 /** Reviews of assignments, with how far they are and what waits for the caller. */
-import { badge, empty, h, linkButton } from "../core/dom.js";
-import * as queue from "../core/reviews.js";
-import { REVIEWS as PATH } from "../navigation.js";
-import { progressOf, stateOf } from "../parts/reviews.js";
-import { listing } from "../parts/table.js";
-import { coming, time } from "../parts/time.js";
-import { REVIEWS as T } from "../strings/reviews.js";
+import { badge, empty, h, linkButton } from "../../core/dom.js";
+import * as queue from "./waiting.js";
+import { PATH } from "./waiting.js";
+import { progressOf, stateOf } from "./described.js";
+import { listing } from "../../parts/table.js";
+import { coming, time } from "../../parts/time.js";
+import { REVIEWS as T } from "./strings.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {import("../../core/page.js").Page} page */
 export async function show(page) {
   const waiting = page.may(queue.DECIDES) ? await queue.read() : new Map();
   page.title(

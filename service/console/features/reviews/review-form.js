@@ -1,22 +1,22 @@
 // @ts-check
 /** Starts a review: what it asks about, who decides, and until when. Other views lead here with a scope. */
-import { Problem } from "../client/portcullis.js";
-import { h } from "../core/dom.js";
-import { REVIEWS as PATH } from "../navigation.js";
-import { tell } from "../parts/dialog.js";
-import { form } from "../parts/form.js";
-import { picker } from "../parts/picker.js";
-import { SPELLED, codesIn } from "../parts/policy.js";
-import { agreed } from "../parts/preview.js";
-import { codes, userNames } from "../parts/suggestions.js";
-import { allRoles } from "../parts/users.js";
-import { REVIEWS as T } from "../strings/reviews.js";
+import { Problem } from "../../client/portcullis.js";
+import { h } from "../../core/dom.js";
+import { tell } from "../../parts/dialog.js";
+import { form } from "../../parts/form.js";
+import { picker } from "../../parts/picker.js";
+import { SPELLED, codesIn } from "../../parts/policy.js";
+import { agreed } from "../../parts/preview.js";
+import { codes, userNames } from "../../parts/suggestions.js";
+import { allRoles } from "../../parts/users.js";
+import { PATH } from "./waiting.js";
+import { REVIEWS as T } from "./strings.js";
 
 const DAY = 86_400_000;
 /** Days until the deadline that is proposed. */
 const DAYS = 14;
 
-/** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("../../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {
@@ -144,7 +144,7 @@ async function serviceNames(page) {
 /**
  * Return what the form means. Throws `Problem` for a user that there is not.
  * @param {Page} page @param {Record<string, any>} values
- * @returns {Promise<import("../types/api").ReviewBody>}
+ * @returns {Promise<import("../../types/api").ReviewBody>}
  */
 async function bodyOf(page, values) {
   const listed = (/** @type {any[] | undefined} */ list) => (list?.length ? list : undefined);

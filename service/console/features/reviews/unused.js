@@ -1,22 +1,22 @@
 // @ts-check
 /** Rights that nobody has needed: assignments, permissions of roles, API keys, and the smaller roles that suffice. */
-import { button, card, definition, h, link, linkButton, pieces } from "../core/dom.js";
-import { tell } from "../parts/dialog.js";
-import { form } from "../parts/form.js";
-import { asking, codes } from "../parts/policy.js";
-import { attempt, previewed } from "../parts/preview.js";
-import { table } from "../parts/rows.js";
-import { time } from "../parts/time.js";
-import { trouble } from "../parts/trouble.js";
-import { UNUSED as T } from "../strings/reviews.js";
+import { button, card, definition, h, link, linkButton, pieces } from "../../core/dom.js";
+import { tell } from "../../parts/dialog.js";
+import { form } from "../../parts/form.js";
+import { asking, codes } from "../../parts/policy.js";
+import { attempt, previewed } from "../../parts/preview.js";
+import { table } from "../../parts/rows.js";
+import { time } from "../../parts/time.js";
+import { trouble } from "../../parts/trouble.js";
+import { UNUSED as T } from "./strings.js";
 
 const UNUSED = "/api/policy/unused";
 const GIVEN = "/api/role/{id}/permissions";
 const DAYS = 90;
 
-/** @typedef {import("../core/page.js").Page} Page */
-/** @typedef {import("../types/api").UnusedRights} Unused */
-/** @typedef {import("../types/api").SmallerRole} SmallerRole */
+/** @typedef {import("../../core/page.js").Page} Page */
+/** @typedef {import("../../types/api").UnusedRights} Unused */
+/** @typedef {import("../../types/api").SmallerRole} SmallerRole */
 /** @typedef {"assignments" | "codes" | "keys" | "roles"} Part */
 
 /** @param {Page} page */
@@ -144,7 +144,7 @@ function parts(page, days, data) {
  * @param {Page} page @param {number} days @param {Unused} data
  * @param {{
  *   name: Part, title: string, nothing?: string, titles: string[], act?: HTMLElement | false,
- *   row: (each: any) => import("../core/dom.js").Child[],
+ *   row: (each: any) => import("../../core/dom.js").Child[],
  * }} list
  */
 function part(page, days, data, { name, title, nothing = T.none, titles, act, row }) {

@@ -3,11 +3,11 @@
  * Items that wait for the caller, in groups of one role and one ground. A decision about a group is made about those
  * that the reader has seen: each counts once the end of its row has been in view for a moment.
  */
-import { badge, badges, card, empty, h } from "../core/dom.js";
-import * as queue from "../core/reviews.js";
-import { ASSIGNMENTS } from "../strings/assignments.js";
-import { REVIEWS as T } from "../strings/reviews.js";
-import { codes } from "./policy.js";
+import { badge, badges, card, empty, h } from "../../core/dom.js";
+import * as queue from "./waiting.js";
+import { ASSIGNMENTS } from "../../strings/assignments.js";
+import { REVIEWS as T } from "./strings.js";
+import { codes } from "../../parts/policy.js";
 import {
   decide,
   detailsButton,
@@ -18,9 +18,9 @@ import {
   windowOf,
 } from "./review-items.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
-/** @typedef {import("../core/reviews.js").Review} Review */
-/** @typedef {import("../core/reviews.js").ReviewItem} ReviewItem */
+/** @typedef {import("../../core/page.js").Page} Page */
+/** @typedef {import("./waiting.js").Review} Review */
+/** @typedef {import("./waiting.js").ReviewItem} ReviewItem */
 
 const ITEMS = "/api/review/{id}/item/list";
 /** The most items that are shown at once. */

@@ -1,10 +1,10 @@
 // @ts-check
 /** Reviews: their state, what they ask about, and how far they are. */
-import { badge, h } from "../core/dom.js";
-import { REVIEWS as T } from "../strings/reviews.js";
+import { badge, h } from "../../core/dom.js";
+import { REVIEWS as T } from "./strings.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
-/** @typedef {import("../core/reviews.js").Review} Review */
+/** @typedef {import("../../core/page.js").Page} Page */
+/** @typedef {import("./waiting.js").Review} Review */
 
 const KINDS = /** @type {Record<string, string>} */ ({ open: "info", closing: "warn", closed: "good" });
 /** The most users whose names are read; others are shown by their id. */
@@ -68,7 +68,7 @@ function roleCodes(page, ids) {
 
 /** Return what a review asks about, in words. @param {Page} page @param {Review} review */
 export async function scopeText(page, review) {
-  const scope = /** @type {import("../types/api").ReviewScope} */ (review.scope ?? {});
+  const scope = /** @type {import("../../types/api").ReviewScope} */ (review.scope ?? {});
   const parts = [
     scope.roleIds && T.scopes.roleIds(await roleCodes(page, scope.roleIds)),
     scope.userIds && T.scopes.userIds(await userNames(page, scope.userIds)),

@@ -1,6 +1,6 @@
 // @ts-check
-/** The texts of reviews, of unused rights and of sign-offs, in English. Functions take what varies. */
-import { count } from "./words.js";
+/** The texts of reviews, of unused rights and of changes, in English. Functions take what varies. */
+import { count } from "../../strings/words.js";
 
 const people = (/** @type {number} */ n) => count(n, "person", "people");
 const assignments = (/** @type {number} */ n) => count(n, "assignment", "assignments");
@@ -284,24 +284,6 @@ export const UNUSED = {
   save: "Save the smaller role",
   saved: (/** @type {string} */ role) => `The role ${role} is smaller now.`,
   more: "Show more",
-};
-
-export const SIGN_OFFS = {
-  signOff: "Sign off",
-  samePerson: (/** @type {string} */ reason) => `You may not sign this revision off: ${reason}.`,
-  title: (/** @type {number} */ revision) => `Sign off revision ${revision}`,
-  text: "You say that you have looked at this revision. It is kept for ever, with your name.",
-  name: "Title",
-  nameHelp: "Such as reviewed 2026-Q4.",
-  note: "Note",
-  done: (/** @type {number} */ revision) => `Revision ${revision} was signed off.`,
-  card: "Signed off",
-  by: "By",
-  time: "Time",
-  kind: "Sign-offs",
-  event: (/** @type {number} */ revision, /** @type {string} */ title, /** @type {string} */ by) =>
-    `Revision ${revision} signed off by ${by}: ${title}`,
-  since: "your last sign-off",
 };
 
 export const CHANGES = {

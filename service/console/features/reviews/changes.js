@@ -1,21 +1,21 @@
 // @ts-check
 /** What has changed since the caller's last sign-off, or since a revision: in one place. */
-import { Problem } from "../client/portcullis.js";
-import { badge, button, card, definition, empty, h, link, pieces } from "../core/dom.js";
-import { form } from "../parts/form.js";
-import { lines } from "../parts/lines.js";
-import { answering, asking } from "../parts/policy.js";
-import { table } from "../parts/rows.js";
-import { time } from "../parts/time.js";
-import { trouble } from "../parts/trouble.js";
-import { CHANGES as T } from "../strings/reviews.js";
-import { POLICY } from "../strings/policy.js";
+import { Problem } from "../../client/portcullis.js";
+import { badge, button, card, definition, empty, h, link, pieces } from "../../core/dom.js";
+import { form } from "../../parts/form.js";
+import { lines } from "../../parts/lines.js";
+import { answering, asking } from "../../parts/policy.js";
+import { table } from "../../parts/rows.js";
+import { time } from "../../parts/time.js";
+import { trouble } from "../../parts/trouble.js";
+import { CHANGES as T } from "./strings.js";
+import { POLICY } from "../../strings/policy.js";
 
 const SIZE = 100;
 const KINDS = /** @type {Record<string, string>} */ ({ given: "good", taken: "bad", ended: "bad" });
 
-/** @typedef {import("../core/page.js").Page} Page */
-/** @typedef {import("../types/api").PolicyChanges} Changes */
+/** @typedef {import("../../core/page.js").Page} Page */
+/** @typedef {import("../../types/api").PolicyChanges} Changes */
 
 /** @param {Page} page */
 export async function show(page) {

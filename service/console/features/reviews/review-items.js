@@ -1,20 +1,20 @@
 // @ts-check
 /** Items of reviews: what each is about, and the decisions about them. */
-import { Problem } from "../client/portcullis.js";
-import { badge, badges, button, definition, h, link } from "../core/dom.js";
-import * as queue from "../core/reviews.js";
-import { ASSIGNMENTS } from "../strings/assignments.js";
-import { REVIEWS as T } from "../strings/reviews.js";
-import { ask, dialog, tell } from "./dialog.js";
-import { codes } from "./policy.js";
-import { agreed, attempt } from "./preview.js";
-import { trouble } from "./trouble.js";
-import { time, timeText } from "./time.js";
+import { Problem } from "../../client/portcullis.js";
+import { badge, badges, button, definition, h, link } from "../../core/dom.js";
+import * as queue from "./waiting.js";
+import { ASSIGNMENTS } from "../../strings/assignments.js";
+import { REVIEWS as T } from "./strings.js";
+import { ask, dialog, tell } from "../../parts/dialog.js";
+import { codes } from "../../parts/policy.js";
+import { agreed, attempt } from "../../parts/preview.js";
+import { trouble } from "../../parts/trouble.js";
+import { time, timeText } from "../../parts/time.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
-/** @typedef {import("../core/reviews.js").Review} Review */
-/** @typedef {import("../core/reviews.js").ReviewItem} ReviewItem */
-/** @typedef {import("../types/api").ReviewVerdict} Verdict */
+/** @typedef {import("../../core/page.js").Page} Page */
+/** @typedef {import("./waiting.js").Review} Review */
+/** @typedef {import("./waiting.js").ReviewItem} ReviewItem */
+/** @typedef {import("../../types/api").ReviewVerdict} Verdict */
 
 /** The decisions, each with the icon and the kind of its button. @type {[Verdict, string, string][]} */
 const VERDICTS = [
@@ -198,7 +198,7 @@ export function decide(page, review, items, verdict) {
         },
       ],
       act: async (values) => {
-        const body = /** @type {import("../types/api").ItemDecisionBody} */ ({
+        const body = /** @type {import("../../types/api").ItemDecisionBody} */ ({
           decision: verdict,
           ...values,
         });

@@ -1,11 +1,13 @@
 // @ts-check
 /** Which items of reviews wait for the caller's decision, and how many. */
-import { covers } from "../parts/codes.js";
-import { session } from "./session.js";
+import { covers } from "../../parts/codes.js";
+import { session } from "../../core/session.js";
 
-/** @typedef {import("../types/api").Review} Review */
-/** @typedef {import("../types/api").ReviewItem} ReviewItem */
+/** @typedef {import("../../types/api").Review} Review */
+/** @typedef {import("../../types/api").ReviewItem} ReviewItem */
 
+/** The path of the list of reviews. */
+export const PATH = "/reviews";
 /** The operation by which a caller decides about an item. */
 export const DECIDES = "POST /api/review/{id}/item/{itemId}/decision";
 /** The most open reviews that are looked at: the first to end first. */
@@ -39,6 +41,12 @@ export async function waitingIn(review) {
     query: { userId: session.me?.id, decided: false, size: 1 },
   });
   return left - data.total;
+}
+
+/** Tell how many items wait for the caller, if they decide in reviews at all. Throws `Problem`. */
+export async function count() {
+  if (session.mayCall(DECIDES)) await read();
+  else hooks.counted(0);
 }
 
 /** Read how many items wait for the caller, by the id of each open review. Throws `Problem`. */

@@ -1,34 +1,27 @@
 // @ts-check
 /** One review: how far it is, what waits for the caller, all items, and what nobody may decide. */
-import { button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
-import * as queue from "../core/reviews.js";
-import { REVIEWS as PATH } from "../navigation.js";
-import { ask, tell } from "../parts/dialog.js";
-import { attempt } from "../parts/preview.js";
-import { record } from "../parts/record.js";
-import { groups } from "../parts/review-groups.js";
-import {
-  decisionOf,
-  detailsButton,
-  findingOf,
-  lastUsed,
-  outcomeOf,
-  proposalOf,
-} from "../parts/review-items.js";
-import { reviewersText, scopeText, stateOf, textOf } from "../parts/reviews.js";
-import { listing } from "../parts/table.js";
-import { coming, time } from "../parts/time.js";
-import { save } from "../parts/transfer.js";
-import { allRoles } from "../parts/users.js";
-import { share } from "../pictures/share.js";
-import { REVIEWS as T } from "../strings/reviews.js";
+import { button, card, definition, empty, h, link, linkButton } from "../../core/dom.js";
+import * as queue from "./waiting.js";
+import { PATH } from "./waiting.js";
+import { ask, tell } from "../../parts/dialog.js";
+import { attempt } from "../../parts/preview.js";
+import { record } from "../../parts/record.js";
+import { groups } from "./review-groups.js";
+import { decisionOf, detailsButton, findingOf, lastUsed, outcomeOf, proposalOf } from "./review-items.js";
+import { reviewersText, scopeText, stateOf, textOf } from "./described.js";
+import { listing } from "../../parts/table.js";
+import { coming, time } from "../../parts/time.js";
+import { save } from "../../parts/transfer.js";
+import { allRoles } from "../../parts/users.js";
+import { share } from "../../pictures/share.js";
+import { REVIEWS as T } from "./strings.js";
 
 const ONE = "/api/review/{id}";
 /** Milliseconds between two looks at a review that is closing. */
 const PAUSE = 2000;
 
-/** @typedef {import("../core/page.js").Page} Page */
-/** @typedef {import("../core/reviews.js").Review} Review */
+/** @typedef {import("../../core/page.js").Page} Page */
+/** @typedef {import("./waiting.js").Review} Review */
 
 /** @param {Page} page */
 export async function show(page) {
@@ -180,7 +173,7 @@ async function load(page, { id }, query) {
 /** Return the columns and buttons of items. @param {Page} page @param {Review} review */
 function shown(page, review) {
   return {
-    columns: /** @type {import("../parts/table.js").Column[]} */ ([
+    columns: /** @type {import("../../parts/table.js").Column[]} */ ([
       { title: T.user, cell: ({ userName }) => userName, sort: "userName" },
       { title: T.role, cell: ({ roleCode }) => roleCode, sort: "roleCode" },
       { title: T.proposal, cell: proposalOf, sort: "ground" },
