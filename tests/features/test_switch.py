@@ -89,8 +89,8 @@ def test_what_is_off_is_not_imported_by_a_worker() -> None:
         name.partition("service.features.")[2] for name in loaded if name.startswith("service.features.")
     }
     of_off = {name for name in parts if name.partition(".")[0] in switches() and "." in name}
-    # What each is, its tables, and what it has stored are known whether it is off or on.
-    assert [name for name in of_off if not re.search(r"\.(feature|schema|store\w*)$", name)] == []
+    # What each is, its tables, its shared lines, and what it has stored are known whether it is off or on.
+    assert [name for name in of_off if not re.search(r"\.(feature|schema|store\w*|policy)$", name)] == []
 
 
 @pytest.mark.anyio

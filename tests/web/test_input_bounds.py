@@ -61,7 +61,9 @@ def test_every_whole_number_that_is_sent_has_an_upper_bound_that_the_database_ta
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
-        ("GET", f"/api/policy/changes?since={BEYOND}", None),
+        pytest.param(
+            *("GET", f"/api/policy/changes?since={BEYOND}", None), marks=pytest.mark.feature("reviews")
+        ),
         ("GET", f"/api/policy/diff?from=1&to={BEYOND}", None),
         ("GET", f"/api/policy/revisions/{BEYOND}", None),
         (

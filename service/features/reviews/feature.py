@@ -9,6 +9,7 @@ _EVIDENCE = "commands_evidence"
 FEATURE = Feature(
     name="reviews",
     title="Reviews of who keeps a role, rights that nobody uses, evidence, and sign-offs",
+    off=True,
     needs=("assignments", "policy_history"),
     paths=(
         "/api/review",
@@ -82,6 +83,7 @@ FEATURE = Feature(
     routes="api:add_routes",
     jobs="jobs:jobs",
     checks="checks:CHECKS",
+    rows="store:in_need",
     provides={
         "shared-lines": "policy:LINES",
         "sign-offs": "store_sign_offs:of_revisions",

@@ -384,6 +384,16 @@ async def under_way(connection: AsyncConnection) -> list[Review]:
     return await _REVIEW.all(connection, chosen.order_by(review.c.id))
 
 
+async def in_need(connection: AsyncConnection) -> tuple[int, str]:
+    """Return how many reviews are not closed, and why that matters."""
+    counted = sa.select(sa.func.count()).select_from(review).where(review.c.state != "closed")
+    count: int = (await connection.execute(counted)).scalar_one()
+    return count, (
+        "reviews are under way, in which nobody could decide, and whose end would apply nothing: close them, "
+        "or wait until they are closed"
+    )
+
+
 async def count_undecidable(
     connection: AsyncConnection, review_id: int, user_ids: Collection[int] | None
 ) -> int:

@@ -32,6 +32,8 @@ from tests.support.members import member
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.web.driver import Answer
 
+pytestmark = pytest.mark.feature("reviews")
+
 CODE: Final = "system:file:list"
 RULE: Final = {"requestableBy": "@login", "maxDuration": 600, "pendingTimeout": 600, "reasonRequired": False}
 REASON: Final = {"reason": "As agreed"}

@@ -531,6 +531,7 @@ async def test_a_role_that_is_gone_or_disabled_gets_no_rule_back(ledger: Ledger)
     ]
 
 
+@pytest.mark.feature("reviews")
 async def test_the_line_of_a_review_stays_whatever_revision_is_restored(ledger: Ledger) -> None:
     service = ledger.service
     button = await ledger.button("report:decide")
