@@ -10,7 +10,7 @@ from typing import Any
 
 from service.errors import ValidationFailed
 from service.kernel.fields import audited_fields, field_faults
-from service.kernel.origin import ORIGIN, ChangeRecord, FieldChange, field_changes, values_change
+from service.kernel.origin import ORIGIN, ChangeRecord, FieldChange, field_changes
 from service.records.menus import Menu, MenuValues
 from service.records.openings import Opening
 from service.records.resources import Resource, ResourceValues
@@ -74,11 +74,6 @@ def role_target(role_code: str) -> str:
 def user_target(user_name: str) -> str:
     """Return the name of a user in the log."""
     return f"user:{user_name}"
-
-
-def of_request(request_id: int, role_code: str, what: str) -> list[FieldChange]:
-    """Return what has become of a request for a role: evidence finds it by its name here."""
-    return values_change(role_target(role_code), f"accessRequest {request_id}", (), [what])
 
 
 def menu_target(menu: Menu) -> str:

@@ -57,15 +57,8 @@ Where: TypeAlias = Literal["any-service", "same-service", "other-service"]
 """Which service a question is about, to the caller: any one, for a caller who is bound to none; the one that
 the caller is bound to; or another one."""
 
-Partaking: TypeAlias = Literal["request", "approve"]
-"""What people do with roles: ask for one, and decide about the requests of others."""
-
-READ_REQUESTS: Final = "read-requests others"
-"""Somebody reads the requests of all, and not only those that concern them."""
-
 _BY_PEOPLE: Final = {act: text for feature in declared() for act, text in feature.by_people.items()}
 """What people alone do with features that are on or off, with the sentence that refuses an API key."""
-_PARTAKING: Final = (*get_args(Partaking), *_BY_PEOPLE)
 
 ACTS: Final[tuple[Act, ...]] = get_args(Act)
 ASKING: Final[tuple[Asking, ...]] = get_args(Asking)
@@ -77,9 +70,9 @@ FOLLOW_BY_PERSON: Final = "follow by-person"
 
 OBJECTS: Final = frozenset(
     {f"{act} {whom}" for act in ACTS for whom in get_args(Whom)} - {"create self"}
-    | {f"{act} {proof}" for act in ("create-key", *_PARTAKING) for proof in get_args(Proof)}
+    | {f"{act} {proof}" for act in ("create-key", *_BY_PEOPLE) for proof in get_args(Proof)}
     | {f"{asking} {where}" for asking in ASKING for where in get_args(Where)}
-    | {BY_PERSON, FOLLOW_BY_PERSON, READ_REQUESTS}
+    | {BY_PERSON, FOLLOW_BY_PERSON}
     | {name for feature in declared() for name in feature.account_objects}
 )
 """All objects of the layer: nobody creates the own account."""
@@ -111,7 +104,7 @@ _NEVER: Final[Mapping[Whom, frozenset[str]]] = {
 
 NEVER_OPEN: Final = frozenset(
     {f"{act} {whom}" for whom, acts in _NEVER.items() for act in acts}
-    | {f"{act} by-key" for act in ("create-key", *_PARTAKING)}
+    | {f"{act} by-key" for act in ("create-key", *_BY_PEOPLE)}
     | {f"{asking} other-service" for asking in ASKING}
     | {BY_PERSON, FOLLOW_BY_PERSON}
 )
@@ -156,8 +149,6 @@ _REFUSED: Final = {
         "An account that is bound to a service creates service accounts of the same service only"
     ),
     "create-key by-key": "An API key can't make API keys",
-    "request by-key": "Only people ask for roles: an API key can't",
-    "approve by-key": "Only people decide about requests: an API key can't",
     FOLLOW_BY_PERSON: "Only service accounts follow the policy: use an API key",
     **{f"{act} by-key": text for act, text in _BY_PEOPLE.items()},
     BY_PERSON: "The proxy has the token of a person, and needs the key of a service account",

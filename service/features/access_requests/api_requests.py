@@ -15,10 +15,10 @@ from service.endpoints.request_rules import Stage
 from service.errors import Conflict, NotFound
 from service.features.access_requests import store
 from service.features.access_requests.effects import Effect
+from service.features.access_requests.feature import READ_REQUESTS
 from service.features.access_requests.requests import AccessRequests, Asked
 from service.features.access_requests.store import AccessDecision, RequestFilter, State, Verdict, Visible
 from service.kernel import passing
-from service.kernel.account_acts import READ_REQUESTS
 from service.kernel.identity import codes_asked
 from service.kernel.persons import Persons
 from service.kernel.request_objects import is_for_others, role_of

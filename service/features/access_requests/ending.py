@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from service.administration import change_log
 from service.administration.events import Leaving, RoleChange
 from service.errors import Conflict
 from service.features.access_requests import store
+from service.features.access_requests.log_entries import of_request
 from service.kernel.origin import FieldChange
 from service.records.database.transactions import Connection
 
@@ -53,4 +53,4 @@ async def _fail_all(
     """End the pending requests of these users and for these roles as failed, and log each."""
     ended = await store.fail_all(connection, at, reason, by=by, user_ids=user_ids, role_ids=role_ids)
     for request in ended:
-        log += change_log.of_request(request.id, request.role_code, f"failed: {reason}")
+        log += of_request(request.id, request.role_code, f"failed: {reason}")

@@ -2,6 +2,8 @@
 
 from service.kernel.feature import Feature, FeatureCommands, FeaturePage
 
+READ_REQUESTS = "read-requests others"
+"""Somebody reads the requests of all, and not only those that concern them."""
 _COMMANDS = "commands"
 
 FEATURE = Feature(
@@ -19,6 +21,15 @@ FEATURE = Feature(
             permissions=(("list", "Read the requests for roles of all", ()),),
         ),
     ),
+    by_people={
+        "request": "Only people ask for roles: an API key can't",
+        "approve": "Only people decide about requests: an API key can't",
+    },
+    account_objects=(READ_REQUESTS,),
+    enumerations={
+        "AccessRequestState": "pending approved denied expired cancelled failed",
+        "AccessVerdict": "approve deny",
+    },
     commands=(
         FeatureCommands(
             "request",

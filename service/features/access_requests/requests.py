@@ -29,6 +29,7 @@ from service.features.access_requests.asking import (
 )
 from service.features.access_requests.counting import Approvals, approvals_of, approvers_of
 from service.features.access_requests.effects import Effect, effect_of, permissions_of
+from service.features.access_requests.log_entries import of_request
 from service.features.access_requests.store import AccessDecision, AccessRequest, Granted, Visible
 from service.features.access_requests.taking_part import TakingPart
 from service.kernel.clock import from_seconds, whole_milliseconds
@@ -418,4 +419,4 @@ async def _may_still_ask(unit: UnitOfWork, request: AccessRequest, now: datetime
 
 
 def _told(request: AccessRequest, what: str) -> Any:
-    return change_log.of_request(request.id, request.role_code, what)
+    return of_request(request.id, request.role_code, what)

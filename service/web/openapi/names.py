@@ -57,8 +57,6 @@ _ENUMERATIONS: Final = {
         "JobOutcome": "running done failed stopped abandoned",
         "RoleAction": "give take",
         "UserStatus": "enabled disabled",
-        "AccessRequestState": "pending approved denied expired cancelled failed",
-        "AccessVerdict": "approve deny",
         "AssignmentSource": "direct request directory",
         "AssignmentEnding": "expired revoked",
         "DirectoryKind": "oidc scim",
