@@ -98,7 +98,9 @@ class Hostile:
 
 def paths(ids: dict[str, list[int]]) -> list[str]:
     """Return the paths of all views, those of a record with the id of one of ``ids``, by kind."""
-    known = {f"{kind}s": str(numbers[3]) for kind, numbers in ids.items()} | {"directories": "hostile"}
+    known = {f"{kind}s": str(numbers[3]) for kind, numbers in ids.items() if numbers} | {
+        "directories": "hostile"
+    }
     return [
         re.sub(r"\{\w+\}", known.get(pattern.split("/")[1], "1"), pattern) + ASKED.get(pattern, "")
         for pattern in PATTERNS
