@@ -9,10 +9,10 @@ from typing import Final
 from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.administration.events import BEFORE_ACCOUNT_EDIT
-from service.authn.factors.sealing import FactorKeys
 from service.authn.login_log import LoginLog
 from service.authn.password_change import PasswordChange
 from service.authn.revocations import Revocations
+from service.authn.sealing import FactorKeys
 from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid, MailNotConfigured
 from service.kernel.identity import Caller, Target, owner

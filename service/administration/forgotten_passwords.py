@@ -11,14 +11,11 @@ from service.administration import change_log
 from service.administration.account_links import AccountLinks, Link, digest_of
 from service.administration.delegation import Delegation
 from service.administration.events import BEFORE_ACCOUNT_EDIT
-from service.authn.factors import Answer
-from service.authn.factors.challenges import LIFE, Challenge, Challenges
-from service.authn.factors.checking import FactorCheck
-from service.authn.factors.passkeys import challenge_of
 from service.authn.password_change import PasswordChange
 from service.authn.proving import ClosedPasswords
+from service.authn.second_factors import CHALLENGE_LIFE, Answer, SecondFactors
 from service.authn.throttle import Throttle
-from service.errors import Conflict, LinkInvalid, LoginFailed, SecondFactorRequired
+from service.errors import Conflict, LinkInvalid, SecondFactorRequired
 from service.kernel.identity import Caller, Target, owner
 from service.kernel.text import name_key
 from service.mail.notices import Notices
@@ -47,8 +44,7 @@ class ForgottenPasswords:
         notices: Notices,
         passwords: PasswordChange,
         throttle: Throttle,
-        challenges: Challenges,
-        check: FactorCheck,
+        second_factors: SecondFactors,
         closed: ClosedPasswords,
     ) -> None:
         self._database = database
@@ -57,8 +53,7 @@ class ForgottenPasswords:
         self._notices = notices
         self._passwords = passwords
         self._throttle = throttle
-        self._challenges = challenges
-        self._check = check
+        self._second_factors = second_factors
         self._closed = closed
 
     async def request(self, user_name: str, address: str) -> None:
@@ -106,13 +101,8 @@ class ForgottenPasswords:
             good = await _found(connection, digest_of(token))
             known = await accounts.credentials_of(connection, good.user_id)
         if known is None or not known.second_factor:
-            return {"methods": [], "expires_in": LIFE, "public_key": None}
-        methods = await self._check.methods(known.user_id)
-        public_key = None
-        if "passkey" in methods:
-            issued = await self._challenges.issue(Challenge("password-reset", known.user_id))
-            public_key = await self._check.options(issued, known.user_id)
-        return {"methods": methods, "expires_in": LIFE, "public_key": public_key}
+            return {"methods": [], "expires_in": CHALLENGE_LIFE, "public_key": None}
+        return await self._second_factors.reset_options(known.user_id)
 
     async def confirm(
         self, token: str, password: str, answer: Answer | None, address: str, user_agent: str
@@ -158,7 +148,7 @@ class ForgottenPasswords:
     ) -> None:
         """Return if ``answer`` is right; each try is counted before, for the link and for the account."""
         if answer is None:
-            methods = await self._check.methods(known.user_id)
+            methods = await self._second_factors.methods(known.user_id)
             raise SecondFactorRequired("The account has a second factor: prove it as well", methods=methods)
         by_passkey = answer.method == "passkey"
         # Recovery codes count here: whoever has the mailbox could try them, though hardly guess one.
@@ -168,15 +158,7 @@ class ForgottenPasswords:
         async with self._database.transaction() as connection:
             if not await account_tokens.tried(connection, digest):
                 raise LinkInvalid
-        issued = None
-        if by_passkey:
-            issued = challenge_of(answer.credential)
-            challenge = await self._challenges.answered(issued, "password-reset", known.user_id)
-            if issued is None or challenge is None:
-                raise LoginFailed
-        await self._check.check(known.user_id, answer, issued)
-        if issued is not None and not await self._challenges.spend(issued):
-            raise LoginFailed
+        await self._second_factors.prove_reset(known.user_id, answer)
         await attempt.succeeded()
 
 

@@ -12,9 +12,8 @@ from service.administration.forgotten_passwords import answer_requests
 from service.audit.chain.form import Chain
 from service.audit.chain.history import anchor_name, chains_of, seal_history
 from service.audit.chain.maintenance import Upkeep, retention
-from service.authn.factors.resealing import seal_anew
-from service.authn.factors.sealing import FactorKeys
 from service.authn.proving import ClosedPasswords
+from service.authn.sealing import FactorKeys
 from service.files.object_store import ObjectStore, object_store
 from service.files.orphan_cleanup import LONGEST, OrphanCleanup
 from service.jobs.housekeeping import (
@@ -25,7 +24,7 @@ from service.jobs.housekeeping import (
     forget_uses,
 )
 from service.jobs.runner import Job, JobRunner
-from service.kernel.feature import insert_behind, on_by
+from service.kernel.feature import insert_behind, on_by, provided
 from service.keyspace import SessionStore
 from service.mail.outbox import Outbox, seal_links_anew
 from service.mail.sending import Sending
@@ -76,7 +75,8 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
 
     async def seal_all_anew(database: Database) -> str:
         keys = FactorKeys.of(settings.auth)
-        return f"{await seal_anew(database, keys)}, {await seal_links_anew(database, keys)} links of mails"
+        done = [await reseal(database, keys) for reseal in provided("sealed-secrets").values()]
+        return ", ".join([*done, f"{await seal_links_anew(database, keys)} links of mails"])
 
     async def clean_up_orphans(database: Database) -> str:
         deleted = await OrphanCleanup(database, objects).once()

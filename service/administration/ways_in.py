@@ -37,7 +37,7 @@ class WaysIn:
         kept = [each for each in await self.origins_of(connection, user_id) if each[0].source != without]
         if any(opens for _, opens in kept):
             return
-        if self.passkeys and await factors.passkeys(connection, user_id):
+        if self.passkeys and await factors.has_any(connection, user_id, "phr"):
             return
         stored = await accounts.credentials_of(connection, user_id)
         closed = any(

@@ -53,7 +53,7 @@ def application(container: Container, shipped: Shipped) -> RequestMiddleware:
         tracing=only(parts, attrgetter("tracing")),
         refused_reads=container.trail.journal.refused_reads,
         methods=StepUpMethods(
-            container.sign_in.second_factors.check,
+            container.sign_in.second_factors,
             partial(container.sign_in.closed_passwords.includes, container.stores.database),
         ),
         requestable=only(parts, attrgetter("requestable")),

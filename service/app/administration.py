@@ -9,11 +9,9 @@ from service.administration.bans import Bans, Kicks
 from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
 from service.administration.delegation import Delegation
-from service.administration.factor_reset import FactorReset
 from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.administration.own_credentials import OwnCredentials
-from service.administration.own_factors import OwnFactors
 from service.administration.owners import Owners
 from service.administration.people import People
 from service.administration.unit_of_work import UnitsOfWork
@@ -40,9 +38,7 @@ class Administration:
     forgotten_passwords: ForgottenPasswords
     invitations: Invitations
     kicks: Kicks
-    own_factors: OwnFactors
     owners: Owners
-    factor_reset: FactorReset
     own_credentials: OwnCredentials
     password_reset: PasswordReset
     session_ending: SessionEnding
@@ -93,7 +89,7 @@ def make(
         providers={each.name: each for each in settings.oidc.providers},
         openers=[opener(settings) for opener in provided("way-in", settings.features.off).values()],
         cut_off=[*provided("cut-off").values()],
-        passkeys=second.party is not None,
+        passkeys=second.passkeys,
     )
     return Administration(
         accounts=accounts,
@@ -108,8 +104,7 @@ def make(
             notices=notices,
             passwords=sign_in.password_change,
             throttle=sign_in.throttle,
-            challenges=second.challenges,
-            check=second.check,
+            second_factors=second,
             closed=sign_in.closed_passwords,
         ),
         invitations=Invitations(
@@ -120,20 +115,7 @@ def make(
             throttle=sign_in.throttle,
         ),
         kicks=Kicks(database, delegation, sign_in.sessions),
-        own_factors=OwnFactors(
-            database=database,
-            delegation=delegation,
-            challenges=second.challenges,
-            keys=second.keys,
-            party=second.party,
-            notices=notices,
-            revocations=revocations,
-            ways_in=ways_in,
-            log=trail.logins,
-            now=second.now,
-        ),
         owners=Owners(database, delegation, people, stores.sessions.synchronized.instant),
-        factor_reset=FactorReset(database, delegation, revocations, notices, trail.logins),
         own_credentials=OwnCredentials(delegation, sign_in.password_change, stores.sessions.synchronized.now),
         password_reset=PasswordReset(delegation, sign_in.password_change),
         session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),

@@ -18,7 +18,7 @@ from service.app import administration, audit_trail, files, node, policy, sign_i
 from service.app.parts import Part, only, parts_of
 from service.app.readiness import SLOWLY
 from service.audit.permission_uses import PermissionUses
-from service.authn.factors.sealing import FactorKeys
+from service.authn.sealing import FactorKeys
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped
 from service.kernel.feature import on_by

@@ -9,7 +9,7 @@ from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.readiness import EnvironmentChecks, readiness
 from service.app.stores import Stores
-from service.authn.factors.sealing import FactorKeys
+from service.authn.sealing import FactorKeys
 from service.jobs.runner import JobRunner
 from service.jobs.scheduler import Scheduler
 from service.mail.sending import Sending

@@ -11,12 +11,10 @@ from service.app.container import Container
 from service.app.extensions import Dependencies, add_extensions
 from service.app.parts import only
 from service.app.readiness import facts
-from service.authn.factors.passkeys import RelyingParty
 from service.authn.oauth import ClientCredentials, Introspection
 from service.endpoints import (
     account_links,
     bindings,
-    factors,
     files,
     jobs,
     login_log,
@@ -30,7 +28,6 @@ from service.endpoints import (
     request_rules,
     resources,
     roles,
-    second_factor,
     services,
     sessions,
     system,
@@ -131,12 +128,6 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
     else:
         refresh = tokens.Refresh(parts.refresh, parts.throttle)
     routes.add("/api/auth/refresh", refresh)
-    routes.add("/api/auth/login/second-factor", second_factor.LoginSecondFactor(parts.logins, cookies))
-    routes.add("/api/auth/login/second-factor/options", second_factor.LoginSecondFactorOptions(parts.logins))
-    routes.add("/api/auth/login/passkey/options", second_factor.LoginPasskeyOptions(parts.logins))
-    routes.add("/api/auth/login/passkey", second_factor.LoginPasskey(parts.logins, cookies))
-    routes.add("/api/auth/step-up/options", second_factor.OwnStepUpOptions(parts.step_up))
-    routes.add("/api/auth/step-up", second_factor.OwnStepUp(parts.step_up, parts.refresh, cookies))
     routes.add("/api/auth/logout", sessions.Logout(parts.sessions, cookies))
     routes.add("/api/auth/logout/all", sessions.LogoutAll(parts.sessions, cookies))
     routes.add("/api/auth/sessions", sessions.OwnSessions(parts.sessions))
@@ -237,14 +228,6 @@ def _add_own_account(routes: Routes, container: Container) -> None:
     routes.add("/api/user/profile/password", profile.OwnPassword(container.administration.own_credentials))
     routes.add("/api/user/profile/notices", notices.OwnNotices(database))
     routes.add("/api/user/profile/notices/read", notices.OwnReadNotices(database))
-    own = container.administration.own_factors
-    routes.add("/api/user/profile/factors", factors.Factors(own))
-    routes.add("/api/user/profile/factors/{id}", factors.OneFactor(own))
-    routes.add("/api/user/profile/factors/totp", factors.Apps(own))
-    routes.add("/api/user/profile/factors/totp/{id}/confirm", factors.AppConfirmation(own))
-    routes.add("/api/user/profile/factors/passkey", factors.Passkeys(own))
-    routes.add("/api/user/profile/factors/passkey/options", factors.PasskeyCreation(own))
-    routes.add("/api/user/profile/factors/recovery-codes", factors.OwnRecoveryCodes(own))
 
 
 def _add_users(routes: Routes, container: Container) -> None:
@@ -276,7 +259,6 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user/{id}/owner/verification", owners.OwnerVerification(changes.owners))
     routes.add("/api/auth/invitation", account_links.OwnInvitation(changes.invitations))
     routes.add("/api/user/{id}/status", users.UserStatus(*user))
-    routes.add("/api/user/{id}/factors", factors.FactorsOfUser(changes.factor_reset))
 
 
 def _add_files(routes: Routes, container: Container) -> None:
@@ -290,8 +272,7 @@ def _add_files(routes: Routes, container: Container) -> None:
 
 def _add_outside(routes: Routes, container: Container) -> None:
     """Register what everybody may read without a login."""
-    node, server = container.node, container.settings.server
-    routes.add_outside("/.well-known/passkey-endpoints", factors.PasskeyEndpoints(server.public_url))
+    node = container.node
     routes.add_outside("/.well-known/jwks.json", tokens.KeySet(container.sign_in.tokens))
     routes.add_outside("/health/live", Live())
     details = partial(facts, container.policy.watch)
@@ -313,8 +294,6 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
     about = {"version": __version__, "session": "browser" if cookies.on else "tab"}
     for facts_of in provided("console-facts", container.settings.features.off).values():
         about |= facts_of(container.settings)
-    if party := RelyingParty.of(container.settings.server.public_url):
-        about["passkeys"] = party.origin
     if container.outbox.enabled:
         about["mail"] = "sent"
     add_console(routes, enabled=container.settings.console.enabled, token=token, about=about)

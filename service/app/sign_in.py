@@ -1,6 +1,5 @@
 """Authentication in a worker: who sends a request, and how somebody comes to be known."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from service.app.audit_trail import Trail
@@ -9,12 +8,6 @@ from service.app.stores import Stores
 from service.authn.api_keys import ApiKeyCallers
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights
-from service.authn.factors.challenges import Challenges
-from service.authn.factors.checking import FactorCheck
-from service.authn.factors.passkeys import RelyingParty
-from service.authn.factors.sealing import FactorKeys
-from service.authn.factors.second_step import SecondStep
-from service.authn.factors.step_up import StepUp
 from service.authn.login_service import LoginService
 from service.authn.opening import SessionOpening
 from service.authn.password_change import PasswordChange
@@ -23,6 +16,7 @@ from service.authn.passwords import Passwords
 from service.authn.proving import ClosedPasswords
 from service.authn.refresh import Refresh
 from service.authn.revocations import Revocations
+from service.authn.second_factors import SecondFactors, second_factors_of
 from service.authn.sessions import Sessions
 from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenIssuer
@@ -30,28 +24,6 @@ from service.authn.tokens import Tokens
 from service.mail.notices import Notices
 from service.settings import Settings
 from service.web.messages.cookies import Cookies
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecondFactors:
-    """What checks second factors; ``party`` is None where the service has no address for passkeys."""
-
-    keys: FactorKeys
-    party: RelyingParty | None
-    challenges: Challenges
-    check: FactorCheck
-    step: SecondStep
-    now: Callable[[], float]
-
-
-def _second_factors(settings: Settings, stores: Stores, notices: Notices) -> SecondFactors:
-    """Return what checks the second factors of the worker."""
-    database, now = stores.database, stores.sessions.synchronized.now
-    keys, party = FactorKeys.of(settings.auth), RelyingParty.of(settings.server.public_url)
-    challenges = Challenges(stores.sessions)
-    check = FactorCheck(database, keys, party, now, notices)
-    step = SecondStep(database, challenges, check, party)
-    return SecondFactors(keys=keys, party=party, challenges=challenges, check=check, step=step, now=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +38,6 @@ class SignIn:
     throttle: Throttle
     logins: LoginService
     second_factors: SecondFactors
-    step_up: StepUp
     refresh: Refresh
     sessions: Sessions
     revocations: Revocations
@@ -86,7 +57,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
     passwords, rules = Passwords(settings.password), PasswordRules(settings.password)
     closed = ClosedPasswords(settings.oidc)
     throttle = Throttle(settings.throttle, store.counters)
-    second = _second_factors(settings, stores, notices)
+    second = second_factors_of(settings, database, store, notices)
     tokens = Tokens(auth, now, policy.live.restore_epoch)
     initial = InitialPasswords(settings.password)
     pairs = TokenIssuer(database, tokens, lambda: policy.live.current.permission_map, initial)
@@ -113,7 +84,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
         logins=LoginService(
             database,
             passwords,
-            SessionOpening(database, store, pairs, second.step),
+            SessionOpening(database, store, pairs, second),
             throttle,
             log,
             initial=initial,
@@ -121,16 +92,6 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
             closed=closed,
         ),
         second_factors=second,
-        step_up=StepUp(
-            database=database,
-            passwords=passwords,
-            challenges=second.challenges,
-            check=second.check,
-            throttle=throttle,
-            refresh=refresh,
-            log=log,
-            closed=closed,
-        ),
         refresh=refresh,
         sessions=Sessions(store, log),
         revocations=revocations,

@@ -1,19 +1,19 @@
 """Login with throttling and log: each attempt is counted first, and recorded with its outcome."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import structlog
 
 from service import errors
-from service.authn.factors import Answer
 from service.authn.login_log import LoginLog, reason_of
 from service.authn.opening import Origin, SessionOpening
 from service.authn.password_rules import InitialPasswords
 from service.authn.passwords import Passwords
 from service.authn.proving import ClosedPasswords, PasswordProof, Proof
+from service.authn.second_factors import Begun
 from service.authn.throttle import ACCOUNT, SECOND_FACTOR, Attempt, Throttle
 from service.authn.token_issuer import TokenPair
 from service.kernel.device import DERIVED, device_from
@@ -61,7 +61,6 @@ class LoginService:
         self._passwords = passwords
         self._initial = initial
         self._opening = opening
-        self._second_step = opening.second_step
         self._throttle = throttle
         self._entries = log
         self._notices = notices
@@ -94,60 +93,29 @@ class LoginService:
             raise
         return await self._succeeded(pair, attempt)
 
-    async def second_step(self, challenge: str, answer: Answer, address: str, user_agent: str) -> TokenPair:
+    async def second_step(
+        self, begin: Callable[[], Awaitable[Begun]], address: str, user_agent: str, *, guessed: bool
+    ) -> TokenPair:
         """Return the tokens of the session for which ``login`` has asked for a second factor.
 
-        Raises what ``SessionOpening.open`` does, and ``RateLimited``.
+        ``begin`` tells whose step it is; ``guessed``: its answer is one that could be. Raises what
+        ``SessionOpening.open`` does, and ``RateLimited``.
         """
         known = None
         try:
             await self._throttle.from_address(address)
-            known = await self._second_step.begun(challenge)
+            known = await begin()
             who = (known.user_name, address, user_agent)
-            attempt = await self._throttle.second_factor(*who, guessed=answer.method == "totp")
-            proof = await self._second_step.proof(challenge, known, answer)
+            attempt = await self._throttle.second_factor(*who, guessed=guessed)
+            proof = await known.prove()
             pair = await self._open(proof, Origin.of(known.device, address, user_agent))
         except Exception as error:
             await self._failed(error, known.user_name if known else None, known.device if known else None)
             raise
         return await self._succeeded(pair, attempt)
 
-    async def second_step_options(self, challenge: str, address: str) -> dict[str, Any]:
-        """Return ``methods`` and ``public_key`` for the challenge of a first step, as that has told them.
-
-        Raises ``LoginFailed`` for what is no such challenge, ``RateLimited`` and ``Unavailable``.
-        """
-        await self._throttle.from_address(address)
-        return await self._second_step.options(challenge)
-
-    async def by_passkey(
-        self,
-        challenge: str,
-        credential: Mapping[str, Any],
-        device: str | None,
-        address: str,
-        user_agent: str,
-    ) -> TokenPair:
-        """Return the tokens of a new device session for the user whose passkey answers ``challenge``.
-
-        Raises what ``login`` does.
-        """
-        proof = None
-        kind = device_from(user_agent) if device is None else device
-        try:
-            await self._throttle.from_address(address)
-            origin = Origin.of(device, address, user_agent)
-            proof = await self._second_step.passkey_proof(challenge, credential)
-            who = (proof.user_name, address, user_agent)
-            attempt = await self._throttle.second_factor(*who, guessed=False)
-            pair = await self._open(proof, origin)
-        except Exception as error:
-            await self._failed(error, proof.user_name if proof else None, kind)
-            raise
-        return await self._succeeded(pair, attempt)
-
-    async def by_provider(self, prove: Proving, device: str, address: str, user_agent: str) -> TokenPair:
-        """Return the tokens of a new device session for who has signed in with a provider.
+    async def by_proof(self, prove: Proving, device: str, address: str, user_agent: str) -> TokenPair:
+        """Return the tokens of a new device session for who has proved more than a password.
 
         ``prove`` makes the proof, once the address was counted. Raises what ``login`` does, and what
         ``prove`` raises.
@@ -165,13 +133,8 @@ class LoginService:
         return await self._succeeded(pair, attempt)
 
     async def may_sign_in(self, address: str) -> None:
-        """Count the beginning of a sign-in; raises ``RateLimited`` and ``Unavailable``."""
+        """Count the beginning of a login in several steps; raises ``RateLimited`` and ``Unavailable``."""
         await self._throttle.from_address(address)
-
-    async def passkey_options(self, address: str) -> dict[str, Any]:
-        """Return the options for ``by_passkey``; raises ``RateLimited``, ``Conflict`` and ``Unavailable``."""
-        await self._throttle.from_address(address)
-        return await self._second_step.passkey_options()
 
     async def _open(self, proof: Proof, origin: Origin) -> TokenPair:
         """Return the tokens of a new session, once a user is told of a login from a new device.

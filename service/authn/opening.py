@@ -8,9 +8,9 @@ from typing import Final, Self, TypeVar
 from msgspec import UNSET
 
 from service.authn.denials import Denials, banned, banned_by
-from service.authn.factors.second_step import SecondStep
 from service.authn.login_log import MAX_USER_AGENT
 from service.authn.proving import Proof
+from service.authn.second_factors import SecondFactors
 from service.authn.token_issuer import Account, TokenIssuer, TokenPair
 from service.errors import AccountDisabled, LoginFailed, Refusal, Unavailable, ValidationFailed
 from service.kernel.assurance import Authentication
@@ -57,13 +57,12 @@ class SessionOpening:
     """
 
     def __init__(
-        self, database: Database, store: SessionStore, pairs: TokenIssuer, second_step: SecondStep
+        self, database: Database, store: SessionStore, pairs: TokenIssuer, second_factors: SecondFactors
     ) -> None:
         self._database = database
         self._store = store
         self._pairs = pairs
-        self.second_step: Final = second_step
-        """What asks for second factors."""
+        self._second_factors = second_factors
         self._denials = Denials(database, store)
 
     async def open(self, proof: Proof, origin: Origin) -> TokenPair:
@@ -102,7 +101,7 @@ class SessionOpening:
 
     async def _require_second(self, proof: Proof, known: Credentials, origin: Origin) -> None:
         if known.second_factor and proof.acr == "pwd":
-            raise await self.second_step.required(known, origin.device, proof.origin)
+            raise await self._second_factors.required(known, origin.device, proof.origin)
 
     async def _require_sign_in(self, proof: Proof, known: Credentials, device: str) -> None:
         """Take the session back, whose tokens nobody has yet, if its sign-in with a provider has ended.

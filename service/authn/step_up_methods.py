@@ -2,8 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from service.authn.factors import ACR
-from service.authn.factors.checking import FactorCheck
+from service.authn.second_factors import ACR, SecondFactors
 from service.kernel.assurance import Challenge
 from service.kernel.identity import Caller
 
@@ -13,7 +12,7 @@ class StepUpMethods:
 
     def __init__(
         self,
-        factors: FactorCheck | None = None,
+        factors: SecondFactors | None = None,
         closed_to: Callable[[int], Awaitable[bool]] | None = None,
     ) -> None:
         """``factors`` knows the second factors of users; without it nobody has any.

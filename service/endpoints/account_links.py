@@ -8,9 +8,9 @@ from service.administration.account_links import Invitations, Link
 from service.administration.addresses import Addresses
 from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.own_credentials import OwnCredentials
+from service.endpoints.challenge_bodies import Code, Credential, Expiry, PublicKey, answer_in
 from service.endpoints.profile import CurrentPassword
 from service.endpoints.record_endpoints import Endpoint
-from service.endpoints.second_factor import Code, Credential, Expiry, PublicKey, answer_in
 from service.endpoints.users import NewPassword, UserName
 from service.errors import (
     Conflict,

@@ -10,6 +10,7 @@ NAMES = (
     "metrics",
     "export",
     "directories",
+    "second_factors",
     "assignments",
     "scim",
     "oidc",

@@ -12,14 +12,14 @@ import pytest
 
 from service.administration.account_links import AccountLinks
 from service.administration.forgotten_passwords import answer_requests
-from service.authn.factors.sealing import FactorKeys
 from service.authn.proving import ClosedPasswords
+from service.authn.sealing import FactorKeys
 from service.embedded import EmbeddedStores
 from service.mail.notices import Notices
 from service.mail.outbox import Outbox, about
 from service.records.database.transactions import Database
 from service.settings import Oidc, load
-from tests.factors.conftest import SETTINGS, Person, public
+from tests.features.second_factors.conftest import SETTINGS, Person, public
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.waiting import eventually_here

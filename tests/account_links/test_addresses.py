@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.account_links.conftest import NEW, Mailing, shape
-from tests.factors.conftest import ORIGIN
+from tests.features.second_factors.conftest import ORIGIN
 from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.waiting import eventually_here

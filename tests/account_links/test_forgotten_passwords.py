@@ -11,7 +11,7 @@ import pytest
 from service.records import jobs
 from service.records.database.transactions import Database
 from tests.account_links.conftest import MAILING, NEW, Mailing, shape
-from tests.factors.conftest import PASSWORD, Person
+from tests.features.second_factors.conftest import PASSWORD, Person
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published
 from tests.support.waiting import eventually_here

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.account_links.conftest import NEW, Mailing
-from tests.factors.conftest import ORIGIN
+from tests.features.second_factors.conftest import ORIGIN
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ import pytest
 
 from service.embedded import EmbeddedStores
 from tests.account_links.conftest import MAILING, NEW, Mailing
-from tests.factors.conftest import PASSWORD, Person
+from tests.features.second_factors.conftest import PASSWORD, Person
 from tests.support.databases import database, session_store
 from tests.support.inside import inside_published
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD

@@ -12,10 +12,6 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from service.authn import signing_keys
 from service.authn.api_keys import ApiKeyCallers
 from service.authn.authenticate import Authenticator
-from service.authn.factors.challenges import Challenges
-from service.authn.factors.checking import FactorCheck
-from service.authn.factors.sealing import FactorKeys
-from service.authn.factors.second_step import SecondStep
 from service.authn.opening import SessionOpening
 from service.authn.password_rules import InitialPasswords
 from service.authn.passwords import Passwords
@@ -24,11 +20,12 @@ from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
 from service.embedded import EmbeddedStores
+from service.features.second_factors.parts import CheckedFactors
 from service.kernel.codes import PermissionMap
 from service.keyspace import SessionStore
 from service.mail.notices import Notices
 from service.records.database.transactions import Database
-from service.settings import Auth, Password, Redis
+from service.settings import Auth, Password, Redis, Settings
 from service.settings import Throttle as ThrottleSettings
 from tests.support.cheap_hashes import COSTS
 from tests.support.databases import NewDatabase, database
@@ -84,10 +81,9 @@ def own_database(new_database: NewDatabase, published_template: str) -> str:
     return new_database(published_template)
 
 
-def second_step(database: Database, store: SessionStore) -> SecondStep:
+def second_factors(database: Database, store: SessionStore) -> CheckedFactors:
     """Return what asks for second factors, where there is neither a key for them nor an address."""
-    check = FactorCheck(database, FactorKeys(), None, store.synchronized.now, Notices())
-    return SecondStep(database, Challenges(store), check, None)
+    return CheckedFactors(Settings(), database, store, Notices())
 
 
 @pytest.fixture
@@ -111,7 +107,7 @@ async def parts(
         initial,
         tokens,
         pairs,
-        SessionOpening(users, store, pairs, second_step(users, store)),
+        SessionOpening(users, store, pairs, second_factors(users, store)),
         Refresh(users, store, tokens, pairs),
         callers,
         Authenticator(auth, tokens, store, callers),

@@ -20,7 +20,7 @@ from service.keyspace import SessionStore
 from service.records import menus
 from service.records.database.transactions import Database
 from service.settings import Password
-from tests.authn.conftest import Container, second_step
+from tests.authn.conftest import Container, second_factors
 from tests.authn.people import execute, log_in
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
@@ -160,7 +160,7 @@ async def test_a_password_changed_during_a_login_ends_it(
 
 async def test_a_login_without_the_database_is_refused_and_leaves_no_session(parts: Container) -> None:
     away = Database("postgresql://nobody@127.0.0.1:1/none")
-    opening = SessionOpening(away, parts.store, parts.pairs, second_step(away, parts.store))
+    opening = SessionOpening(away, parts.store, parts.pairs, second_factors(away, parts.store))
 
     with pytest.raises(Unavailable):
         await log_in(replace(parts, opening=opening))

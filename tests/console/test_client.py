@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route
 
-from service.authn.factors import totp
 from service.embedded import EmbeddedStores
+from service.features.second_factors import totp
 from service.kernel.codes import HeldCodes
 from tests.console.declarations import CLIENT
 from tests.console.house import House

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from service.authn.factors import totp
 from service.embedded import EmbeddedStores
+from service.features.second_factors import totp
 from tests.console.house import House
 from tests.console.visits import Visit, new_context, settled
 from tests.support.chromium import chromium

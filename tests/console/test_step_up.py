@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from service.authn.factors import totp
+from service.features.second_factors import totp
 from tests.console.house import House
 from tests.console.test_session import requests
 from tests.console.test_users import button, headed

@@ -108,7 +108,7 @@ RECORDED = LOGS.partition("## What is recorded")[2].partition("\n## ")[0]
 def test_every_event_of_the_login_log_is_on_the_page() -> None:
     modules = (
         module
-        for folder in ("authn", "administration")
+        for folder in ("authn", "administration", "features")
         for module in (ROOT / "service" / folder).rglob("*.py")
     )
     text = "".join(module.read_text(encoding="utf-8") for module in modules)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from service.authn.factors.sealing import FactorKeys
+from service.authn.sealing import FactorKeys
 from service.mail.letters import Letter
 from service.mail.outbox import Outbox
 from service.records.database.transactions import Database

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 PROGRAM = textwrap.dedent(
     """
     import asyncio, os, sys
-    from service.authn.factors.sealing import FactorKeys
+    from service.authn.sealing import FactorKeys
     from service.mail.sending import Sending
     from service.records.database.transactions import Database
     from service.settings import load

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from service.authn.factors.sealing import ID_BYTES, FactorKeys
+from service.authn.sealing import ID_BYTES, FactorKeys
 from service.features.operations.checks import CHECKS
 from service.features.operations.diagnosis.examination import examine
 from service.mail.outbox import seal_links_anew

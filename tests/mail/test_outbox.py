@@ -7,7 +7,7 @@ from string import Formatter
 
 import pytest
 
-from service.authn.factors.sealing import FactorKeys
+from service.authn.sealing import FactorKeys
 from service.errors import Unavailable
 from service.mail.letters import WORDS, Letter, text_of
 from service.mail.outbox import about

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.authn.factors.sealing import FactorKeys
+from service.authn.sealing import FactorKeys
 from service.kernel.operator_error import OperatorError
 from service.mail.letters import Letter
 from service.mail.sending import Sending

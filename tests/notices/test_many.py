@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from service.authn.factors.sealing import FactorKeys
+from service.authn.sealing import FactorKeys
 from service.mail.sending import Sending
 from service.records.database.transactions import Database
 from service.settings import load
 from tests.account_links.conftest import MAILING, Mailing
 from tests.authn.conftest import SECRET
-from tests.factors.conftest import ORIGIN
+from tests.features.second_factors.conftest import ORIGIN
 from tests.support.mail_server import mail_server
 
 pytestmark = pytest.mark.anyio

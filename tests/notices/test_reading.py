@@ -13,7 +13,7 @@ from service.mail.notices import _provider
 from service.records import notices
 from service.records.database.transactions import Database
 from tests.account_links.conftest import Mailing
-from tests.factors.conftest import PASSWORD, Person
+from tests.features.second_factors.conftest import PASSWORD, Person
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio

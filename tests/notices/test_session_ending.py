@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.account_links.conftest import Mailing, shape
-from tests.factors.conftest import Person
+from tests.features.second_factors.conftest import Person
 from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio

@@ -72,9 +72,9 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
         "oneself": {
             "administration/addresses",
             "administration/own_credentials",
-            "administration/own_factors",
             "features/directories/origins",
             "features/oidc/sign_in",  # what is demanded of who links an account
+            "features/second_factors/own_factors",
         },
         "owner": {
             "administration/account_links",
@@ -256,7 +256,7 @@ def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() 
     assert calls["bans.ban"] == {"administration/bans"}
     assert calls["bans.unban"] == {"administration/bans", "authn/recovery"}
     assert calls["accounts.change_password"] == {"authn/password_change", "authn/recovery"}
-    assert calls["factors.remove_all"] == {"administration/factor_reset", "authn/recovery"}
+    assert calls["factors.remove_all"] == {"authn/recovery", "features/second_factors/factor_reset"}
     assert calls["accounts.set_status"] == {"authn/recovery"}
     for name, modules in writes.items():
         assert calls[name] == {module if "/" in module else f"administration/{module}" for module in modules}

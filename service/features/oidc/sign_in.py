@@ -285,7 +285,7 @@ class ProviderSignIn:
             stored, sign_in = await self._accounts.account(provider, known, confirmed.identity)
             return ProviderProof(self._database, stored, confirmed.identity, sign_in)
 
-        return await self._logins.by_provider(prove, known.device, address, user_agent)
+        return await self._logins.by_proof(prove, known.device, address, user_agent)
 
     async def _spend(self, name: str) -> bytes | None:
         """Return what was kept under a name, and end it; None for what is unknown or was spent."""

@@ -5,7 +5,7 @@ from service.kernel.feature import Feature, FeatureCommands
 FEATURE = Feature(
     name="operations",
     title="Backup and restore, and doctor",
-    needs=("policy_history",),
+    needs=("policy_history", "second_factors"),
     paths=("/api/system/findings", "/api/system/first-steps"),
     commands=(
         FeatureCommands(

@@ -11,11 +11,11 @@ from service.features.access_requests.checks import CHECKS
 from service.features.operations.diagnosis.examination import examine
 from service.operator.findings import Finding
 from service.settings import load
-from tests.factors.conftest import SETTINGS, Person
 from tests.features.access_requests.test_beginnings import SECRET
 from tests.features.access_requests.test_limits import emergencies
 from tests.features.access_requests.test_requests import ASKED, ONE, ask, asked, execute, ruled
 from tests.features.operations.doctor.conftest import no_routes
+from tests.features.second_factors.conftest import SETTINGS, Person
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, member, query

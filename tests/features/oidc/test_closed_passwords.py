@@ -126,7 +126,7 @@ async def asked(service: Inside, user_name: str) -> None:
         | variables(shut)
     )
     from service.administration.account_links import AccountLinks  # noqa: PLC0415
-    from service.authn.factors.sealing import FactorKeys  # noqa: PLC0415
+    from service.authn.sealing import FactorKeys  # noqa: PLC0415
     from service.mail.outbox import Outbox  # noqa: PLC0415
 
     opened = Database(service.database_url)

@@ -11,12 +11,12 @@ from service.embedded import EmbeddedStores
 from service.errors import Unavailable
 from service.features.oidc import store
 from service.keyspace import SessionStore
-from tests.factors.conftest import SETTINGS, Person
 from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
 from tests.features.oidc.test_cut_off import cut_off
 from tests.features.oidc.test_second_factor import linked
 from tests.features.oidc.test_sign_in import log_out
+from tests.features.second_factors.conftest import SETTINGS, Person
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.web.driver import Answer

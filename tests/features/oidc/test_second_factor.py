@@ -9,11 +9,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from service.embedded import EmbeddedStores
-from tests.factors.conftest import SETTINGS, Person, public
 from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
 from tests.features.oidc.test_cookies import set_cookies
 from tests.features.oidc.test_sign_in import claims_of
+from tests.features.second_factors.conftest import SETTINGS, Person, public
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.members import query

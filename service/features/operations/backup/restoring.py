@@ -13,7 +13,6 @@ from service.audit.chain.checkpoints import stored_checkpoints
 from service.audit.chain.form import Chain, append
 from service.audit.chain.seals import RESTORED, sealed, seals_of
 from service.authn.denials import Denials
-from service.authn.factors import totp
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
 from service.errors import Unavailable
@@ -21,6 +20,7 @@ from service.features.operations.backup.archive import ArchiveReader, Origin
 from service.features.operations.backup.making import WITHIN
 from service.features.operations.backup.manifest import DATABASE, FILES, Manifest
 from service.features.operations.backup.programs import feed, program_for
+from service.features.second_factors import totp
 from service.files.object_store import ObjectStore, object_store
 from service.kernel.clock import now
 from service.keyspace import SessionStore

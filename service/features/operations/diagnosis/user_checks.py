@@ -1,20 +1,16 @@
 """Checks of the users who may do everything, and of second factors."""
 
-import os
 from datetime import timedelta
-from typing import Final
 
-from service.authn.factors.sealing import ID_BYTES, FactorKeys
 from service.authn.proving import ClosedPasswords
 from service.authz.publishing.lockout import demanded_acr
 from service.authz.publishing.publisher import derived_policy
 from service.features.operations.diagnosis.upkeep_checks import NEW
 from service.kernel.text import RESERVED, counted, name_key, printable
 from service.operator.findings import Finding, Installation, fault, few, ok, warning
-from service.records import dormant, factors, mail, role_rights
+from service.records import dormant, role_rights
 from service.records.seed_catalogue import ADMINISTRATOR
 from service.records.user_overview import administrators, reserved_names, unconfirmed
-from service.settings import SettingsError, local_factor_key, local_previous_factor_key
 
 _MANY = 5
 _FIRST_PASSWORD = timedelta(days=1)
@@ -61,9 +57,6 @@ async def first_administrator(installation: Installation) -> Finding:
     return ok(f"{name} has had another password since the first start")
 
 
-_LOCAL_FILE: Final = "factor_key"
-
-
 async def addresses(installation: Installation) -> Finding:
     """Who has confirmed no address gets no link for a forgotten password: after an upgrade, everybody."""
     async with installation.records() as connection:
@@ -73,24 +66,6 @@ async def addresses(installation: Installation) -> Finding:
         return ok(message if installation.settings.mail.url else f"{message}, and no mail is sent")
     return warning(
         message, "have them confirm it in their profile, or declare it confirmed: docs/reference/users.md"
-    )
-
-
-async def second_factors(installation: Installation) -> Finding:
-    """A password is all that keeps others from the account of somebody without a second factor."""
-    async with installation.records() as connection:
-        admins = await administrators(connection)
-    without = [admin for admin in admins if not admin.second_factor]
-    if not without:
-        return ok(f"all {len(admins)} users who hold * have a second factor")
-    names = ", ".join(admin.user_name for admin in without[:_MANY])
-    message = f"{len(without)} of {len(admins)} users who hold * have no second factor: {names}"
-    if all(admin.now - admin.create_time < NEW for admin in without):
-        return ok(f"{message}; their accounts are new")
-    return warning(
-        message,
-        "have them enrol one: docs/guides/second-factors.md",
-        users=[(admin.id, admin.user_name) for admin in without[:_MANY]],
     )
 
 
@@ -125,44 +100,6 @@ async def user_names(installation: Installation) -> Finding:
         "give them other names: PATCH /api/user/{id} with userName",
         users=reserved,
     )
-
-
-async def factor_key(installation: Installation) -> Finding:
-    """Without the key that has encrypted the secret of an app, its user can't log in with it."""
-    try:
-        keys = _keys(installation)
-    except SettingsError as wrong:
-        return fault(wrong.faults[0].message, "restore the file from a backup of the keys")
-    async with installation.records() as connection:
-        counts = await factors.count_by_key(connection, ID_BYTES)
-        of_mails = await mail.count_by_key(connection, ID_BYTES)
-    lost = sum(count for key_id, count in counts.items() if key_id not in keys.known)
-    if lost:
-        return fault(
-            f"{lost} apps have secrets that neither auth.factor_key nor auth.factor_previous_key opens",
-            "set the key that they were made with, or reset the factors of their users",
-        )
-    if keys.current is None:
-        return ok("there is none: nobody can enrol an authenticator app")
-    others = keys.known - {keys.current}  # a link that no key opens ends with its mail, within a day
-    before = sum(counts.get(key_id, 0) + of_mails.get(key_id, 0) for key_id in others)
-    if before:
-        return ok(f"{before} secrets wait for the job factor-keys, which encrypts them with the new key")
-    if len(keys.known) > 1:
-        return warning(
-            "nothing needs the previous key any more",
-            "remove auth.factor_previous_key, or the file factor_previous_key of the data directory",
-        )
-    return ok(f"it has encrypted the secrets of {sum(counts.values())} apps")
-
-
-def _keys(installation: Installation) -> FactorKeys:
-    """Return the keys of the settings, or those in the data directory of an embedded database."""
-    settings = installation.settings
-    data = settings.server.data
-    if settings.auth.factor_key or settings.external or not os.path.lexists(data / _LOCAL_FILE):
-        return FactorKeys.of(settings.auth)
-    return FactorKeys(local_factor_key(data), local_previous_factor_key(data))
 
 
 async def dormant_accounts(installation: Installation) -> Finding:

@@ -17,19 +17,19 @@ import pytest
 from redis import Redis
 from sqlalchemy import text
 
-from service.authn.factors import totp
 from service.embedded import EmbeddedStores
 from service.features.operations.backup.archive import ArchiveReader
 from service.features.operations.backup.manifest import DATABASE, Manifest
 from service.features.operations.backup.programs import program_for
 from service.features.operations.backup.restoring import RestoreError, require_place
+from service.features.second_factors import totp
 from service.files.object_store import object_store
 from service.files.orphan_cleanup import OrphanCleanup
 from service.records.database.transactions import Database, engine
 from service.settings import Objstore, load
-from tests.factors.conftest import PASSWORD as PERSONS_PASSWORD
-from tests.factors.conftest import SETTINGS, Person
 from tests.features.operations.backup.conftest import CHAIN_KEY, SECRET
+from tests.features.second_factors.conftest import PASSWORD as PERSONS_PASSWORD
+from tests.features.second_factors.conftest import SETTINGS, Person
 from tests.files.forms import download, uploaded
 from tests.mail.conftest import LINK, invitation, mailing, outbox_of, rows
 from tests.support.databases import database, session_store

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from service.authn.revocations import Revocations
-from tests.factors.conftest import Person, public
+from tests.features.second_factors.conftest import Person, public
 from tests.support.inside import Inside
 from tests.support.waiting import eventually_here
 

@@ -5,12 +5,12 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from service.administration.factor_reset import FactorReset
-from service.administration.own_factors import OwnFactors
-from service.authn.factors.challenges import LIFE
+from service.endpoints.challenge_bodies import Credential, Expiry
 from service.endpoints.record_endpoints import Endpoint
-from service.endpoints.second_factor import Credential, Expiry
 from service.errors import Conflict, NotFound
+from service.features.second_factors.challenges import LIFE
+from service.features.second_factors.factor_reset import FactorReset
+from service.features.second_factors.own_factors import OwnFactors
 from service.records.factors import Factor
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext

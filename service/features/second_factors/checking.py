@@ -5,15 +5,16 @@ from typing import Any, Final
 
 import structlog
 
-from service.authn.factors import Answer, Method, is_weaker, recovery_codes, totp
-from service.authn.factors.passkeys import PasskeyRefusedError, RelyingParty, id_of
-from service.authn.factors.sealing import FactorKeys
+from service.authn.sealing import FactorKeys
+from service.authn.second_factors import Answer, Method, is_weaker
 from service.errors import LoginFailed, Unavailable
+from service.features.second_factors import recovery_codes, store, totp
+from service.features.second_factors.passkeys import PasskeyRefusedError, RelyingParty, id_of
+from service.features.second_factors.store import Passkey
 from service.kernel.assurance import Acr
 from service.mail.notices import Notices
-from service.records import factors
 from service.records.database.transactions import Database
-from service.records.factors import FactorKind, Passkey
+from service.records.factors import FactorKind
 
 _OFFERED: Final[Mapping[FactorKind, Method]] = {
     "passkey": "passkey",
@@ -52,14 +53,14 @@ class FactorCheck:
 
     async def has_factor(self, user_id: int) -> bool:
         """Return whether a user has a second factor; recovery codes alone are none."""
-        return not await factors.kinds(self._database, user_id) <= {"recovery_codes"}
+        return not await store.kinds(self._database, user_id) <= {"recovery_codes"}
 
     async def methods(self, user_id: int, least: Acr = "pwd") -> list[Method]:
         """Return how a user can answer now, the strongest first; recovery codes while some are left.
 
         Only methods as strong as ``least``, unless the user has none of them.
         """
-        kinds = await factors.kinds(self._database, user_id)
+        kinds = await store.kinds(self._database, user_id)
         usable = kinds if self._party else kinds - {"passkey"}
         methods = [method for kind, method in _OFFERED.items() if kind in usable]
         return [method for method in methods if not is_weaker(method, least)] or methods
@@ -69,7 +70,7 @@ class FactorCheck:
         if self._party is None:
             return None
         async with self._database.transaction() as connection:
-            known = await factors.passkeys(connection, user_id)
+            known = await store.passkeys(connection, user_id)
         return self._party.request_options(issued, known) if known else None
 
     async def check(self, user_id: int, answer: Answer, issued: bytes | None) -> int:
@@ -97,7 +98,7 @@ class FactorCheck:
         if self._party is None or issued is None or credential_id is None:
             return None
         async with self._database.transaction() as connection:
-            passkey = await factors.passkey(connection, credential_id)
+            passkey = await store.passkey(connection, credential_id)
         if passkey is None or user_id not in (None, passkey.user_id):
             return None
         try:
@@ -106,14 +107,14 @@ class FactorCheck:
             _tell("the answer of a passkey is wrong", passkey, why=str(refused))
             return None
         async with self._database.transaction() as connection:
-            forward = await factors.use_passkey(connection, passkey, count)
+            forward = await store.use_passkey(connection, passkey, count)
         if not forward:
             _tell("the counter of a passkey went back: it may have been copied", passkey)
         return passkey if forward else None
 
     async def _of_code(self, user_id: int, code: str) -> int | None:
         now, unreadable = self._now(), None
-        for app in await factors.apps(self._database, user_id):
+        for app in await store.apps(self._database, user_id):
             try:
                 secret = self._keys.open(app.sealed_secret, about(user_id))
             except Unavailable as refusal:  # the code may be that of another one
@@ -123,7 +124,7 @@ class FactorCheck:
             if step is None:
                 continue
             async with self._database.transaction() as connection:
-                if await factors.use_app(connection, app, step):
+                if await store.use_app(connection, app, step):
                     return app.id
         if unreadable is not None:
             raise unreadable
@@ -134,7 +135,7 @@ class FactorCheck:
         if digest is None:
             return None
         async with self._database.transaction() as connection:
-            used = await factors.use_recovery_code(connection, user_id, digest)
+            used = await store.use_recovery_code(connection, user_id, digest)
             if used is not None:
                 await self._notices.tell(connection, user_id, "recovery_code_used")
         return used

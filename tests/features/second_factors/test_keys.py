@@ -7,15 +7,15 @@ import secrets
 import psycopg
 import pytest
 
-from service.authn.factors.resealing import seal_anew
-from service.authn.factors.sealing import ID_BYTES, FactorKeys
+from service.authn.sealing import ID_BYTES, FactorKeys
 from service.features.operations.checks import checks_for
 from service.features.operations.diagnosis.examination import examine
+from service.features.second_factors import store
+from service.features.second_factors.resealing import seal_anew
 from service.operator.findings import Finding
-from service.records import factors
 from service.records.database.transactions import Database
 from service.settings import load
-from tests.factors.conftest import SETTINGS, Person
+from tests.features.second_factors.conftest import SETTINGS, Person
 from tests.support.inside import Inside
 from tests.support.members import query
 
@@ -26,7 +26,7 @@ KEY, NEW = SETTINGS["PORTCULLIS_AUTH__FACTOR_KEY"], "n" * 40
 
 async def counted(database: Database) -> dict[bytes, int]:
     async with database.snapshot() as connection:
-        return await factors.count_by_key(connection, ID_BYTES)
+        return await store.count_by_key(connection, ID_BYTES)
 
 
 async def test_secrets_are_sealed_anew_and_open_with_the_new_key(site: Inside, person: Person) -> None:

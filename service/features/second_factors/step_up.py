@@ -3,17 +3,17 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from service.authn.factors import ACR, Answer, amr_of, is_weaker
-from service.authn.factors.challenges import LIFE, Challenge, Challenges
-from service.authn.factors.checking import FactorCheck
-from service.authn.factors.passkeys import challenge_of
 from service.authn.login_log import LoginLog, reason_of
 from service.authn.passwords import Passwords
 from service.authn.proving import ClosedPasswords
 from service.authn.refresh import Refresh
+from service.authn.second_factors import ACR, Answer, amr_of, is_weaker
 from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenPair
 from service.errors import Conflict, LoginFailed, RefreshRequired, SecondFactorRequired
+from service.features.second_factors.challenges import LIFE, Challenge, Challenges
+from service.features.second_factors.checking import FactorCheck
+from service.features.second_factors.passkeys import challenge_of
 from service.kernel.assurance import Acr
 from service.kernel.identity import Caller
 from service.records import accounts

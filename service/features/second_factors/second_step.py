@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from service.authn.factors import ACR, Answer, amr_of
-from service.authn.factors.challenges import LIFE, Challenge, Challenges, bytes_of, text_of
-from service.authn.factors.checking import FactorCheck
-from service.authn.factors.passkeys import RelyingParty, party_of
 from service.authn.proving import ProviderOrigin, still_opens
+from service.authn.second_factors import ACR, Answer, amr_of
 from service.errors import LoginFailed, SecondFactorRequired
+from service.features.second_factors import store
+from service.features.second_factors.challenges import LIFE, Challenge, Challenges, bytes_of, text_of
+from service.features.second_factors.checking import FactorCheck
+from service.features.second_factors.passkeys import RelyingParty, party_of
 from service.kernel.assurance import Acr
-from service.records import accounts, factors
+from service.records import accounts
 from service.records.accounts import Credentials
 from service.records.database.transactions import Database
 
@@ -46,7 +47,7 @@ class FactorProof:
             raise LoginFailed
         if self._known.proved and self._known.proved != digest_of(stored):
             raise LoginFailed
-        if not await factors.is_there(self._database, stored.user_id, self._factor_id):
+        if not await store.is_there(self._database, stored.user_id, self._factor_id):
             raise LoginFailed
         if not await still_opens(self._database, stored.user_id, self.origin):
             raise LoginFailed

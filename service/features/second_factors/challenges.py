@@ -8,13 +8,13 @@ from typing import Final, Literal
 
 from msgspec import Struct, json
 
-from service.authn.factors.passkeys import CHALLENGE_BYTES
 from service.authn.proving import NO_PROVIDER, ProviderOrigin
+from service.authn.second_factors import CHALLENGE_LIFE
+from service.features.second_factors.passkeys import CHALLENGE_BYTES
 from service.kernel.base64url import encoded
 from service.keyspace import SessionStore
 
-LIFE: Final = 300
-"""Seconds for the answer."""
+LIFE: Final = CHALLENGE_LIFE
 
 Purpose = Literal["login", "passkey-login", "step-up", "enrol", "password-reset"]
 """What is answered: the second step of a login, a login by passkey alone, a step-up, a new passkey, or a link

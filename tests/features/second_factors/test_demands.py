@@ -10,7 +10,7 @@ import pytest
 from redis.asyncio import Redis as Client
 
 from service.embedded import EmbeddedStores
-from tests.factors.conftest import ORIGIN, PASSWORD, SETTINGS, Person, public
+from tests.features.second_factors.conftest import ORIGIN, PASSWORD, SETTINGS, Person, public
 from tests.support.authenticator import Passkey
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published

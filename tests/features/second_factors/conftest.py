@@ -12,8 +12,8 @@ from typing import Any, Final
 import psycopg
 import pytest
 
-from service.authn.factors import totp
 from service.embedded import EmbeddedStores
+from service.features.second_factors import totp
 from tests.support.authenticator import Passkey
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published

@@ -11,12 +11,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from service.authn.factors import recovery_codes, totp
+from service.features.second_factors import recovery_codes, store, totp
 from service.keyspace import SessionStore
 from service.keyspace.values import Opening
-from service.records import factors
 from service.records.database.transactions import Database
-from tests.factors.conftest import PASSWORD, SETTINGS, Person, public
+from tests.features.second_factors.conftest import PASSWORD, SETTINGS, Person, public
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
@@ -110,11 +109,11 @@ async def test_fifty_uses_of_one_code_at_once_in_the_database_are_one(person: Pe
     async def use() -> bool:
         async with opened.transaction() as connection:
             if kind == "totp":
-                [app] = await factors.apps(connection, person.id)
-                return await factors.use_app(connection, app, 10**9 // totp.PERIOD)
+                [app] = await store.apps(connection, person.id)
+                return await store.use_app(connection, app, 10**9 // totp.PERIOD)
             digest = recovery_codes.digest_of(person.codes[0])
             assert digest is not None
-            return await factors.use_recovery_code(connection, person.id, digest) is not None
+            return await store.use_recovery_code(connection, person.id, digest) is not None
 
     assert sum(await asyncio.gather(*(use() for _ in range(50)))) == 1
     await opened.close()

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 from cryptography.exceptions import InvalidSignature
 
 from service.errors import Conflict
+from service.features.second_factors.store import StoredPasskey
 from service.kernel.about import NAME
-from service.records.factors import StoredPasskey
 
 if TYPE_CHECKING:
     from fido2.cose import CoseKey

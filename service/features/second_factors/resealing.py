@@ -1,9 +1,9 @@
 """Secrets of second factors, sealed anew after their key was replaced."""
 
-from service.authn.factors.checking import about
-from service.authn.factors.sealing import FactorKeys
+from service.authn.sealing import FactorKeys
 from service.errors import Unavailable
-from service.records import factors
+from service.features.second_factors import store
+from service.features.second_factors.checking import about
 from service.records.database.transactions import Database
 
 _AT_ONCE = 500  # secrets of one transaction
@@ -20,7 +20,7 @@ async def seal_anew(database: Database, keys: FactorKeys) -> str:
     last = 0
     while True:
         async with database.transaction() as connection:
-            apps = await factors.sealed_with_others(connection, keys.current, after=last, most=_AT_ONCE)
+            apps = await store.sealed_with_others(connection, keys.current, after=last, most=_AT_ONCE)
             for app in apps:
                 try:
                     secret = keys.open(app.sealed_secret, about(app.user_id))
@@ -28,7 +28,7 @@ async def seal_anew(database: Database, keys: FactorKeys) -> str:
                     lost += 1
                 else:
                     sealed = keys.seal(secret, about(app.user_id))
-                    await factors.seal_anew(connection, app, sealed)
+                    await store.seal_anew(connection, app, sealed)
                     done += 1
         if len(apps) < _AT_ONCE:
             return f"{done} secrets sealed anew, {lost} that no key opens"

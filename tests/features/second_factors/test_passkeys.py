@@ -15,7 +15,7 @@ from fido2.webauthn import PublicKeyCredentialRpEntity
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.authn.factors.passkeys import (
+from service.features.second_factors.passkeys import (
     NewPasskey,
     PasskeyRefusedError,
     RelyingParty,
@@ -175,7 +175,7 @@ def test_answers_for_others_are_refused(party: RelyingParty) -> None:
 def test_a_key_of_an_algorithm_that_was_not_offered_is_refused(
     party: RelyingParty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.authn.factors.passkeys.ALGORITHMS", (-8, -257))
+    monkeypatch.setattr("service.features.second_factors.passkeys.ALGORITHMS", (-8, -257))
     with pytest.raises(PasskeyRefusedError):
         registered(party, Passkey(RP_ID, ORIGIN))
 

@@ -9,14 +9,14 @@ from typing import Any, Final
 from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.administration.ways_in import WaysIn
-from service.authn.factors import recovery_codes, totp
-from service.authn.factors.challenges import Challenge, Challenges
-from service.authn.factors.checking import about
-from service.authn.factors.passkeys import PasskeyRefusedError, RelyingParty, challenge_of, party_of
-from service.authn.factors.sealing import FactorKeys
 from service.authn.login_log import LoginLog
 from service.authn.revocations import Revocations
+from service.authn.sealing import FactorKeys
 from service.errors import Conflict, NotFound, ValidationFailed
+from service.features.second_factors import recovery_codes, store, totp
+from service.features.second_factors.challenges import Challenge, Challenges
+from service.features.second_factors.checking import about
+from service.features.second_factors.passkeys import PasskeyRefusedError, RelyingParty, challenge_of, party_of
 from service.kernel.about import NAME
 from service.kernel.account_acts import Act
 from service.kernel.identity import Caller, oneself
@@ -103,7 +103,7 @@ class OwnFactors:
         secret = totp.new_secret()
         sealed = self._keys.seal(secret, about(caller.user_id))
         async with self._changing(caller) as connection:
-            factor_id = await factors.add_pending(connection, caller.user_id, name, sealed)
+            factor_id = await store.add_pending(connection, caller.user_id, name, sealed)
         uri = totp.uri_of(secret, issuer=NAME, account=caller.user_name)
         return NewApp(factor_id, totp.in_base32(secret), uri)
 
@@ -113,14 +113,14 @@ class OwnFactors:
         ``NotFound`` if no such app waits, ``ValidationFailed`` for a wrong code.
         """
         async with self._changing(caller) as connection:
-            app = await factors.pending(connection, caller.user_id, factor_id)
+            app = await store.pending(connection, caller.user_id, factor_id)
             if app is None:
                 raise NotFound("No app with that id waits for its code: begin again")
             step = totp.step_of(self._keys.open(app.sealed_secret, about(app.user_id)), code, self._now())
             if step is None:
                 raise ValidationFailed(("code", "is not the code that the app shows now"))
             first = not await factors.has_any(connection, caller.user_id)
-            factor = await factors.confirm(connection, app, step)
+            factor = await store.confirm(connection, app, step)
             assert factor is not None  # noqa: S101 - the user is locked
             enrolled = await self._enrolled(connection, caller, factor, first=first)
         self._saved("factor_add", caller, factor, {}, _fields(factor))
@@ -133,7 +133,7 @@ class OwnFactors:
         """
         party = party_of(self._party)
         async with self._changing(caller) as connection:
-            known = await factors.passkeys(connection, caller.user_id)
+            known = await store.passkeys(connection, caller.user_id)
         handle = known[0].user_handle if known else secrets.token_bytes(_HANDLE_BYTES)
         issued = await self._challenges.issue(Challenge("enrol", caller.user_id, user_handle=handle))
         return party.creation_options(
@@ -160,7 +160,7 @@ class OwnFactors:
             first = not await factors.has_any(connection, caller.user_id)
             if not await self._challenges.spend(issued):
                 raise ValidationFailed(_UNFIT)
-            factor = await factors.add_passkey(connection, caller.user_id, name, new.stored, new.sign_count)
+            factor = await store.add_passkey(connection, caller.user_id, name, new.stored, new.sign_count)
             if factor is None:
                 raise Conflict("This passkey is enrolled already", rule="unique")
             enrolled = await self._enrolled(connection, caller, factor, first=first)
@@ -186,7 +186,7 @@ class OwnFactors:
         without which the caller has no way to sign in.
         """
         async with self._changing(caller, ending_others=True) as connection:
-            factor = await factors.remove(connection, caller.user_id, factor_id)
+            factor = await store.remove(connection, caller.user_id, factor_id)
             if factor is None:
                 raise NotFound("You have no such factor")
             if factor.kind == "passkey":
@@ -253,7 +253,7 @@ class OwnFactors:
 async def _set_codes(connection: Connection, user_id: int) -> tuple[list[str], Factor]:
     codes = recovery_codes.new_codes()
     digests = [digest for code in codes if (digest := recovery_codes.digest_of(code))]
-    return codes, await factors.set_recovery_codes(connection, user_id, _CODES_NAME, digests)
+    return codes, await store.set_recovery_codes(connection, user_id, _CODES_NAME, digests)
 
 
 def _checked(name: str) -> str:

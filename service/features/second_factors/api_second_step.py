@@ -1,15 +1,12 @@
 """The second step of a login, the login by passkey, and step-up: below ``/api/auth``."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from service.authn.factors import Answer, Method
-from service.authn.factors.challenges import LIFE
-from service.authn.factors.step_up import StepUp
-from service.authn.login_service import LoginService
 from service.authn.refresh import Refresh
 from service.authn.token_issuer import TokenPair as Issued
+from service.endpoints.challenge_bodies import Code, Credential, Expiry, PublicKey, answer_in
 from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.tokens import NO_KEYS, Device, TokenPair, handed
 from service.errors import (
@@ -22,6 +19,9 @@ from service.errors import (
     SecondFactorRequired,
     ValidationFailed,
 )
+from service.features.second_factors.challenges import LIFE
+from service.features.second_factors.logins import FactorLogins
+from service.features.second_factors.step_up import StepUp
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
@@ -30,27 +30,6 @@ from service.web.messages.schema import Schema
 ChallengeText = Annotated[
     str, Meta(min_length=1, max_length=128, description="The challenge of the first step.")
 ]
-Code = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=64,
-        examples=["287082"],
-        description="Six digits of an app, or a recovery code.",
-    ),
-]
-Credential = Annotated[
-    dict[str, Any],
-    Meta(description="What the browser has made of `publicKey`, in JSON (WebAuthn Level 3, `toJSON()`)."),
-]
-PublicKey = Annotated[
-    dict[str, Any],
-    Meta(
-        description="Options for the browser (WebAuthn Level 3, `PublicKeyCredentialRequestOptionsJSON`).",
-        examples=[{"challenge": "uSQ3…", "rpId": "id.example.com", "userVerification": "required"}],
-    ),
-]
-Expiry = Annotated[int, Meta(ge=1, examples=[300], description="Seconds for the answer.")]
 
 
 class SecondFactor(Schema):
@@ -111,7 +90,7 @@ class StepUpOrder(Schema):
 class LoginSecondFactor:
     """``/api/auth/login/second-factor``."""
 
-    def __init__(self, attempts: LoginService, cookies: Cookies) -> None:
+    def __init__(self, attempts: FactorLogins, cookies: Cookies) -> None:
         self._attempts = attempts
         self._cookies = cookies
 
@@ -137,7 +116,7 @@ class LoginSecondFactor:
         return handed(pair, context, self._cookies)
 
 
-class LoginSecondFactorOptions(Endpoint[LoginService]):
+class LoginSecondFactorOptions(Endpoint[FactorLogins]):
     """``/api/auth/login/second-factor/options``."""
 
     @operation.public
@@ -150,10 +129,10 @@ class LoginSecondFactorOptions(Endpoint[LoginService]):
 
         So does the page to which a browser comes back from a provider. It counts as one of the five answers.
         """
-        return SecondFactorOptions(**await self.part.second_step_options(body.challenge, context.address))
+        return SecondFactorOptions(**await self.part.options(body.challenge, context.address))
 
 
-class LoginPasskeyOptions(Endpoint[LoginService]):
+class LoginPasskeyOptions(Endpoint[FactorLogins]):
     """``/api/auth/login/passkey/options``."""
 
     @operation.public
@@ -169,7 +148,7 @@ class LoginPasskeyOptions(Endpoint[LoginService]):
 class LoginPasskey:
     """``/api/auth/login/passkey``."""
 
-    def __init__(self, attempts: LoginService, cookies: Cookies) -> None:
+    def __init__(self, attempts: FactorLogins, cookies: Cookies) -> None:
         self._attempts = attempts
         self._cookies = cookies
 
@@ -237,14 +216,3 @@ class OwnStepUp:
         return await self._step_up.by_factor(
             context.user, answer_in(body.method, body.code, body.credential), *client
         )
-
-
-def answer_in(method: Method, code: str | None, credential: dict[str, Any] | None) -> Answer:
-    """Return the answer in a body; ``ValidationFailed`` if it is missing."""
-    if method == "passkey":
-        if credential is None:
-            raise ValidationFailed(("credential", "is missing"))
-        return Answer(method, credential=credential)
-    if code is None:
-        raise ValidationFailed(("code", "is missing"))
-    return Answer(method, code)

@@ -7,9 +7,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from service.authn.factors import recovery_codes, totp
-from service.authn.factors.sealing import ID_BYTES, FactorKeys
+from service.authn.sealing import ID_BYTES, FactorKeys
 from service.errors import Conflict, Unavailable
+from service.features.second_factors import recovery_codes, totp
 from service.settings import Auth
 
 SEED = b"12345678901234567890"

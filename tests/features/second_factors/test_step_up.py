@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from service.authn.factors import ACR, Method, is_weaker
+from service.authn.second_factors import ACR, Method, is_weaker
 from service.kernel.assurance import STRENGTHS, Acr, Authentication, words_at
-from tests.factors.conftest import PASSWORD, Person, public
-from tests.factors.test_second_step import claims_of, is_login_failed
+from tests.features.second_factors.conftest import PASSWORD, Person, public
+from tests.features.second_factors.test_second_step import claims_of, is_login_failed
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio

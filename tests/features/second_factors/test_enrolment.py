@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import psycopg
 import pytest
 
-from service.administration.own_factors import MOST
+from service.features.second_factors.own_factors import MOST
 from service.kernel.assurance import Authentication, Satisfied, words_at
-from tests.factors.conftest import ORIGIN, Person, public
+from tests.features.second_factors.conftest import ORIGIN, Person, public
 from tests.support.authenticator import Passkey
 from tests.support.inside import Inside
 from tests.support.members import query

@@ -1,0 +1,133 @@
+"""Second factors as a login needs them: how strong each is, and what asks for them.
+
+``SecondFactors`` is provided by a feature. Without it nobody who has a second factor gets in: that somebody
+has one is read with the account, and what would prove it is not there.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+
+from service.authn.proving import Proof, ProviderOrigin
+from service.errors import LoginFailed, SecondFactorRequired, Unavailable
+from service.kernel.assurance import STRENGTHS, Acr
+from service.kernel.feature import provided
+from service.keyspace import SessionStore
+from service.mail.notices import Notices
+from service.records.accounts import Credentials
+from service.records.database.transactions import Database
+from service.settings import Settings
+
+Method: TypeAlias = Literal["totp", "recovery_code", "passkey"]
+"""How somebody answers a challenge: with a code of an app, with a recovery code, or with a passkey."""
+
+ACR: Final[Mapping[Method, Acr]] = {"totp": "mfa", "recovery_code": "mfa", "passkey": "phr"}
+"""How strong an authentication is that rests on the method."""
+
+AMR: Final[Mapping[Method, tuple[str, ...]]] = {
+    "totp": ("otp",),
+    "recovery_code": ("otp",),
+    "passkey": ("pop", "user"),
+}
+"""The names of the methods (RFC 8176 §2). Nobody attests whether the key of a passkey is in hardware."""
+
+
+CHALLENGE_LIFE: Final = 300
+"""Seconds for the answer to a challenge."""
+
+
+def is_weaker(method: Method, acr: Acr) -> bool:
+    """Tell whether a proof by the method is weaker than an authentication with that ``acr``."""
+    return STRENGTHS.index(ACR[method]) < STRENGTHS.index(acr)
+
+
+def amr_of(method: Method, *, password: bool) -> tuple[str, ...]:
+    """Return the methods (claim ``amr``) of who has proved ``method``, and the password too."""
+    return (*(("pwd",) if password else ()), *AMR[method], "mfa")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What somebody sends to a challenge: a code, or the ``AuthenticationResponseJSON`` of a passkey."""
+
+    method: Method
+    code: str = field(default="", repr=False)
+    credential: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+class Begun(NamedTuple):
+    """Whose second step it is, on which device, and what makes the proof of an answer."""
+
+    user_name: str
+    device: str
+    prove: Callable[[], Awaitable[Proof]]
+
+
+class SecondFactors(Protocol):
+    """Asks for second factors, and judges the answers; all raise ``Unavailable``."""
+
+    @property
+    def passkeys(self) -> bool:
+        """Whether people log in with passkeys here."""
+
+    async def has_factor(self, user_id: int) -> bool:
+        """Return whether a user has a second factor; recovery codes alone are none."""
+
+    async def methods(self, user_id: int, least: Acr = "pwd") -> list[Method]:
+        """Return how a user can answer now, the strongest first.
+
+        Only methods as strong as ``least``, unless the user has none of them.
+        """
+
+    async def required(self, known: Credentials, device: str, origin: ProviderOrigin) -> SecondFactorRequired:
+        """Return the refusal of a login whose first step is right, with a challenge.
+
+        ``origin`` is that of who has signed in with a provider.
+        """
+
+    async def reset_options(self, user_id: int) -> dict[str, Any]:
+        """Return ``methods``, ``expires_in`` and ``public_key`` for the factor beside a link of a user."""
+
+    async def prove_reset(self, user_id: int, answer: Answer) -> None:
+        """Return if ``answer`` to ``reset_options`` is right; ``LoginFailed`` if not."""
+
+
+class NoSecondFactors:
+    """Stands in where nothing checks second factors: who has one proves nothing, and gets no further."""
+
+    passkeys = False
+
+    async def has_factor(self, user_id: int) -> bool:  # noqa: ARG002 - nobody is taken for one without
+        """See ``SecondFactors``."""
+        return True
+
+    async def methods(self, user_id: int, least: Acr = "pwd") -> list[Method]:  # noqa: ARG002
+        """See ``SecondFactors``."""
+        return []
+
+    async def required(
+        self,
+        known: Credentials,  # noqa: ARG002
+        device: str,  # noqa: ARG002
+        origin: ProviderOrigin,  # noqa: ARG002
+    ) -> SecondFactorRequired:
+        """See ``SecondFactors``."""
+        raise Unavailable("Second factors can't be checked here")
+
+    async def reset_options(self, user_id: int) -> dict[str, Any]:  # noqa: ARG002
+        """See ``SecondFactors``."""
+        raise Unavailable("Second factors can't be checked here")
+
+    async def prove_reset(self, user_id: int, answer: Answer) -> None:  # noqa: ARG002
+        """See ``SecondFactors``."""
+        raise LoginFailed
+
+
+def second_factors_of(
+    settings: Settings, database: Database, store: SessionStore, notices: Notices
+) -> SecondFactors:
+    """Return what the feature that checks second factors provides; without it, what lets nobody in."""
+    for make in provided("second-factors").values():
+        made: SecondFactors = make(settings, database, store, notices)
+        return made
+    return NoSecondFactors()
