@@ -41,7 +41,12 @@ GUIDES = sorted(
     ),
     key=lambda page: page.stem == "first-hour",  # the last, since it leaves roles that others would count
 )
-USED: Final = {"provision-from-a-directory": "scim", "tables": "tables", "first-hour": "decisions"}
+USED: Final = {
+    "provision-from-a-directory": "scim",
+    "tables": "tables",
+    "first-hour": "decisions",
+    "reviewing": "reviews",
+}
 """The features that guides use."""
 FILE = re.compile(r"(?:#|//) ([\w.-]+\.(?:py|mjs|toml))\n")
 
