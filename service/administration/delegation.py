@@ -65,8 +65,9 @@ from service.kernel.origin import (
 from service.kernel.persons import ControlAct
 from service.kernel.tracing import traced
 from service.kernel.write import DryRun
-from service.records import account_control, accounts, api_keys, policy_revisions, rights_changes, role_rights
+from service.records import account_control, accounts, api_keys, rights_changes, role_rights
 from service.records.database.transactions import Connection, Database, is_rehearsal
+from service.records.published import policy_revisions
 
 _AT_ONCE: Final = 50
 """How many codes are decided before other requests get a turn; each takes some 50 µs."""

@@ -24,9 +24,10 @@ from service.kernel.permission_catalogue import ADMINISTERING
 from service.kernel.services import NO_DEMAND, PORTCULLIS
 from service.kernel.write import OvertakenError, Write
 from service.keyspace import SessionStore
-from service.records import policy_revisions, role_holdings, role_rights
+from service.records import role_holdings, role_rights
 from service.records.database.transactions import Connection, Database
 from service.records.giving_way import paced
+from service.records.published import policy_revisions
 
 _MOST_NAMED: Final = 20
 

@@ -28,8 +28,9 @@ from service.kernel.feature import insert_behind, on_by, provided
 from service.keyspace import SessionStore
 from service.mail.outbox import Outbox, seal_links_anew
 from service.mail.sending import Sending
-from service.records import account_tokens, openings, restore_epochs
+from service.records import account_tokens, openings
 from service.records.database.transactions import Database
+from service.records.installation import restore_epochs
 from service.settings import Settings
 
 _HOUR: Final = 3600.0

@@ -5,9 +5,9 @@ from typing import Final
 
 from service.authz.engine.rules import ASSURANCE, REQUEST, REVIEW
 from service.errors import Conflict
-from service.records import policy_workers
 from service.records.database.transactions import Connection
-from service.records.policy_workers import LINE_ENDS, WINDOWS, PolicyWorker
+from service.records.published import policy_workers
+from service.records.published.policy_workers import LINE_ENDS, WINDOWS, PolicyWorker
 
 Knows = Callable[[PolicyWorker], bool]
 

@@ -16,7 +16,7 @@ from service.kernel.services import PORTCULLIS, is_other_service, word_and_end
 from service.records import openings, resources, services
 from service.records.database.row_mapper import merged
 from service.records.openings import Opening
-from service.records.policy_workers import LINE_ENDS
+from service.records.published.policy_workers import LINE_ENDS
 from service.records.services import ServiceValues, StoredService
 
 Match = Callable[[StoredService], None]

@@ -16,8 +16,8 @@ from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.watch import PolicyWatch
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.sources import PastPolicies
-from service.records import policy_lines
 from service.records.database.servers import announcements
+from service.records.published import policy_lines
 from service.settings import Settings
 from service.settings.sections import shared_digests
 

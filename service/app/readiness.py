@@ -14,7 +14,7 @@ from service.kernel.metrics import Health, Sample, counted
 from service.keyspace import ClockWatch, SessionStore
 from service.records.database.server_facts import database_health
 from service.records.database.transactions import Database
-from service.records.policy_workers import KNOWN, NodeFacts
+from service.records.published.policy_workers import KNOWN, NodeFacts
 from service.settings import Settings
 from service.web.observability.certificates import CertificateWatch
 from service.web.observability.disks import DiskWatch

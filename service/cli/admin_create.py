@@ -25,7 +25,7 @@ from service.operator.stores import reachable
 from service.operator.who import asked_password, operator_event, tell_security
 from service.records import accounts, role_rights, user_list
 from service.records.database.transactions import Database
-from service.records.seed import is_seeded
+from service.records.installation.seed import is_seeded
 from service.records.user_list import UserValues
 from service.settings import Settings, load
 

@@ -30,7 +30,7 @@ from service.operator.errors import PasswordError
 from service.operator.stores import reachable
 from service.operator.who import asked_password, log_to_errors, operator_event, tell_security
 from service.records.database.transactions import Database
-from service.records.schema_revision import require_current
+from service.records.installation.schema_revision import require_current
 from service.settings import Settings, load
 
 

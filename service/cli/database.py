@@ -12,12 +12,12 @@ from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import Parts, add_data
 from service.cli.output import aligned, say
 from service.operator.stores import reachable
-from service.records.migrate import additions, migrate
-from service.records.seed_catalogue import describe_additions
+from service.records.installation.migrate import additions, migrate
+from service.records.installation.seed_catalogue import describe_additions
 from service.settings import load
 
 if TYPE_CHECKING:
-    from service.records.pending_steps import PendingMigration, PendingStep, TableLock
+    from service.records.installation.pending_steps import PendingMigration, PendingStep, TableLock
 
 PENDING: Final = 3
 """The exit status when there is something to migrate."""
@@ -40,7 +40,7 @@ def _check(_options: Namespace, environ: Mapping[str, str]) -> int:
 
     Raises SchemaError if this version is too old for the schema, and Unavailable.
     """
-    from service.records.pending_steps import pending_migration  # noqa: PLC0415 - it imports Alembic
+    from service.records.installation.pending_steps import pending_migration  # noqa: PLC0415 - it imports Alembic
 
     with reachable(load(environ)) as settings:
         pending = pending_migration(settings.database.url, configured(settings).extensions)

@@ -27,8 +27,9 @@ from service.operator.database import with_database
 from service.operator.known_routes import known_routes, routes_of_code
 from service.operator.stores import reachable
 from service.operator.who import log_to_errors, operator_event, operator_name, tell_security
-from service.records import bindings, menus, policy_revisions, resources
+from service.records import bindings, menus, resources
 from service.records.database.transactions import Database
+from service.records.published import policy_revisions
 from service.settings import Settings
 
 

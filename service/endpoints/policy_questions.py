@@ -9,8 +9,8 @@ from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.impact import Standing
 from service.authz.review.sources import Instant, PastPolicies, instant_of, standing_of
 from service.errors import ValidationFailed
-from service.records import policy_history
 from service.records.database.transactions import Connection, Database
+from service.records.published import policy_history
 from service.web.messages.context import RequestContext
 
 WITHIN: Final = 30.0

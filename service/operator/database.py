@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from service.records.database.transactions import Connection, Database
-from service.records.schema_revision import require_current
+from service.records.installation.schema_revision import require_current
 from service.settings import Settings
 
 T = TypeVar("T")

@@ -1,12 +1,13 @@
 """The database: its schema, and every statement that the service sends to it.
 
-Owns all SQL: ``schema`` describes the tables, ``migrations`` build them, ``seed`` fills them once, and the
-modules of the nouns read and write them. Functions take a connection first and leave the transaction to the
-caller; ``database`` opens transactions and limits their time.
+Owns all SQL: ``schema`` describes the tables, ``migrations`` build them, ``installation`` migrates and seeds,
+``published`` keeps what publishing writes, and the modules of the nouns read and write theirs. Functions take
+a connection first and leave the transaction to the caller; ``database`` opens transactions and limits their
+time.
 
 Knows nothing of HTTP, the session store, tokens or Casbin. No other package may write SQL.
 """
 
-from service.records.engine_alone import import_engine_alone
+from service.records.database.engine_alone import import_engine_alone
 
 import_engine_alone()  # before any module of this package imports sqlalchemy.ext.asyncio

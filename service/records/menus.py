@@ -19,11 +19,11 @@ from service.errors import Conflict, ValidationFailed
 from service.kernel import value_rules
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
-from service.records import bit_positions
 from service.records.assignments import in_force, instant
 from service.records.database.filters import contains, contains_folded, equals, one_of
 from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper, RowWriter
+from service.records.published import bit_positions
 from service.records.schema.rights import action_resource, menu, resource, role, role_menu, user_role
 
 MenuType = Literal["Menu", "Button"]

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from msgspec import json
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.policy_workers import USES
+from service.records.published.policy_workers import USES
 from service.records.schema.base import SCHEMA, past
 from service.records.schema.installation import restore_epoch
 from service.records.schema.policy import policy_worker

@@ -26,10 +26,11 @@ from service.kernel.operator_error import OperatorError
 from service.operator.errors import PasswordError, UnpreparedError
 from service.operator.known_routes import routes_of_code
 from service.operator.stores import past_pooler
-from service.records import migrate, policy_revisions, restore_epochs
 from service.records.database.transactions import Database
-from service.records.feature_rows import rows_in_need
-from service.records.seed_catalogue import ADMINISTRATOR
+from service.records.installation import migrate, restore_epochs
+from service.records.installation.feature_rows import rows_in_need
+from service.records.installation.seed_catalogue import ADMINISTRATOR
+from service.records.published import policy_revisions
 from service.server.hardening import end_with_parent
 from service.server.prepared import FirstLogin, Prepared, Refused
 from service.settings import FIRST_PASSWORD, Features, Settings

@@ -10,7 +10,7 @@ import pytest
 
 from service.authn.password_rules import PasswordRules
 from service.errors import ValidationFailed
-from service.records.seed_catalogue import ADMINISTRATOR
+from service.records.installation.seed_catalogue import ADMINISTRATOR
 from service.records.user_list import UserValues
 from service.settings import Password
 from service.settings.values import Words

@@ -22,10 +22,10 @@ from service.authz.publishing.watch import PolicyWatch
 from service.errors import Unavailable
 from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.keyspace import RevisionKey, SessionStore
-from service.records import policy_revisions
 from service.records.database.transactions import Database
-from service.records.policy_revisions import NewRevision
-from service.records.policy_workers import PolicyWorker
+from service.records.published import policy_revisions
+from service.records.published.policy_revisions import NewRevision
+from service.records.published.policy_workers import PolicyWorker
 from service.settings import Auth, Redis
 
 pytestmark = pytest.mark.anyio

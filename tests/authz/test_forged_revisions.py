@@ -26,10 +26,11 @@ from service.authz.publishing.watch import PolicyWatch
 from service.errors import Unavailable
 from service.features.audit_proof.verification import audit_revisions
 from service.keyspace import Announcement, RevisionCheckpoint
-from service.records import menus, policy_revisions, policy_workers
+from service.records import menus
 from service.records.database.transactions import Database
-from service.records.policy_revisions import PolicyRevision
-from service.records.policy_workers import NodeFacts
+from service.records.published import policy_revisions, policy_workers
+from service.records.published.policy_revisions import PolicyRevision
+from service.records.published.policy_workers import NodeFacts
 
 pytestmark = pytest.mark.anyio
 

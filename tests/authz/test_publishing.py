@@ -24,10 +24,11 @@ from service.authz.publishing.shipped import Shipped, read_shipped
 from service.errors import Unavailable
 from service.kernel.assurance import Authentication, words_at
 from service.kernel.codes import HeldCodes
-from service.records import menus, policy_revisions
-from service.records import policy_lines as casbin_rule
+from service.records import menus
 from service.records.database.transactions import Database, engine
-from service.records.policy_lines import Stored
+from service.records.published import policy_lines as casbin_rule
+from service.records.published import policy_revisions
+from service.records.published.policy_lines import Stored
 from tests.policies.stock import MODEL
 
 pytestmark = pytest.mark.anyio

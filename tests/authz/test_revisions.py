@@ -16,8 +16,8 @@ from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import read_shipped
 from service.authz.publishing.watch import PolicyWatch
 from service.errors import RevisionUnknown, Unavailable
-from service.records.bit_positions import UNCONFIRMED
 from service.records.database.transactions import Database
+from service.records.published.bit_positions import UNCONFIRMED
 from tests.authz.test_watch import database, publish, silence
 from tests.support.unstarted import Unannounced
 

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.shipped import configured, read_shipped, require_allowed
 from service.authz.publishing.static_policies import StaticPolicies
-from service.records.policy_workers import PolicyWorker
+from service.records.published.policy_workers import PolicyWorker
 from service.settings import load
 
 OURS, THEIRS, THIRD = "a" * 64, "b" * 64, "c" * 64

@@ -20,10 +20,10 @@ from service.authz.publishing.shipped import Shipped, read_shipped
 from service.authz.publishing.watch import UPKEEP_EVERY, Announced, PolicyWatch
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
-from service.records import bit_positions, policy_lines, policy_workers
 from service.records.database.servers import announcements
 from service.records.database.transactions import Database
-from service.records.policy_workers import REPORT_EVERY
+from service.records.published import bit_positions, policy_lines, policy_workers
+from service.records.published.policy_workers import REPORT_EVERY
 from tests.support.unstarted import Unannounced
 
 pytestmark = pytest.mark.anyio

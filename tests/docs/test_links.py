@@ -10,7 +10,7 @@ import pytest
 from docs.site import made
 from docs.site.pages import complete, markdown
 from service import __version__
-from service.records.schema_revision import is_older
+from service.records.installation.schema_revision import is_older
 from tests.docs.pages import ROOT, anchors, pages
 
 PARTS = made.parts()

@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from service.administration import dry_runs
-from service.records import policy_revisions, role_rights
+from service.records import role_rights
+from service.records.published import policy_revisions
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio

@@ -22,8 +22,8 @@ from service.authz.invariants.statements import Exactly
 from service.authz.publishing.shipped import read_shipped
 from service.kernel.extension import Extension, ExtensionError, SeedResource, load_extensions
 from service.kernel.permission_catalogue import Permission
-from service.records.extension_tables import migrate_extensions
-from service.records.migrate import _SCRIPTS
+from service.records.installation.extension_tables import migrate_extensions
+from service.records.installation.migrate import _SCRIPTS
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import login, named
 from service.web.requests.routes import RoutesError

@@ -23,10 +23,10 @@ from service.audit.entries import encode
 from service.features.audit_proof.verification import TamperedError, verify_again
 from service.features.service_accounts.jobs import forget_keys, remind_of_keys
 from service.jobs.housekeeping import forget_bans
-from service.records import restore_epochs
 from service.records.database.transactions import Database
+from service.records.installation import restore_epochs
+from service.records.installation.restore_epochs import RecoveryPointHead, RestoreEpoch
 from service.records.logs import chain
-from service.records.restore_epochs import RecoveryPointHead, RestoreEpoch
 from service.records.schema import base
 from service.settings import Oplog, load
 from tests.audit.conftest import operation

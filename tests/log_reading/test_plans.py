@@ -13,9 +13,9 @@ from sqlalchemy import Connection, text
 
 from service.embedded import EmbeddedStores
 from service.records.database.transactions import engine
+from service.records.installation.migrate import migrate
 from service.records.logs.paging import Log, Position, Span
 from service.records.logs.queries import LOGINS, OPERATIONS, LoginFilter, OperationFilter
-from service.records.migrate import migrate
 from tests.log_reading.entries import at
 from tests.support.databases import database
 

@@ -15,7 +15,7 @@ from service.mail.outbox import seal_links_anew
 from service.operator.findings import Finding
 from service.records import mail
 from service.records.database.transactions import Database
-from service.records.restore_epochs import end_secrets
+from service.records.installation.restore_epochs import end_secrets
 from service.settings import load
 from tests.mail.conftest import KEY, LINK, MAILING, execute, invitation, mailing, outbox_of, rows
 from tests.mail.test_killed import Held

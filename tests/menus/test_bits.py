@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from service.kernel.codes import PermissionMap
-from service.records import bit_positions
+from service.records.published import bit_positions
 from tests.sessions.site import part_of
 from tests.support.inside import Inside
 from tests.support.members import member, query

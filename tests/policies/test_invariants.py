@@ -9,7 +9,7 @@ from service.authz.engine.rules import Rule
 from service.authz.invariants.checking import Checked, Holders, check
 from service.authz.invariants.reading import read_invariants
 from service.authz.publishing.shipped import Shipped, read_shipped
-from service.records.seed_catalogue import ROLES
+from service.records.installation.seed_catalogue import ROLES
 from tests.policies.stock import POLICIES
 
 SHIPPED = read_shipped()

@@ -11,7 +11,7 @@ from service.authz.publishing.shipped import configured
 from service.cli.policy_sync import sync, unlock
 from service.embedded import EmbeddedStores
 from service.errors import Conflict
-from service.records.schema_revision import SchemaError
+from service.records.installation.schema_revision import SchemaError
 from service.server.prepare import publish_policy
 from service.settings import Settings, load
 from service.settings.values import Paths

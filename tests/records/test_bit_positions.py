@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import text
 
 from service.errors import RateLimited
-from service.records import bit_positions, policy_workers
-from service.records.bit_positions import OF_ALL, OF_USER, give, retire
 from service.records.database.transactions import Connection, Database
+from service.records.published import bit_positions, policy_workers
+from service.records.published.bit_positions import OF_ALL, OF_USER, give, retire
 from service.records.schema import base
 from tests.support.shifted import shift_dates
 

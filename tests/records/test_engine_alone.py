@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, literal, select
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from service.kernel.cooperative_yield import CooperativeYield
-from service.records.policy_lines import give_way_if_async
+from service.records.published.policy_lines import give_way_if_async
 
 pytestmark = pytest.mark.anyio
 

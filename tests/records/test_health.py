@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import psycopg
 import pytest
 
-from service.records import policy_workers
 from service.records.database.server_facts import database_health
 from service.records.database.transactions import Database
+from service.records.published import policy_workers
 
 pytestmark = pytest.mark.anyio
 

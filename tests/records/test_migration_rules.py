@@ -11,10 +11,10 @@ from alembic.script import Script, ScriptDirectory
 from service import __version__
 from service.authz.engine.rules import LAYERS
 from service.cli.database import _cells
+from service.records.installation.pending_steps import MIGRATIONS, pending_migration, statements_of
+from service.records.installation.schema_revision import is_older
+from service.records.installation.table_locks import locks_of
 from service.records.migrations.running import declared_kind, declared_least, least_version_of
-from service.records.pending_steps import MIGRATIONS, pending_migration, statements_of
-from service.records.schema_revision import is_older
-from service.records.table_locks import locks_of
 from tests.records.test_schema_standing import execute
 
 FIRST_DECLARED = "v0021"

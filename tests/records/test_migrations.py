@@ -16,11 +16,11 @@ from sqlalchemy import CheckConstraint, inspect, text
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
 from service.records.database.transactions import engine
-from service.records.migrate import _SCRIPTS, migrate, prepare
+from service.records.installation.migrate import _SCRIPTS, migrate, prepare
+from service.records.installation.schema_revision import expected_schema, known_schemas
 from service.records.migrations import versions
 from service.records.schema import metadata
 from service.records.schema.base import SCHEMA
-from service.records.schema_revision import expected_schema, known_schemas
 from tests.support.unstarted import COVERED
 
 _processes = multiprocessing.get_context("forkserver")
@@ -223,7 +223,7 @@ def test_the_names_of_the_files_tell_the_revisions_and_the_newest_one() -> None:
 
 def test_a_migrated_database_is_found_in_order_without_alembic(empty_database_url: str) -> None:
     program = (
-        "import sys; from service.records.migrate import migrate; "
+        "import sys; from service.records.installation.migrate import migrate; "
         "print(migrate(sys.argv[1], ()), 'alembic' in sys.modules)"
     )
     migrate(empty_database_url, ())

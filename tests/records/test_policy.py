@@ -10,13 +10,14 @@ from sqlalchemy import text
 
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
-from service.records import bindings, policy_revisions
-from service.records import policy_lines as casbin_rule
+from service.records import bindings
 from service.records.bindings import BoundButton
 from service.records.database.transactions import Database
-from service.records.migrate import migrate
-from service.records.policy_lines import ObjectKey, Stored
-from service.records.policy_revisions import NewRevision
+from service.records.installation.migrate import migrate
+from service.records.published import policy_lines as casbin_rule
+from service.records.published import policy_revisions
+from service.records.published.policy_lines import ObjectKey, Stored
+from service.records.published.policy_revisions import NewRevision
 
 pytestmark = pytest.mark.anyio
 

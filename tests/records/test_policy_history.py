@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records import policy_history, policy_lines, policy_revisions
-from service.records.policy_history import Part, PublishedLine
-from service.records.policy_revisions import NewRevision
+from service.records.published import policy_history, policy_lines, policy_revisions
+from service.records.published.policy_history import Part, PublishedLine
+from service.records.published.policy_revisions import NewRevision
 from service.records.schema.policy import policy_line
 
 pytestmark = pytest.mark.anyio

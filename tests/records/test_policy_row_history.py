@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records import policy_revisions, policy_row_history
-from service.records.policy_revisions import NewRevision
+from service.records.published import policy_revisions, policy_row_history
+from service.records.published.policy_revisions import NewRevision
 from service.records.schema.policy import (
     binding_history,
     button_history,

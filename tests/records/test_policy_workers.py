@@ -10,8 +10,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Unavailable
-from service.records import policy_workers
 from service.records.database.servers import announcements
+from service.records.published import policy_workers
 
 pytestmark = pytest.mark.anyio
 

@@ -13,18 +13,18 @@ from sqlalchemy import Connection, text
 
 from service import __version__
 from service.cli.database import COMMANDS
-from service.records import migrate as migrations
 from service.records.database.transactions import engine
-from service.records.migrate import Prepared, migrate, prepare
-from service.records.pending_steps import pending_migration
-from service.records.schema_revision import (
+from service.records.installation import migrate as migrations
+from service.records.installation.migrate import Prepared, migrate, prepare
+from service.records.installation.pending_steps import pending_migration
+from service.records.installation.schema_revision import (
     SchemaError,
     is_older,
     record_support,
     require_current,
     schema_standing,
 )
-from service.records.seed_catalogue import Additions
+from service.records.installation.seed_catalogue import Additions
 from tests.support.seeded import seed_database
 from tests.support.unstarted import COVERED
 

@@ -7,9 +7,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.codes import is_code
 from service.records import accounts, bindings, menus, role_rights, roles
 from service.records.database.transactions import engine
-from service.records.migrate import Prepared, prepare
+from service.records.installation.migrate import Prepared, prepare
+from service.records.installation.seed_catalogue import Additions
 from service.records.schema.rights import menu
-from service.records.seed_catalogue import Additions
 from tests.support.seeded import ADMINISTRATOR
 from tests.support.unstarted import COVERED
 

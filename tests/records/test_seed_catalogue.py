@@ -14,8 +14,8 @@ from structlog.testing import capture_logs
 from service.cli.database import COMMANDS
 from service.kernel.permission_catalogue import CATALOGUE, permissions
 from service.records.database.transactions import engine
-from service.records.migrate import Prepared, additions, migrate, prepare
-from service.records.seed_catalogue import Additions, bring, lacking, pending
+from service.records.installation.migrate import Prepared, additions, migrate, prepare
+from service.records.installation.seed_catalogue import Additions, bring, lacking, pending
 from service.server.prepare import prepare_database
 from service.settings import load
 from tests.support.unstarted import COVERED, SHIPPED

@@ -20,8 +20,8 @@ from service.records.database.connection import DatabaseUrlError
 from service.records.database.replica import FreshSnapshots
 from service.records.database.servers import Servers, announcements
 from service.records.database.transactions import Database
-from service.records.migrate import migrate
-from service.records.schema_revision import SchemaError, require_current
+from service.records.installation.migrate import migrate
+from service.records.installation.schema_revision import SchemaError, require_current
 from tests.support.replicated import ReplicatedPostgres
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ import pytest
 
 from service.embedded import EmbeddedStores
 from service.operator.errors import ListenError
-from service.records import migrate
+from service.records.installation import migrate
 from service.server.listening import bound_listener, listen
 from service.settings import load
 from tests.service.conftest import variables_for

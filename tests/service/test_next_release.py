@@ -15,7 +15,7 @@ from sqlalchemy import text
 from service import __version__
 from service.embedded import EmbeddedStores
 from service.records.database.transactions import engine
-from service.records.migrate import prepare
+from service.records.installation.migrate import prepare
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import variables_for
 from tests.support.databases import database

@@ -19,7 +19,7 @@ from service.embedded import EmbeddedStores
 from service.kernel.identity import NewAccount
 from service.records import accounts, user_list
 from service.records.database.transactions import Connection, Database
-from service.records.migrate import prepare
+from service.records.installation.migrate import prepare
 from tests.support.databases import NewDatabase, database
 from tests.support.unstarted import COVERED
 

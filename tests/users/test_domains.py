@@ -10,7 +10,7 @@ from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 
 from service.records.database.transactions import engine
-from service.records.migrate import migrate
+from service.records.installation.migrate import migrate
 from service.records.migrations import versions
 from tests.features.scim.scim_client import scim_client
 from tests.support.inside import Inside

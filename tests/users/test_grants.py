@@ -15,7 +15,7 @@ from service.authz.publishing.shipped import read_shipped
 from service.errors import PermissionDenied, Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
-from service.records import policy_revisions
+from service.records.published import policy_revisions
 from tests.authn.conftest import Container
 from tests.support.inside import Inside
 from tests.users.people import HERON, caller, execute, new_role, role_id

@@ -14,7 +14,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.administration import dry_runs
-from service.records import policy_revisions, role_rights
+from service.records import role_rights
+from service.records.published import policy_revisions
 from tests.support.inside import Inside
 from tests.support.members import query
 from tests.support.waiting import eventually_here

@@ -16,9 +16,9 @@ import msgspec
 from service.audit.chain.form import Chain
 from service.kernel.operator_error import OperatorError
 from service.keyspace.revision_key import RevisionCheckpoint
-from service.records import history_facts
 from service.records.database.transactions import Connection, Database
-from service.records.history_facts import SOURCES, HistorySeal, Source
+from service.records.published import history_facts
+from service.records.published.history_facts import SOURCES, HistorySeal, Source
 from service.settings import Oplog
 
 _WITHIN: Final = 86_400.0  # seconds that making a seal may take

@@ -11,8 +11,8 @@ from service.audit.chain.form import Chain
 from service.errors import Unavailable
 from service.kernel.feature import provided
 from service.kernel.restore_epoch import FIRST
-from service.records import restore_epochs
 from service.records.database.transactions import Connection, Database
+from service.records.installation import restore_epochs
 from service.records.logs import chain as log_chain
 from service.records.logs import months as log_months
 from service.records.logs.chain import Head

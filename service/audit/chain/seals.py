@@ -9,11 +9,11 @@ from typing import Final, Literal
 
 from service.audit.chain.form import Chain
 from service.errors import RevisionUntrusted
-from service.records import policy_history, policy_revisions
 from service.records.database.transactions import Connection
-from service.records.policy_revisions import PolicyRevision
-from service.records.policy_workers import PolicyWorker
-from service.records.restore_epochs import RestoreEpoch
+from service.records.installation.restore_epochs import RestoreEpoch
+from service.records.published import policy_history, policy_revisions
+from service.records.published.policy_revisions import PolicyRevision
+from service.records.published.policy_workers import PolicyWorker
 from service.settings import Oplog
 
 

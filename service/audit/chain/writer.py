@@ -15,8 +15,8 @@ from service.audit.entries import encode, mended
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.restore_epoch import FIRST
 from service.keyspace import KeptHead
-from service.records import restore_epochs
 from service.records.database.transactions import Connection, Database
+from service.records.installation import restore_epochs
 from service.records.logs import inserts
 from service.records.logs.events import LoginEvent, OperationEvent
 from service.records.logs.inserts import AlreadyWritten, Log, Refused

@@ -9,8 +9,8 @@ from casbin.model import Model
 from casbin_sqlalchemy_adapter import Adapter
 
 from service.authz.publishing.live import published
-from service.records import policy_lines
 from service.records.database.transactions import SyncConnection
+from service.records.published import policy_lines
 from service.records.schema.casbin_class import CasbinRule
 
 _WRITERS: Final = (

@@ -7,9 +7,9 @@ from service.audit.chain.seals import Judgement, hash_of
 from service.authz.engine.policy import Policy
 from service.kernel.restore_epoch import FIRST, CurrentRestoreEpoch
 from service.keyspace import Announcement, RevisionCheckpoint, RevisionKey
-from service.records import policy_revisions
 from service.records.database.transactions import Database
-from service.records.policy_revisions import NewestRow, PolicyRevision
+from service.records.published import policy_revisions
+from service.records.published.policy_revisions import NewestRow, PolicyRevision
 
 
 class AnnouncedRevision:

@@ -18,9 +18,10 @@ from service.authz.publishing.shipped import Shipped
 from service.errors import Conflict, Unavailable
 from service.kernel.assurance import STRENGTHS
 from service.kernel.write import DryRun, Write
-from service.records import policy_revisions, role_rights
+from service.records import role_rights
 from service.records.database.transactions import Connection, Database
 from service.records.giving_way import paced
+from service.records.published import policy_revisions
 
 WITHIN: Final = 30.0
 """Seconds that a change may take, with waiting; a hundred thousand resources take a few."""

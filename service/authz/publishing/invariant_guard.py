@@ -14,9 +14,10 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
 from service.errors import Conflict
 from service.kernel.write import DryRun
-from service.records import assignments, policy_revisions, role_holdings, role_rights, roles
+from service.records import assignments, role_holdings, role_rights, roles
 from service.records.assignments import Present
 from service.records.database.transactions import Connection
+from service.records.published import policy_revisions
 
 
 async def broken_invariants(

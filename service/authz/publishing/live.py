@@ -14,11 +14,13 @@ from service.authz.invariants.statements import Invariants
 from service.authz.publishing.shipped import Shipped
 from service.errors import Unavailable
 from service.kernel.restore_epoch import CurrentRestoreEpoch
-from service.records import menus, policy_history, policy_lines, policy_revisions, restore_epochs
-from service.records.bit_positions import UNCONFIRMED
+from service.records import menus
 from service.records.database.transactions import Connection, Database
-from service.records.policy_lines import Stored
-from service.records.policy_revisions import PolicyRevision
+from service.records.installation import restore_epochs
+from service.records.published import policy_history, policy_lines, policy_revisions
+from service.records.published.bit_positions import UNCONFIRMED
+from service.records.published.policy_lines import Stored
+from service.records.published.policy_revisions import PolicyRevision
 
 LOAD_WITHIN: Final = 60.0
 """Seconds that reading a policy may take; a hundred thousand lines take a few."""

@@ -15,21 +15,12 @@ from service.authz.publishing.live import UntrustedRevisionError
 from service.authz.publishing.shipped import Shipped
 from service.kernel.origin import ORIGIN
 from service.kernel.write import OvertakenError
-from service.records import (
-    bindings,
-    menus,
-    openings,
-    policy_history,
-    policy_revisions,
-    policy_row_history,
-    policy_workers,
-    request_rules,
-    services,
-)
-from service.records import policy_lines as casbin_rule
+from service.records import bindings, menus, openings, request_rules, services
 from service.records.database.transactions import Connection
-from service.records.policy_lines import Stored
-from service.records.policy_revisions import NewRevision, PolicyRevision
+from service.records.published import policy_history, policy_revisions, policy_row_history, policy_workers
+from service.records.published import policy_lines as casbin_rule
+from service.records.published.policy_lines import Stored
+from service.records.published.policy_revisions import NewRevision, PolicyRevision
 
 _log = structlog.get_logger()
 

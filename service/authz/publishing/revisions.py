@@ -9,8 +9,8 @@ from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.watch import PolicyWatch
 from service.errors import RevisionUnknown, Unavailable
-from service.records import policy_revisions
 from service.records.database.transactions import Database
+from service.records.published import policy_revisions
 
 PATIENCE: Final = 2.0
 """Seconds that a request waits for a revision, including the check that it exists."""

@@ -6,7 +6,7 @@ from typing import Final
 import structlog
 
 from service.authz.publishing.shipped import OWN_DIGESTS
-from service.records.policy_workers import PolicyWorker
+from service.records.published.policy_workers import PolicyWorker
 
 _log = structlog.get_logger()
 

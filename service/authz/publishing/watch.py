@@ -19,9 +19,9 @@ from service.authz.publishing.static_policies import StaticPolicies
 from service.errors import Unavailable
 from service.kernel.metrics import Health, State
 from service.keyspace import Announcement
-from service.records import bit_positions, policy_revisions, policy_workers
 from service.records.database.transactions import Database
-from service.records.policy_workers import REPORT_EVERY, NodeFacts, PolicyWorker
+from service.records.published import bit_positions, policy_revisions, policy_workers
+from service.records.published.policy_workers import REPORT_EVERY, NodeFacts, PolicyWorker
 
 POLL_EVERY: Final = 0.5
 """Seconds between two reads of the database without announcements."""

@@ -45,9 +45,10 @@ from service.kernel.codes import HeldCodes, is_code
 from service.kernel.identity import Kind
 from service.kernel.request_objects import code_of_review
 from service.kernel.services import PORTCULLIS
-from service.records import accounts, policy_history, policy_revisions, role_holdings, role_lives, role_rights
+from service.records import accounts, role_holdings, role_lives, role_rights
 from service.records.database.transactions import Connection, Database
-from service.records.policy_history import Place
+from service.records.published import policy_history, policy_revisions
+from service.records.published.policy_history import Place
 
 
 @dataclass(frozen=True, slots=True)

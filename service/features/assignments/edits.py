@@ -28,7 +28,7 @@ from service.mail.notices import Notices, acted_by
 from service.records import accounts, assignments, roles, user_list
 from service.records.assignments import Given
 from service.records.database.transactions import Connection
-from service.records.policy_workers import WINDOWS
+from service.records.published.policy_workers import WINDOWS
 from service.records.role_rights import Pace
 from service.records.roles import Role
 from service.records.user_list import User

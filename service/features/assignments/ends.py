@@ -4,8 +4,8 @@ from typing import Final
 
 from service.features.assignments import store_ends
 from service.mail.notices import Notices
-from service.records import schema_revision
 from service.records.database.transactions import Database
+from service.records.installation import schema_revision
 
 _AT_ONCE: Final = 1000  # rows in one transaction
 

@@ -18,7 +18,7 @@ from service.operator.findings import (
     ok,
     warning,
 )
-from service.records import restore_epochs
+from service.records.installation import restore_epochs
 from service.records.logs import chain
 from service.records.user_overview import oldest_user
 

@@ -23,10 +23,10 @@ from service.kernel.feature import provided
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.stores import reachable
-from service.records import restore_epochs
 from service.records.database.transactions import Database
+from service.records.installation import restore_epochs
+from service.records.installation.schema_revision import require_current
 from service.records.logs import chain
-from service.records.schema_revision import require_current
 from service.settings import Settings, load
 
 _NO_KEY: Final = (

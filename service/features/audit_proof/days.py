@@ -11,8 +11,8 @@ from service.audit.chain.form import Chain
 from service.features.audit_proof.lineage import Lineage, lineage_of
 from service.features.audit_proof.walk import ReportedHeads, Walk
 from service.kernel.cooperative_yield import CooperativeYield
-from service.records import restore_epochs
 from service.records.database.transactions import Database
+from service.records.installation import restore_epochs
 from service.records.logs import chain as log_chain
 from service.records.logs.chain import OUTERMOST, Head
 from service.records.logs.inserts import TABLES, Log

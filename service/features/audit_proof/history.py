@@ -12,9 +12,9 @@ from service.audit.chain.history import GENESIS, judge_seal, seal_hash
 from service.features.audit_proof.days import WITHIN
 from service.features.audit_proof.walk import MOST_FAULTS
 from service.kernel.clock import rfc3339
-from service.records import history_facts
 from service.records.database.transactions import Connection, Database
-from service.records.history_facts import SOURCES, HistorySeal, Source
+from service.records.published import history_facts
+from service.records.published.history_facts import SOURCES, HistorySeal, Source
 
 NO_KEY: Final = (
     "past of rights: sealed without a key (oplog.chain_key): whoever writes to the database can seal it "

@@ -8,8 +8,8 @@ from service.audit.chain.history import anchor_name
 from service.features.audit_proof.verification import verify_again
 from service.jobs.runner import Job
 from service.keyspace import SessionStore
-from service.records import restore_epochs
 from service.records.database.transactions import Database
+from service.records.installation import restore_epochs
 from service.settings import Settings
 
 _HOUR: Final = 3600.0

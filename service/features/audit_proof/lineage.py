@@ -11,7 +11,7 @@ from service.audit.chain.seals import is_sealed
 from service.features.audit_proof.walk import ReportedHeads
 from service.kernel.restore_epoch import FIRST
 from service.kernel.strict_json import strict_object
-from service.records.restore_epochs import RestoreEpoch
+from service.records.installation.restore_epochs import RestoreEpoch
 
 
 def checkpoints_in(lines: Iterable[str]) -> list[AnchoredCheckpoint]:

@@ -17,11 +17,11 @@ from service.features.audit_proof.days import WITHIN, Audit
 from service.features.audit_proof.history import audit_history
 from service.features.audit_proof.walk import MOST_FAULTS
 from service.kernel.operator_error import OperatorError
-from service.records import policy_history, policy_revisions
 from service.records.database.transactions import Connection, Database
 from service.records.logs import chain as log_chain
 from service.records.logs.inserts import TABLES, Log
-from service.records.policy_revisions import PolicyRevision
+from service.records.published import policy_history, policy_revisions
+from service.records.published.policy_revisions import PolicyRevision
 from service.settings import Oplog
 
 

@@ -37,7 +37,7 @@ from service.mail.notices import Notices
 from service.records import accounts, assignments, menus, roles, user_list
 from service.records.assignments import Given
 from service.records.database.transactions import Connection, Database
-from service.records.policy_workers import WINDOWS
+from service.records.published.policy_workers import WINDOWS
 from service.records.roles import Role
 from service.records.user_list import User
 

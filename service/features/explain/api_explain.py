@@ -22,9 +22,9 @@ from service.features.explain.explained import Explained, explained_answer, refu
 from service.features.explain.question import Question, asked, is_by_id, revision_of, supposed
 from service.kernel.identity import codes_asked
 from service.kernel.services import PORTCULLIS
-from service.records import policy_history
 from service.records.database.transactions import Connection, Database
-from service.records.policy_history import Place
+from service.records.published import policy_history
+from service.records.published.policy_history import Place
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
 

@@ -21,7 +21,7 @@ from service.features.explain import explained
 from service.features.explain.question import DecisionId, Question, asked, revision_of, supposed
 from service.kernel.assurance import WORDS
 from service.kernel.services import PORTCULLIS, is_own
-from service.records.policy_history import Place
+from service.records.published.policy_history import Place
 
 _OBJECTS: Final[Mapping[str, LayerName]] = {layer.upper(): layer for layer in LAYERS}
 

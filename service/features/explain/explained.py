@@ -16,7 +16,7 @@ from service.features.explain import refusals
 from service.features.explain.openings import Origins, WouldOpen, origins_of, would_open
 from service.features.explain.refusals import PolicyAt
 from service.records.database.transactions import Connection
-from service.records.policy_history import Place
+from service.records.published.policy_history import Place
 from service.web.messages.schema import Id, Moment, Schema, moment
 
 

@@ -18,7 +18,7 @@ from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.kernel.services import PORTCULLIS
 from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import ServiceName, whole
-from service.records.policy_history import Place
+from service.records.published.policy_history import Place
 from service.web.messages.schema import Revision, Schema
 
 DecisionId = Annotated[

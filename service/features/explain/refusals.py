@@ -49,7 +49,7 @@ from service.records import accounts
 from service.records.database.transactions import Connection
 from service.records.logs import queries
 from service.records.logs.queries import OperationDetail
-from service.records.policy_history import Place
+from service.records.published.policy_history import Place
 
 PolicyAt = Callable[[Place | None], Awaitable[Policy]]
 """Returns the policy of a decision, as far as it is needed to decide about a place; whole without one."""

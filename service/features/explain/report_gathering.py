@@ -21,9 +21,9 @@ from service.features.policy_history.revision_log import RightsChange, read_log
 from service.laboratory.reporting.linting import Linted, lint
 from service.laboratory.tested import Tested, tested
 from service.operator.database import with_database
-from service.records import policy_revisions
 from service.records.database.transactions import Connection, Database
-from service.records.policy_revisions import PolicyRevision, RevisionFilter
+from service.records.published import policy_revisions
+from service.records.published.policy_revisions import PolicyRevision, RevisionFilter
 from service.settings import Settings
 from service.web.messages.schema import WHOLE_LIST, PageQuery
 

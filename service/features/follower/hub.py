@@ -23,9 +23,10 @@ from service.features.follower.signals import LOOK_EVERY, Signals
 from service.kernel.account_acts import FOLLOW_BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller
 from service.keyspace import SessionStore, revision_in
-from service.records import bit_positions, policy_history, policy_revisions, rights_changes
+from service.records import rights_changes
 from service.records.database.transactions import Connection, Database
-from service.records.policy_history import Difference, Part
+from service.records.published import bit_positions, policy_history, policy_revisions
+from service.records.published.policy_history import Difference, Part
 from service.records.rights_changes import FIRST, Concerned, Place
 from service.settings import Auth
 

@@ -14,14 +14,15 @@ from service.features.operations.store import Standing
 from service.jobs.runner import Job
 from service.kernel.metrics import Sample, counted
 from service.keyspace import LogQueue, SessionStore
-from service.records import jobs, mail, policy_revisions, policy_workers
+from service.records import jobs, mail
 from service.records.database.transactions import Database
 from service.records.jobs import StoredJob
 from service.records.logs import chain as log_chain
 from service.records.logs.chain import Verification
 from service.records.logs.inserts import Log
 from service.records.mail import MailStanding
-from service.records.policy_workers import PolicyWorker
+from service.records.published import policy_revisions, policy_workers
+from service.records.published.policy_workers import PolicyWorker
 
 WITHIN: Final = 1.0
 """Seconds that each store has. What it does not tell in time is left out: ``portcullis_part_up`` says why."""

@@ -22,8 +22,8 @@ from service.kernel.text import counted
 from service.operator.stores import reachable
 from service.operator.who import log_to_errors, operator_event
 from service.records.database.transactions import Database
+from service.records.installation.schema_revision import require_current
 from service.records.logs.events import OperationEvent
-from service.records.schema_revision import require_current
 from service.settings import Settings
 
 _MIB: Final = 1024 * 1024

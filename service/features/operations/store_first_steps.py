@@ -8,9 +8,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.operations.schema import backup
 from service.kernel.text import name_key
+from service.records.installation.seed_catalogue import ADMINISTRATOR, ROLES
 from service.records.schema.installation import seeded
 from service.records.schema.rights import resource, role, user
-from service.records.seed_catalogue import ADMINISTRATOR, ROLES
 
 
 @dataclass(frozen=True, slots=True)

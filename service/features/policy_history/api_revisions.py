@@ -24,10 +24,10 @@ from service.errors import (
 )
 from service.kernel.feature import provided
 from service.kernel.text import MAX_USER_NAME
-from service.records import policy_history, policy_revisions
 from service.records.database.transactions import Connection, Database
-from service.records.policy_history import ALL, Part, PublishedLine
-from service.records.policy_revisions import PolicyRevision, RevisionFilter
+from service.records.published import policy_history, policy_revisions
+from service.records.published.policy_history import ALL, Part, PublishedLine
+from service.records.published.policy_revisions import PolicyRevision, RevisionFilter
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs, refuses
 from service.web.messages.schema import (

@@ -16,7 +16,7 @@ from service.kernel.text import counted, printable
 from service.operator.database import with_database
 from service.operator.installation import name_of
 from service.operator.stores import reachable
-from service.records.policy_revisions import RevisionFilter
+from service.records.published.policy_revisions import RevisionFilter
 from service.web.messages.schema import json_text
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}

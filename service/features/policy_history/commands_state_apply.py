@@ -31,10 +31,10 @@ from service.operator.stores import reachable
 from service.operator.units import caller_named, operator, units_of_work
 from service.operator.who import log_to_errors, operator_event, operator_name, tell_security
 from service.records.database.transactions import Connection, Database
+from service.records.installation.schema_revision import require_current
+from service.records.installation.seed import is_seeded
 from service.records.logs.events import OperationEvent
 from service.records.logs.inserts import keep_intent
-from service.records.schema_revision import require_current
-from service.records.seed import is_seeded
 from service.settings import Settings
 
 

@@ -15,8 +15,8 @@ from service.features.policy_history.restore_plan import Obstacle, plan
 from service.features.policy_history.steps import Ids, Step
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.write import Write
-from service.records import policy_history, policy_revisions
-from service.records.policy_history import PublishedLine
+from service.records.published import policy_history, policy_revisions
+from service.records.published.policy_history import PublishedLine
 
 
 @dataclass(frozen=True, slots=True)

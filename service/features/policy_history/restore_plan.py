@@ -15,11 +15,12 @@ from service.features.policy_history.restored_services import plan_services
 from service.features.policy_history.steps import Step
 from service.kernel.services import PORTCULLIS, is_opening_word, split_object
 from service.kernel.text import seen
-from service.records import bindings, menus, openings, policy_history, policy_row_history, resources
+from service.records import bindings, menus, openings, resources
 from service.records.database.transactions import Connection
 from service.records.menus import Menu, MenuValues
 from service.records.openings import Opening
-from service.records.policy_row_history import PastButton, PastResource
+from service.records.published import policy_history, policy_row_history
+from service.records.published.policy_row_history import PastButton, PastResource
 from service.records.resources import Resource, ResourceValues
 
 MOST: Final = 1000

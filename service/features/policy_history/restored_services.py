@@ -11,9 +11,10 @@ from service.authz.engine.rules import (
 from service.features.policy_history.restore_steps import create_service, delete_service, update_service
 from service.features.policy_history.steps import Step
 from service.kernel.text import seen
-from service.records import policy_row_history, services
+from service.records import services
 from service.records.database.transactions import Connection
-from service.records.policy_history import Difference, PublishedLine
+from service.records.published import policy_row_history
+from service.records.published.policy_history import Difference, PublishedLine
 from service.records.services import ServiceValues
 
 

@@ -6,11 +6,11 @@ from typing import Any, Final
 from service.audit.chain.seals import RevisionSeals
 from service.authz.review.sources import READ_WITHIN
 from service.features.policy_history.api_revisions import RevisionChanges, changes_answer
-from service.records import policy_revisions
 from service.records.database.transactions import Database
 from service.records.logs.paging import LogReader, Span
 from service.records.logs.queries import CHANGING_OPERATIONS, OperationFilter
-from service.records.policy_revisions import RevisionFilter
+from service.records.published import policy_revisions
+from service.records.published.policy_revisions import RevisionFilter
 from service.web.messages.schema import WHOLE_LIST, Moment, Schema, moment
 
 _RIGHTS: Final = {("role", "permissions"), ("role", "enabled"), ("user", "roles"), ("user", "status")}

@@ -17,9 +17,10 @@ from service.features.reviews.store_sign_offs import Change, NewSignOff
 from service.kernel.origin import FieldChange
 from service.kernel.request_objects import sign_off_for
 from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
-from service.records import policy_history, policy_revisions, role_lives
+from service.records import role_lives
 from service.records.assignments import Source
 from service.records.database.transactions import Connection, Database
+from service.records.published import policy_history, policy_revisions
 from service.records.role_lives import Life
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (

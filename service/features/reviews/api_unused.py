@@ -18,9 +18,9 @@ from service.endpoints.policy_questions import WITHIN, PolicyQuestion
 from service.features.reviews import unused
 from service.features.reviews.api_reviews import ReviewScope
 from service.features.reviews.unused import DAYS, MOST_DAYS, CheckedBy, StoredUse, Unused, read_unused
-from service.records import policy_workers
 from service.records.assignments import Source
 from service.records.database.transactions import Connection, Database
+from service.records.published import policy_workers
 from service.settings import Policy as PolicySettings
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs

@@ -20,8 +20,9 @@ from service.kernel.text import counted
 from service.operator.database import with_database
 from service.operator.installation import name_of
 from service.operator.stores import reachable
-from service.records import accounts, policy_history
+from service.records import accounts
 from service.records.database.transactions import Database
+from service.records.published import policy_history
 
 _ALL: Final = 10**9  # of each list
 

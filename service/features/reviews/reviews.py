@@ -27,7 +27,7 @@ from service.kernel.value_rules import SHORT_LINE
 from service.kernel.write import Write
 from service.mail.notices import Notices
 from service.records.database.transactions import Connection
-from service.records.policy_workers import WINDOWS
+from service.records.published.policy_workers import WINDOWS
 
 _WITHIN: Final = 30.0  # seconds that the beginning of a review may take
 _CLOSE_WITHIN: Final = 5.0  # seconds that a request closes; the job goes on

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from service.administration.people import People, reason_of
 from service.features.reviews import store_sign_offs as sign_offs
-from service.records import policy_revisions
 from service.records.database.transactions import Connection
+from service.records.published import policy_revisions
 
 
 class SignOffs:

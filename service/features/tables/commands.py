@@ -32,7 +32,7 @@ from service.operator.stores import reachable
 from service.operator.units import caller_named, operator, units_of_work
 from service.operator.who import log_to_errors, operator_event, operator_name
 from service.records.database.transactions import Database
-from service.records.schema_revision import require_current
+from service.records.installation.schema_revision import require_current
 from service.settings import Settings
 
 BOUNDS: Final = Bounds(size=16 * 1024 * 1024, values=300_000, depth=64)

@@ -33,7 +33,7 @@ from service.operator.database import with_database
 from service.operator.stores import reachable
 from service.records import bindings, resources, role_holdings
 from service.records.database.transactions import Database
-from service.records.seed_catalogue import ADMINISTRATOR_ROLE, ROLES, WILDCARDS, seeded_resources
+from service.records.installation.seed_catalogue import ADMINISTRATOR_ROLE, ROLES, WILDCARDS, seeded_resources
 from service.settings import Features, Settings
 from service.web.requests.routes import Routes, RoutesError
 

@@ -8,8 +8,9 @@ from service.authz.review.sources import READ_WITHIN
 from service.laboratory.published import PlainCasbin, PublishedTest
 from service.operator.database import with_database
 from service.operator.stores import reachable
-from service.records import policy_revisions, role_holdings
+from service.records import role_holdings
 from service.records.database.transactions import Database
+from service.records.published import policy_revisions
 from service.settings import Settings
 
 

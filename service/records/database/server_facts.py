@@ -9,9 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.metrics import Health
 from service.records.database.transactions import Database
+from service.records.installation.schema_revision import SchemaStanding, schema_standing
 from service.records.schema import metadata
 from service.records.schema.policy import policy_worker
-from service.records.schema_revision import SchemaStanding, schema_standing
 
 _FACTS = text(
     "SELECT current_setting('server_version_num')::int, extract(epoch FROM clock_timestamp())::float8, "

@@ -1,1 +1,1 @@
-"""How the schema came to be, step by step; run by ``service.records.migrate``."""
+"""How the schema came to be, step by step; run by ``service.records.installation.migrate``."""

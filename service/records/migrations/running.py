@@ -8,7 +8,7 @@ from alembic.config import Config
 from alembic.script import Script, ScriptDirectory
 from sqlalchemy import Connection
 
-from service.records.schema_revision import greatest
+from service.records.installation.schema_revision import greatest
 
 Kind: TypeAlias = Literal["expand", "contract"]
 """``expand`` adds what older versions ignore; ``contract`` removes or restricts what they may use."""

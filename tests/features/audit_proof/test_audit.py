@@ -16,7 +16,7 @@ from service.audit.chain.maintenance import head_facts
 from service.embedded import EmbeddedStores
 from service.features.audit_proof.days import Audit, Day
 from service.features.audit_proof.lineage import checkpoints_in
-from service.records import restore_epochs
+from service.records.installation import restore_epochs
 from service.records.logs import chain
 from service.records.logs.events import LoginEvent, OperationEvent
 from tests.audit.conftest import Place, operation, place_at

@@ -14,7 +14,7 @@ from service.audit.chain.form import Chain
 from service.audit.chain.seals import is_sealed, sealed
 from service.features.audit_proof.lineage import lineage_of
 from service.records.database.transactions import engine
-from service.records.restore_epochs import RecoveryPointHead, RestoreEpoch
+from service.records.installation.restore_epochs import RecoveryPointHead, RestoreEpoch
 from tests.audit.conftest import Place, operation
 from tests.support.running import Ended, portcullis
 

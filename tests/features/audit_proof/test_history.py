@@ -16,8 +16,8 @@ from service.audit.chain.form import Chain
 from service.audit.chain.history import HistoryForgedError, seal_history
 from service.features.audit_proof.history import audit_history
 from service.kernel.clock import rfc3339
-from service.records import history_facts
 from service.records.database.transactions import Database, engine
+from service.records.published import history_facts
 from tests.support.inside import Inside
 from tests.support.running import Ended, portcullis
 from tests.users.people import made, new_role

@@ -19,8 +19,8 @@ from service.features.export.jobs import forget_dead_letters
 from service.kernel.operator_error import OperatorError
 from service.operator.findings import Installation
 from service.records.database.server_facts import ServerFacts
+from service.records.installation.schema_revision import SchemaStanding
 from service.records.logs import months
-from service.records.schema_revision import SchemaStanding
 from service.settings import Destination, Export, Settings
 from service.settings.destinations import Destinations
 from tests.features.export.conftest import SECRET, Place

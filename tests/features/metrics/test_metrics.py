@@ -31,7 +31,7 @@ from service.keyspace import LogQueue
 from service.records.jobs import StoredJob
 from service.records.logs.chain import Verification
 from service.records.mail import MailStanding
-from service.records.policy_workers import PolicyWorker
+from service.records.published.policy_workers import PolicyWorker
 from service.web.observability.exposition import exposition
 from tests.support.inside import inside_published
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD

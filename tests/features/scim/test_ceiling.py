@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from service.records.seed_catalogue import ADMINISTRATOR_ROLE
+from service.records.installation.seed_catalogue import ADMINISTRATOR_ROLE
 from tests.features.scim.scim_client import GROUP, MAPPING, PATCH, USER, ScimClient, roles_of, scim_client
 from tests.support.inside import Inside
 from tests.support.members import member, query

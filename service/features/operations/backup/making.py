@@ -19,11 +19,13 @@ from service.files.object_store import ObjectStore, object_store
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.who import operator_name
-from service.records import files, policy_revisions, restore_epochs
+from service.records import files
 from service.records.database.transactions import Connection, Database
+from service.records.installation import restore_epochs
+from service.records.installation.restore_epochs import RestoreEpoch
 from service.records.logs import chain
 from service.records.logs.inserts import TABLES
-from service.records.restore_epochs import RestoreEpoch
+from service.records.published import policy_revisions
 from service.settings import Settings
 
 WITHIN: Final = timedelta(days=1).total_seconds()

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from service.records.restore_epochs import RestoreEpoch
+from service.records.installation.restore_epochs import RestoreEpoch
 
 FORMAT: Final = 1
 """The format of archives that this version writes, and the newest that it reads."""

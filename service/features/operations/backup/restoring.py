@@ -26,12 +26,14 @@ from service.kernel.clock import now
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.who import operator_name
-from service.records import bans, policy_revisions, restore_epochs, rights_changes
+from service.records import bans, rights_changes
 from service.records.database.transactions import Connection, Database
+from service.records.installation import restore_epochs
+from service.records.installation.migrate import migrate
+from service.records.installation.restore_epochs import RecoveryPointHead, RestoreEpoch, Secrets
+from service.records.installation.schema_revision import known_schemas
 from service.records.logs.events import OperationEvent
-from service.records.migrate import migrate
-from service.records.restore_epochs import RecoveryPointHead, RestoreEpoch, Secrets
-from service.records.schema_revision import known_schemas
+from service.records.published import policy_revisions
 from service.settings import Settings
 
 LEAST_REVISIONS: Final = 1000

@@ -8,8 +8,8 @@ from service import __version__
 from service.features.operations.diagnosis.file_checks import kept_secret
 from service.kernel.text import counted
 from service.operator.findings import Finding, Installation, Unanswered, fault, few, ok, warning
-from service.records import policy_workers
-from service.records.policy_workers import NodeFacts, PolicyWorker
+from service.records.published import policy_workers
+from service.records.published.policy_workers import NodeFacts, PolicyWorker
 from service.settings import SettingsError
 from service.settings.sections import shared_digests
 

@@ -20,10 +20,12 @@ from service.kernel.feature import off_by
 from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
 from service.operator.findings import NAMED, Finding, Installation, fault, few, ok, warning
-from service.records import bit_positions, policy_revisions, policy_workers, role_holdings, seed_catalogue
-from service.records.feature_rows import rows_in_need
-from service.records.migrate import unmigrated
-from service.records.seed_catalogue import describe_additions
+from service.records import role_holdings
+from service.records.installation import seed_catalogue
+from service.records.installation.feature_rows import rows_in_need
+from service.records.installation.migrate import unmigrated
+from service.records.installation.seed_catalogue import describe_additions
+from service.records.published import bit_positions, policy_revisions, policy_workers
 
 _SHIPPED = "service/shipped/"
 _LATELY = timedelta(days=30)

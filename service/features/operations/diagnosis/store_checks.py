@@ -12,7 +12,7 @@ from service.operator.findings import Finding, Installation, Unanswered, fault, 
 from service.records.database.server_facts import Replication, is_standby, replication
 from service.records.database.servers import tcp_addresses
 from service.records.database.transactions import SINGLE_READS, Database
-from service.records.migrate import LEAST_SERVER
+from service.records.installation.migrate import LEAST_SERVER
 from service.settings import Settings
 
 _LEAST_STORE = (7,)

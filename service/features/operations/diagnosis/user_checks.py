@@ -9,7 +9,7 @@ from service.features.operations.diagnosis.upkeep_checks import NEW
 from service.kernel.text import RESERVED, counted, name_key, printable
 from service.operator.findings import Finding, Installation, fault, few, ok, warning
 from service.records import dormant, role_rights
-from service.records.seed_catalogue import ADMINISTRATOR
+from service.records.installation.seed_catalogue import ADMINISTRATOR
 from service.records.user_overview import administrators, reserved_names, unconfirmed
 
 _MANY = 5

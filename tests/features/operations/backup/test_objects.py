@@ -16,8 +16,9 @@ from service.features.operations.backup.archive import ArchiveReader
 from service.files.object_store import ObjectStore, object_store
 from service.files.orphan_cleanup import OrphanCleanup
 from service.files.uploads import Uploads
-from service.records import files, restore_epochs
+from service.records import files
 from service.records.database.transactions import Database, engine
+from service.records.installation import restore_epochs
 from service.settings import Objstore, Upload, load
 from tests.features.operations.backup.conftest import SECRET
 from tests.files.forms import download, uploaded

@@ -12,9 +12,9 @@ from service.audit.chain.seals import RevisionSeals
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
 from service.operator.errors import UnpreparedError
-from service.records import restore_epochs
 from service.records.database.transactions import Database, engine
-from service.records.migrate import migrate
+from service.records.installation import restore_epochs
+from service.records.installation.migrate import migrate
 from service.records.migrations.versions import v0020_timelines
 from service.server.prepare import publish_policy
 from service.settings import Settings, load

@@ -13,7 +13,7 @@ from service.features.operations.checks import checks_for
 from service.features.operations.commands_doctor import diagnose
 from service.operator.findings import Finding, Installation
 from service.records.database.server_facts import ServerFacts
-from service.records.schema_revision import SchemaStanding
+from service.records.installation.schema_revision import SchemaStanding
 from service.settings import load, local_secret, rotate_local_secret
 from tests.authn.keys import KIND_OF, key, private_pem, public_pem
 from tests.features.operations.doctor.conftest import Look, LookAt, execute, no_routes

@@ -21,7 +21,7 @@ from service.features.operations.diagnosis import store_checks
 from service.keyspace.inspection import StoreFacts
 from service.operator.findings import Finding, Installation
 from service.records.database.server_facts import ServerFacts
-from service.records.schema_revision import SchemaStanding
+from service.records.installation.schema_revision import SchemaStanding
 from service.settings import Database, Redis, Server, Settings
 from tests.features.operations.doctor.conftest import Look, LookAt, execute, no_routes, variables_of
 from tests.support.running import portcullis

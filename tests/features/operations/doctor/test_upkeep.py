@@ -17,7 +17,7 @@ from service.features.policy_history.commands_state_export import exported
 from service.operator.findings import Finding, Installation
 from service.records.database.server_facts import ServerFacts
 from service.records.database.transactions import Database
-from service.records.schema_revision import SchemaStanding
+from service.records.installation.schema_revision import SchemaStanding
 from service.settings import Settings, load
 from tests.features.operations.doctor.conftest import LookAt, execute, no_routes, variables_of
 

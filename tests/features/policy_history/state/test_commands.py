@@ -21,7 +21,7 @@ from service.errors import Unavailable
 from service.features.policy_history.commands_state_apply import Order, apply
 from service.features.policy_history.commands_state_export import exported
 from service.features.policy_history.state_reading import read_state
-from service.records.policy_revisions import LOCK as POLICY_LOCK
+from service.records.published.policy_revisions import LOCK as POLICY_LOCK
 from service.records.role_rights import LOCK
 from service.settings import load
 from tests.service.conftest import variables_for

@@ -13,7 +13,7 @@ from service.features.policy_history.state_edits import EditRefusedError, in_wor
 from service.features.policy_history.state_reading import read_state
 from service.features.policy_history.state_writing import as_yaml
 from service.kernel.strict_yaml import YamlError
-from service.records import policy_workers
+from service.records.published import policy_workers
 from tests.features.policy_history.state.conftest import Ground
 
 pytestmark = pytest.mark.anyio

@@ -17,7 +17,8 @@ from service.errors import Conflict, Overloaded, PermissionDenied, RefreshRequir
 from service.kernel.identity import Caller
 from service.kernel.origin import ORIGIN
 from service.kernel.write import Write
-from service.records import accounts, policy_revisions, role_rights, roles
+from service.records import accounts, role_rights, roles
+from service.records.published import policy_revisions
 from service.records.resources import ResourceValues
 from service.web.messages.context import RequestContext
 from tests.features.policy_history.state.conftest import Ground

@@ -14,7 +14,7 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.services import PORTCULLIS, UNTIL
-from service.records.policy_lines import give_way_if_async
+from service.records.published.policy_lines import give_way_if_async
 from service.records.schema.policy import policy_line, policy_revision
 
 Place: TypeAlias = tuple[str, str, str] | str

@@ -9,7 +9,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from service.kernel.extension import Extension, ExtensionError
-from service.records.schema_revision import stored_schema
+from service.records.installation.schema_revision import stored_schema
 
 # Whatever a migration can make, change or drop: relations with their columns, constraints, triggers and
 # rules, functions, types, schemas, and who may use them.

@@ -14,12 +14,12 @@ from sqlalchemy import Connection, text
 from service.kernel.extension import Extension
 from service.records.database.failures import out_of_reach
 from service.records.database.transactions import engine
-from service.records.migrate import unmigrated
+from service.records.installation.migrate import unmigrated
+from service.records.installation.schema_revision import SchemaStanding, schema_standing
+from service.records.installation.table_locks import locks_of
 from service.records.migrations.running import Kind, declared_kind, declared_least
-from service.records.schema_revision import SchemaStanding, schema_standing
-from service.records.table_locks import locks_of
 
-MIGRATIONS: Final = Path(__file__).parent / "migrations"
+MIGRATIONS: Final = Path(__file__).parent.parent / "migrations"
 
 _SIZES: Final = text("""
 SELECT c.oid::regclass::text AS name,

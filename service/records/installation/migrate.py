@@ -15,16 +15,17 @@ from sqlalchemy.exc import DBAPIError
 
 from service import __version__
 from service.kernel.extension import Extension
-from service.records import policy_revisions, role_rights
+from service.records import role_rights
 from service.records.database.failures import out_of_reach, words_of
 from service.records.database.transactions import engine
+from service.records.installation.schema_revision import SchemaError, record_support, schema_standing
+from service.records.installation.seed import is_new, seed
+from service.records.installation.seed_catalogue import Additions, Covered, bring, is_complete, pending
+from service.records.installation.table_locks import holders_of, locks_of
+from service.records.published import policy_revisions
 from service.records.schema.base import SCHEMA
-from service.records.schema_revision import SchemaError, record_support, schema_standing
-from service.records.seed import is_new, seed
-from service.records.seed_catalogue import Additions, Covered, bring, is_complete, pending
-from service.records.table_locks import holders_of, locks_of
 
-_MIGRATIONS: Final = Path(__file__).parent / "migrations"
+_MIGRATIONS: Final = Path(__file__).parent.parent / "migrations"
 _SCRIPTS: Final = str(_MIGRATIONS).replace("%", "%%")
 _LOCK: Final = 0x706F7274_63756C6C  # "portcull": one number for all processes of the service
 LEAST_SERVER: Final = 17_00_00
@@ -65,7 +66,7 @@ def unmigrated(connection: Connection, extensions: Sequence[Extension]) -> list[
     """Return the names of the ``extensions`` whose tables are not those of their newest revision."""
     if not _with_tables(extensions):
         return []
-    from service.records.extension_tables import is_migrated
+    from service.records.installation.extension_tables import is_migrated
 
     return [extension.name for extension in extensions if not is_migrated(connection, extension, _SCRIPTS)]
 
@@ -251,7 +252,7 @@ def _require_server(connection: Connection) -> None:
 def _migrate_extensions(connection: Connection, extensions: Sequence[Extension]) -> bool:
     if not _with_tables(extensions):
         return False
-    from service.records.extension_tables import migrate_extensions
+    from service.records.installation.extension_tables import migrate_extensions
 
     return migrate_extensions(connection, extensions, _SCRIPTS)
 

@@ -26,7 +26,7 @@ from service.records.database.transactions import engine
 from service.records.schema.base import SCHEMA
 from service.records.schema.installation import needed_version, schema_support
 
-_VERSIONS: Final = Path(__file__).parent / "migrations" / "versions"
+_VERSIONS: Final = Path(__file__).parent.parent / "migrations" / "versions"
 _NUMBERS: Final = re.compile(r"\d+(?:\.\d+)*")
 _EXISTS: Final = text("SELECT to_regclass(:name) IS NOT NULL")
 _SETTLED: Final = text("SELECT sys.settle_least_version(false)")

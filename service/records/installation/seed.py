@@ -1,4 +1,4 @@
-"""Seeds a new database, once, and tells which first steps were taken in it: what is deleted stays deleted."""
+"""Seeds a new database, once: what is deleted stays deleted."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,8 +9,7 @@ from service.kernel.extension import Extension
 from service.kernel.permission_catalogue import CATALOGUE
 from service.kernel.text import name_key
 from service.records.accounts import GIVEN, WRITER
-from service.records.schema.rights import menu, role, role_menu, user, user_role
-from service.records.seed_catalogue import (
+from service.records.installation.seed_catalogue import (
     ADMINISTRATOR,
     ADMINISTRATOR_ROLE,
     ROLES,
@@ -19,6 +18,7 @@ from service.records.seed_catalogue import (
     bring,
     insert_row,
 )
+from service.records.schema.rights import menu, role, role_menu, user, user_role
 
 
 def is_new(connection: Connection) -> bool:

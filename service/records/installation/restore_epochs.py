@@ -8,8 +8,9 @@ from typing import Any, Final
 from sqlalchemy import BigInteger, DateTime, delete, func, insert, literal, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records import account_tokens, bit_positions, mail
+from service.records import account_tokens, mail
 from service.records.logs.chain import readable_time
+from service.records.published import bit_positions
 from service.records.schema import rights
 from service.records.schema.installation import restore_epoch
 from service.records.schema.of_users import file, object_space

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import RateLimited
-from service.records.policy_workers import KEPT
+from service.records.published.policy_workers import KEPT
 from service.records.schema.base import past
 from service.records.schema.policy import policy_revision, policy_worker
 from service.records.schema.rights import menu, retired_bit, token_life

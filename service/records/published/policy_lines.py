@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.util.concurrency import await_only, in_greenlet
 
 from service.kernel.cooperative_yield import CooperativeYield
-from service.records import policy_revisions
-from service.records.policy_revisions import NewRevision
+from service.records.published import policy_revisions
+from service.records.published.policy_revisions import NewRevision
 from service.records.schema.policy import casbin_rule
 
 ObjectKey: TypeAlias = tuple[str, str]
