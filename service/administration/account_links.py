@@ -12,18 +12,14 @@ from service.administration.events import BEFORE_ACCOUNT_EDIT
 from service.authn.login_log import LoginLog
 from service.authn.password_change import PasswordChange
 from service.authn.revocations import Revocations
-from service.authn.sealing import FactorKeys
 from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid, MailNotConfigured
 from service.kernel.identity import Caller, Target, owner
-from service.mail.letters import Letter, NoticeLink
-from service.mail.notices import Notices
-from service.mail.outbox import Outbox
+from service.kernel.notify import Mailer, NoticeLink
 from service.records import account_tokens, accounts, address_undos, user_list
 from service.records.account_tokens import Purpose
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
-from service.settings import Settings
 
 _BYTES: Final = 32
 _PAGES: Final[dict[Purpose, str]] = {
@@ -53,15 +49,16 @@ class Link:
 class AccountLinks:
     """Makes links, and mails them. They begin with ``server.public_url``, whatever host a request names."""
 
-    def __init__(self, outbox: Outbox, seconds: int) -> None:
+    def __init__(self, mailer: Mailer, public_url: str, seconds: int) -> None:
         """Links are good for so many ``seconds``."""
-        self._outbox = outbox
+        self._mailer = mailer
+        self._public_url = public_url
         self._seconds = seconds
 
     @property
     def by_mail(self) -> bool:
         """True if links can be mailed."""
-        return self._outbox.enabled
+        return self._mailer.enabled
 
     def require_mail(self) -> None:
         """Return if links can be mailed; raises ``MailNotConfigured``."""
@@ -91,7 +88,7 @@ class AccountLinks:
             seconds=self._seconds,
             created_by=created_by,
         )
-        return Link(self._outbox.link_to(f"/console#/{_PAGES[purpose]}?token={token}"), ends)
+        return Link(self._address(f"/console#/{_PAGES[purpose]}?token={token}"), ends)
 
     async def of_notice(
         self, connection: Connection, purpose: NoticeLink, user_id: int, *, email: str
@@ -101,7 +98,7 @@ class AccountLinks:
             return await self.make(connection, purpose, user_id, email=email)
         token = secrets.token_urlsafe(_BYTES)
         ends = await address_undos.put(connection, user_id, digest_of(token), email)
-        return Link(self._outbox.link_to(f"/console#/address-undo?token={token}"), ends)
+        return Link(self._address(f"/console#/address-undo?token={token}"), ends)
 
     async def mail(
         self,
@@ -116,14 +113,11 @@ class AccountLinks:
         """Mail a new link to ``email``, and return it; the one before of its purpose ends."""
         link = await self.make(connection, purpose, user_id, email=email, created_by=created_by)
         facts: dict[str, str | datetime] = {"user_name": user_name, "until": link.expires_time}
-        await self._outbox.put(connection, Letter(_LETTERS[purpose], email, user_id, facts), link.url)
+        await self._mailer.mail(connection, _LETTERS[purpose], email, user_id, facts=facts, link=link.url)
         return replace(link, mailed=True)
 
-
-def notices_of(settings: Settings) -> Notices:
-    """Return what tells users of their accounts in the installation of ``settings``."""
-    outbox = Outbox(settings, FactorKeys.of(settings.auth))
-    return Notices(outbox, AccountLinks(outbox, settings.auth.link_timeout))
+    def _address(self, path_and_fragment: str) -> str:
+        return self._public_url + path_and_fragment
 
 
 def digest_of(token: str) -> bytes:

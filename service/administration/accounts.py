@@ -24,9 +24,9 @@ from service.authn.revocations import Revocations
 from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
 from service.kernel.identity import Caller, Target
+from service.kernel.notify import Notices
 from service.kernel.origin import field_changes
 from service.kernel.write import Write
-from service.mail.notices import Notices
 from service.records import accounts, user_list
 from service.records.database.transactions import Connection
 from service.records.role_rights import Pace

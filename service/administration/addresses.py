@@ -15,11 +15,10 @@ from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid, RateLimited, RefreshRequired
 from service.kernel.identity import Caller, oneself, owner
+from service.kernel.notify import ActedBy, Notices
 from service.kernel.origin import FieldChange, field_changes
-from service.mail.notices import Notices
 from service.records import account_tokens, accounts, address_undos, user_list
 from service.records.database.transactions import Connection, Database
-from service.records.notices import ActedBy
 from service.records.user_list import User
 
 AddressChanged = Callable[[Connection, User | None, User, int | None], Awaitable[None]]

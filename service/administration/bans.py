@@ -14,8 +14,8 @@ from service.authn.sessions import Sessions
 from service.errors import NotFound, ValidationFailed
 from service.kernel.clock import rfc3339
 from service.kernel.identity import Caller, Target
+from service.kernel.notify import Notices, acted_by
 from service.kernel.value_rules import BAN_REASON
-from service.mail.notices import Notices, acted_by
 from service.records import accounts, bans, role_rights
 from service.records.database.transactions import Database
 

@@ -19,10 +19,10 @@ from service.errors import Conflict, NotFound
 from service.kernel.clock import now
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import OPERATOR_ID, Caller
+from service.kernel.notify import Notices
 from service.kernel.origin import OPERATOR, FieldChange
 from service.kernel.write import Write
 from service.keyspace import SessionStore
-from service.mail.notices import Notices
 from service.records import dormant, user_list
 from service.records.database.transactions import Database
 from service.records.dormant import Quiet

@@ -17,8 +17,8 @@ from service.authn.second_factors import CHALLENGE_LIFE, Answer, SecondFactors
 from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid, SecondFactorRequired
 from service.kernel.identity import Caller, Target, owner
+from service.kernel.notify import Notices
 from service.kernel.text import name_key
-from service.mail.notices import Notices
 from service.records import account_tokens, accounts, origins, user_list
 from service.records.account_tokens import AccountToken
 from service.records.accounts import Credentials

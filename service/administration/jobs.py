@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-from service.administration.account_links import AccountLinks, notices_of
+from service.administration.account_links import AccountLinks
 from service.administration.forgotten_passwords import answer_requests
 from service.audit.chain.form import Chain
 from service.audit.chain.history import anchor_name, chains_of, seal_history
@@ -20,14 +20,12 @@ from service.jobs.housekeeping import (
     forget_answers,
     forget_bans,
     forget_links,
-    forget_notices,
     forget_uses,
 )
 from service.jobs.runner import Job, JobRunner
 from service.kernel.feature import insert_behind, on_by, provided
+from service.kernel.notify import mailer_of, notices_of
 from service.keyspace import SessionStore
-from service.mail.outbox import Outbox, seal_links_anew
-from service.mail.sending import Sending
 from service.records import account_tokens, openings
 from service.records.database.transactions import Database
 from service.records.installation import restore_epochs
@@ -57,13 +55,12 @@ async def _seal_history(database: Database, settings: Settings) -> str:
 def all_jobs(settings: Settings) -> tuple[Job, ...]:
     """Return the jobs of the installation; the order is that of lists."""
     objects = object_store(settings.objstore, settings.server.data / "files")
-    return jobs_of(settings, objects, Sending(settings, FactorKeys.of(settings.auth)))
+    return jobs_of(settings, objects)
 
 
-def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple[Job, ...]:
-    """Return the jobs of an installation with its files in ``objects``, and its mails sent by ``sending``."""
-    outbox = Outbox(settings, FactorKeys.of(settings.auth))
-    links = AccountLinks(outbox, settings.auth.link_timeout)
+def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
+    """Return the jobs of an installation with its files in ``objects``."""
+    links = AccountLinks(mailer_of(settings), settings.server.public_url, settings.auth.link_timeout)
 
     async def maintain_logs(database: Database) -> str:
         chain, days = Chain(settings.oplog.chain_key), retention(settings.oplog)
@@ -77,7 +74,8 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
     async def seal_all_anew(database: Database) -> str:
         keys = FactorKeys.of(settings.auth)
         done = [await reseal(database, keys) for reseal in provided("sealed-secrets").values()]
-        return ", ".join([*done, f"{await seal_links_anew(database, keys)} links of mails"])
+        links = [await seal(database, keys) for seal in provided("seal-links-anew").values()]
+        return ", ".join([*done, f"{sum(links)} links of mails"])
 
     async def clean_up_orphans(database: Database) -> str:
         deleted = await OrphanCleanup(database, objects).once()
@@ -134,12 +132,6 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             _HOUR,
         ),
         Job(
-            "old-notices",
-            "Delete notices to users after 180 days, and devices that were not seen for a year",
-            forget_notices,
-            _DAY,
-        ),
-        Job(
             "dormant-accounts",
             "Tell and then disable accounts that were not used for `auth.dormant_days`",
             settle_dormant,
@@ -153,14 +145,6 @@ def jobs_of(settings: Settings, objects: ObjectStore, sending: Sending) -> tuple
             "Encrypt secrets of second factors and links of mails anew after `auth.factor_key` was replaced",
             seal_all_anew,
             _HOUR,
-        ),
-        Job(
-            "mail",
-            "Send the mails that wait, and delete those that ended 7 days ago",
-            sending.run,
-            sending.interval,
-            within=sending.within,
-            pending=sending.pending,
         ),
         Job(
             "ended-openings",

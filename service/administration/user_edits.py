@@ -18,7 +18,7 @@ from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
 from service.kernel.fields import spelt
 from service.kernel.identity import Kind, Target
-from service.mail.notices import Notices, acted_by
+from service.kernel.notify import Notices, acted_by
 from service.records import accounts, assignments, user_list
 from service.records.assignments import Given
 from service.records.database.transactions import Connection

@@ -21,8 +21,7 @@ from service.app.policy import PolicyParts
 from service.app.sign_in import SignIn
 from service.app.stores import Stores
 from service.kernel.feature import provided
-from service.mail.notices import Notices
-from service.mail.outbox import Outbox
+from service.kernel.notify import Mailer, Notices
 from service.settings import Settings
 
 
@@ -61,7 +60,7 @@ def make(
     sign_in: SignIn,
     *,
     notices: Notices,
-    outbox: Outbox,
+    mailer: Mailer,
 ) -> Administration:
     """Return what makes the changes that callers of the worker ask for."""
     database = stores.database
@@ -71,7 +70,7 @@ def make(
     passwords, rules = sign_in.passwords, sign_in.password_rules
     units = UnitsOfWork(database, policy.changes, delegation, revocations)
     fingerprints = Fingerprints(settings.auth, passwords, stores.sessions.synchronized.now)
-    links = AccountLinks(outbox, settings.auth.link_timeout)
+    links = AccountLinks(mailer, settings.server.public_url, settings.auth.link_timeout)
     addresses = Addresses(
         database=database,
         delegation=delegation,

@@ -13,17 +13,15 @@ from contextlib import AsyncExitStack
 from operator import attrgetter
 from typing import Any
 
-from service.administration.account_links import notices_of
 from service.app import administration, audit_trail, files, node, policy, sign_in, stores
 from service.app.parts import Part, only, parts_of
 from service.app.readiness import SLOWLY
 from service.audit.permission_uses import PermissionUses
-from service.authn.sealing import FactorKeys
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped
 from service.kernel.feature import on_by
+from service.kernel.notify import mailer_of, notices_of
 from service.kernel.worker_slot import Slot
-from service.mail.outbox import Outbox
 from service.settings import Auth, Settings
 from service.web.messages.cookies import Cookies
 from service.web.observability.use_notes import UseNotes
@@ -52,11 +50,11 @@ class Container:
             self._troubles,
             former=() if slot is None else slot.former,
         )
-        self.outbox = Outbox(settings, FactorKeys.of(settings.auth))
+        self.mailer = mailer_of(settings)
         notices = notices_of(settings)
         self.sign_in = sign_in.make(settings, self.stores, self.policy, self.trail, notices)
         self.administration = administration.make(
-            settings, self.stores, self.policy, self.trail, self.sign_in, notices=notices, outbox=self.outbox
+            settings, self.stores, self.policy, self.trail, self.sign_in, notices=notices, mailer=self.mailer
         )
         self.files = files.make(settings, self.stores)
         self.revisions = PublishedRevisions(self.policy.live, reader_of(self.stores.database))

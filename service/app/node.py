@@ -9,10 +9,8 @@ from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.readiness import EnvironmentChecks, readiness
 from service.app.stores import Stores
-from service.authn.sealing import FactorKeys
 from service.jobs.runner import JobRunner
 from service.jobs.scheduler import Scheduler
-from service.mail.sending import Sending
 from service.settings import Settings
 from service.web.observability.readiness import ReadinessChecks
 from service.web.requests.credentials import OperatorToken
@@ -27,7 +25,6 @@ class Node:
     operator_token: OperatorToken
     scheduler: Scheduler
     runner: JobRunner
-    sending: Sending
 
 
 def make(
@@ -39,8 +36,7 @@ def make(
     worker: str,
 ) -> Node:
     """Return what watches the worker with that name."""
-    sending = Sending(settings, FactorKeys.of(settings.auth))
-    all_jobs = jobs_of(settings, stores.objects, sending)
+    all_jobs = jobs_of(settings, stores.objects)
     runner = runner_of(settings, worker)
     scheduler = Scheduler(all_jobs, stores.database, runner)
     environment_checks = EnvironmentChecks(settings)
@@ -59,5 +55,4 @@ def make(
         operator_token=OperatorToken(settings.server.metrics_token),
         scheduler=scheduler,
         runner=runner,
-        sending=sending,
     )

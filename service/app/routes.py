@@ -19,7 +19,6 @@ from service.endpoints import (
     jobs,
     login_log,
     menus,
-    notices,
     oauth,
     operation_log,
     owners,
@@ -34,7 +33,6 @@ from service.endpoints import (
     tokens,
     users,
 )
-from service.endpoints import notices as mails
 from service.endpoints.health import Live, Ready
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
@@ -60,7 +58,6 @@ TAGS: Final = {
     "file": "Files: upload, list, download, delete, and public links.",
     "health": "Whether the process runs, and whether the service works.",
     "jobs": "What the service does by itself, and how it ended.",
-    "mail": "Mails that wait to be sent, and those of the last days.",
     "login-log": "Logins and other events of sessions.",
     "menu": "Menus and Buttons, and the resources that Buttons open.",
     "oauth": "Tokens for service accounts, and what a token is worth (RFC 6749, RFC 7662).",
@@ -132,7 +129,8 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
     routes.add("/api/auth/logout/all", sessions.LogoutAll(parts.sessions, cookies))
     routes.add("/api/auth/sessions", sessions.OwnSessions(parts.sessions))
     routes.add("/api/auth/sessions/{device}", sessions.SessionOnDevice(parts.sessions, cookies))
-    routes.add("/api/auth/sessions/end", notices.SessionsByLink(container.administration.session_ending))
+    ending = container.administration.session_ending
+    routes.add("/api/auth/sessions/end", account_links.SessionsByLink(ending))
     exchange = ClientCredentials(parts.key_callers, parts.tokens, auth.client_timeout)
     routes.add("/oauth/token", oauth.Token(exchange))
     routes.add("/oauth/introspect", oauth.Introspect(Introspection(auth, parts.authenticator)))
@@ -211,7 +209,6 @@ def _add_system(routes: Routes, container: Container) -> None:
     routes.add("/api/jobs", jobs.Jobs(*asked))
     routes.add("/api/jobs/{name}/run", jobs.RunOfJob(*asked))
     routes.add("/api/jobs/{name}/paused", jobs.PausedJob(*asked))
-    routes.add("/api/mail/list", mails.MailList(container.stores.database))
     routes.add("/api/system/activity", system.SystemActivity(container.stores.sessions.log))
 
 
@@ -226,8 +223,6 @@ def _add_own_account(routes: Routes, container: Container) -> None:
         ),
     )
     routes.add("/api/user/profile/password", profile.OwnPassword(container.administration.own_credentials))
-    routes.add("/api/user/profile/notices", notices.OwnNotices(database))
-    routes.add("/api/user/profile/notices/read", notices.OwnReadNotices(database))
 
 
 def _add_users(routes: Routes, container: Container) -> None:
@@ -294,7 +289,7 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
     about = {"version": __version__, "session": "browser" if cookies.on else "tab"}
     for facts_of in provided("console-facts", container.settings.features.off).values():
         about |= facts_of(container.settings)
-    if container.outbox.enabled:
+    if container.mailer.enabled:
         about["mail"] = "sent"
     add_console(routes, enabled=container.settings.console.enabled, token=token, about=about)
 

@@ -21,7 +21,7 @@ from service.authn.sessions import Sessions
 from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
-from service.mail.notices import Notices
+from service.kernel.notify import Notices
 from service.settings import Settings
 from service.web.messages.cookies import Cookies
 

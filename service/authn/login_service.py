@@ -17,7 +17,7 @@ from service.authn.second_factors import Begun
 from service.authn.throttle import ACCOUNT, SECOND_FACTOR, Attempt, Throttle
 from service.authn.token_issuer import TokenPair
 from service.kernel.device import DERIVED, device_from
-from service.mail.notices import Notices
+from service.kernel.notify import Notices
 from service.records import accounts
 from service.records.accounts import Credentials
 from service.records.database.transactions import Database

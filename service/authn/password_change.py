@@ -10,8 +10,8 @@ from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
 from service.kernel.identity import Caller, Target
+from service.kernel.notify import Notices, acted_by
 from service.keyspace import SessionStore
-from service.mail.notices import Notices, acted_by
 from service.records import accounts
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database

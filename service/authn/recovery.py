@@ -11,8 +11,8 @@ from service.authn.password_rules import NO_PASSWORD, PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, Unavailable
+from service.kernel.notify import Notices
 from service.keyspace import SessionStore
-from service.mail.notices import Notices
 from service.records import accounts, bans, factors
 from service.records.database.transactions import Connection, Database
 from service.records.logs.events import SessionEvent

@@ -28,8 +28,8 @@ from service.errors import (
 )
 from service.kernel.assurance import Acr
 from service.kernel.identity import Caller
+from service.kernel.notify import Notices
 from service.keyspace import Rotation, Seen, SessionStore, StepUp, Unconfirmed
-from service.mail.notices import Notices
 from service.records.database.transactions import Database
 from service.records.logs.events import SessionEvent
 
@@ -76,10 +76,10 @@ class Refresh:
         pairs: TokenIssuer,
         *,
         log: LoginLog = UNRECORDED,
-        notices: Notices | None = None,
+        notices: Notices,
     ) -> None:
         self._database = database
-        self._notices = notices or Notices()
+        self._notices = notices
         self._store = store
         self._tokens = tokens
         self._pairs = pairs

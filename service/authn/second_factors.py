@@ -12,8 +12,8 @@ from service.authn.proving import Proof, ProviderOrigin
 from service.errors import LoginFailed, SecondFactorRequired, Unavailable
 from service.kernel.assurance import STRENGTHS, Acr
 from service.kernel.feature import provided
+from service.kernel.notify import Notices
 from service.keyspace import SessionStore
-from service.mail.notices import Notices
 from service.records.accounts import Credentials
 from service.records.database.transactions import Database
 from service.settings import Settings

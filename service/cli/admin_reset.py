@@ -9,7 +9,6 @@ from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
-from service.administration.account_links import notices_of
 from service.administration.change_log import user_target
 from service.audit.chain.seals import seals_of
 from service.audit.journal import Journal, enter
@@ -24,6 +23,7 @@ from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import Parts, add_data
 from service.cli.output import say
 from service.errors import ValidationFailed
+from service.kernel.notify import notices_of
 from service.kernel.text import counted
 from service.keyspace import SessionStore
 from service.operator.errors import PasswordError

@@ -180,7 +180,6 @@ FAMILIES: Final = (
         "the keys that sign tokens",
         (Command("rotate", "make a new signing key, and keep the present one as the previous one"),),
     ),
-    Family("mail", "mails to users", (Command("test", "send a mail now, and print what the server says"),)),
     Family(
         "jobs",
         "what the service does by itself",

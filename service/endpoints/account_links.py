@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
-from service.administration.account_links import Invitations, Link
+from service.administration.account_links import Invitations, Link, SessionEnding
 from service.administration.addresses import Addresses
 from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.own_credentials import OwnCredentials
@@ -284,3 +284,18 @@ class UserVerification(Endpoint[Addresses]):
         permissions than they do, nor for themselves.
         """
         await self.part.verify(context.user, id)
+
+
+class SessionsByLink(Endpoint[SessionEnding]):
+    """``/api/auth/sessions/end``."""
+
+    @operation.public
+    @operation.logged("auth", "end all sessions by a link", "LOGOUT", params=False, response=False)
+    @operation.refuses(LinkInvalid, RateLimited)
+    @operation.example_body({"token": "uSQ3…"})
+    @operation.answers(204)
+    @operation.named("endSessionsByLink")
+    @operation.refuses_keys("a link is good once")
+    async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
+        """End all sessions of the account whose owner was mailed the link. API keys stay."""
+        await self.part.end(body.token, context.address)

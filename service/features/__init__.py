@@ -9,6 +9,7 @@ NAMES = (
     "service_accounts",
     "metrics",
     "export",
+    "notices",
     "directories",
     "second_factors",
     "assignments",

@@ -9,7 +9,6 @@ from service.records import (
     address_undos,
     bans,
     idempotent_answers,
-    notices,
     permission_uses,
 )
 from service.records.database.transactions import Connection, Database
@@ -29,12 +28,6 @@ async def forget_links(database: Database) -> str:
     links = await forget_in_portions(database, account_tokens.forget_expired)
     links += await forget_in_portions(database, address_undos.forget_expired)
     return f"{links} links and {await forget_in_portions(database, account_control.forget_old)} acts deleted"
-
-
-async def forget_notices(database: Database) -> str:
-    """Delete notices, and devices of users, that were told or seen long ago. Raises Unavailable."""
-    count = await forget_in_portions(database, notices.forget_old)
-    return f"{count} notices and {await forget_in_portions(database, notices.forget_devices)} devices deleted"
 
 
 async def forget_bans(database: Database) -> str:

@@ -52,7 +52,6 @@ _PAGES: Final = (
     ("login-log", "Login log", "log-in"),
     ("file", "Files", "file"),
     ("job", "Jobs", "clock"),
-    ("mail", "Mails", "mail"),
     ("doctor", "Doctor", "stethoscope"),
     ("activity", "Activity", "activity"),
 )

@@ -15,8 +15,8 @@ from service.administration.forgotten_passwords import answer_requests
 from service.authn.proving import ClosedPasswords
 from service.authn.sealing import FactorKeys
 from service.embedded import EmbeddedStores
-from service.mail.notices import Notices
-from service.mail.outbox import Outbox, about
+from service.features.notices.notices import Notices
+from service.features.notices.outbox import Outbox, about
 from service.records.database.transactions import Database
 from service.settings import Oidc, load
 from tests.features.second_factors.conftest import SETTINGS, Person, public
@@ -59,7 +59,8 @@ class Mailing:
     def links(self) -> AccountLinks:
         """What makes links, as the job does."""
         settings = load({"PORTCULLIS_CONFIG": "", **MAILING})
-        return AccountLinks(Outbox(settings, FactorKeys.of(settings.auth)), settings.auth.link_timeout)
+        outbox = Outbox(settings, FactorKeys.of(settings.auth))
+        return AccountLinks(outbox, settings.server.public_url, settings.auth.link_timeout)
 
     def execute(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Run a statement past the service."""

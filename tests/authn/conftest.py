@@ -20,10 +20,10 @@ from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
 from service.embedded import EmbeddedStores
+from service.features.notices.notices import Notices
 from service.features.second_factors.parts import CheckedFactors
 from service.kernel.codes import PermissionMap
 from service.keyspace import SessionStore
-from service.mail.notices import Notices
 from service.records.database.transactions import Database
 from service.settings import Auth, Password, Redis, Settings
 from service.settings import Throttle as ThrottleSettings
@@ -108,7 +108,7 @@ async def parts(
         tokens,
         pairs,
         SessionOpening(users, store, pairs, second_factors(users, store)),
-        Refresh(users, store, tokens, pairs),
+        Refresh(users, store, tokens, pairs, notices=Notices()),
         callers,
         Authenticator(auth, tokens, store, callers),
     )

@@ -18,9 +18,9 @@ from service.errors import (
     RefreshRequired,
     ValidationFailed,
 )
+from service.features.notices.notices import Notices
 from service.kernel.codes import PermissionMap
 from service.kernel.identity import Caller, Target, oneself
-from service.mail.notices import Notices
 from service.records.database.transactions import Connection
 from service.settings import Password
 from service.settings import Throttle as Limits

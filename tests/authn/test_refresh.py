@@ -22,12 +22,12 @@ from service.errors import (
     TokenInvalid,
     Unavailable,
 )
+from service.features.notices.notices import Notices
+from service.features.notices.store_notices import page
 from service.kernel.codes import PermissionMap
 from service.keyspace import SessionStore, Unconfirmed
-from service.mail.notices import Notices
 from service.records.database.transactions import Database
 from service.records.logs.events import LoginEvent
-from service.records.notices import page
 from service.settings import Auth, Redis
 from tests.authn.conftest import SECRET, Container
 from tests.authn.keys import hs256
@@ -112,7 +112,7 @@ async def test_a_refresh_takes_the_latest_names_and_rights(parts: Container) -> 
 
 async def test_within_the_grace_a_repeat_gives_the_same_successor(parts: Container, redis_url: str) -> None:
     lenient = SessionStore(Redis(url=redis_url), replace(parts.settings, refresh_grace=60))
-    repeater = Refresh(parts.database, lenient, parts.tokens, parts.pairs)
+    repeater = Refresh(parts.database, lenient, parts.tokens, parts.pairs, notices=Notices())
     pair = await log_in(parts)
     first = await repeater.refresh(pair.refresh_token)
     again = await repeater.refresh(pair.refresh_token)
@@ -197,8 +197,8 @@ async def test_without_a_store_a_refresh_is_refused_and_the_token_not_spent(part
     nowhere = Database("postgresql://nobody@127.0.0.1:1/none")
     without_database = TokenIssuer(nowhere, parts.tokens, lambda: MAP, parts.initial)
     for broken in (
-        Refresh(parts.database, away, parts.tokens, parts.pairs),
-        Refresh(nowhere, parts.store, parts.tokens, without_database),
+        Refresh(parts.database, away, parts.tokens, parts.pairs, notices=Notices()),
+        Refresh(nowhere, parts.store, parts.tokens, without_database, notices=Notices()),
     ):
         with pytest.raises(Unavailable):
             await broken.refresh(pair.refresh_token)
@@ -283,7 +283,7 @@ async def test_an_unconfirmed_refresh_leaves_its_tokens_to_the_next_repeat_at_on
 ) -> None:
     monkeypatch.setattr("service.authn.refresh.PATIENCE", 0.0)
     pair = await log_in(parts)
-    waiting = Refresh(parts.database, unreplicated, parts.tokens, parts.pairs)
+    waiting = Refresh(parts.database, unreplicated, parts.tokens, parts.pairs, notices=Notices())
     for _ in range(2):
         with pytest.raises(Unconfirmed):
             await waiting.refresh(pair.refresh_token)

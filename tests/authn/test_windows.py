@@ -16,6 +16,7 @@ from service.authn.refresh import Refresh
 from service.authn.tokens import Tokens
 from service.errors import RefreshRequired, TokenExpired
 from service.features.decisions.assertions import LIFE, Assertions
+from service.features.notices.notices import Notices
 from service.kernel.assurance import Authentication
 from service.kernel.codes import PermissionMap
 from service.kernel.identity import Caller
@@ -129,7 +130,7 @@ async def test_a_right_that_begins_during_a_login_is_in_its_token(
 async def test_a_repeated_refresh_has_the_rights_of_the_repeat(parts: Container, redis_url: str) -> None:
     """A lost answer is repeated after the end: the successor is the same, and its rights are not."""
     lenient = SessionStore(Redis(url=redis_url), replace(parts.settings, refresh_grace=60))
-    repeater = Refresh(parts.database, lenient, parts.tokens, parts.pairs)
+    repeater = Refresh(parts.database, lenient, parts.tokens, parts.pairs, notices=Notices())
     end = time.time() + 6.1
     await window(parts, end=end)
     pair = await log_in(parts)

@@ -11,10 +11,10 @@ from service.authn.opening import SessionOpening
 from service.authn.second_factors import Answer, NoSecondFactors, second_factors_of
 from service.authn.step_up_methods import StepUpMethods
 from service.errors import LoginFailed, Unavailable
+from service.features.notices.notices import Notices
 from service.kernel.assurance import Authentication, Challenge
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
-from service.mail.notices import Notices
 from service.settings import Settings
 from tests.authn.conftest import Container
 from tests.authn.people import execute, log_in

@@ -10,9 +10,9 @@ import pytest
 from redis.asyncio import Redis
 
 from service.errors import Unavailable
+from service.features.notices.notices import Notices
 from service.kernel.clock import rfc3339
 from service.keyspace import Counters
-from service.mail.notices import Notices
 from tests.log_capture.conftest import PASSWORD, Logged, Person, Row
 from tests.web.driver import Answer
 

@@ -10,8 +10,8 @@ import pytest
 
 from service import settings
 from service.administration import dormant_accounts
-from service.administration.account_links import notices_of
 from service.administration.dormant_accounts import settle
+from service.kernel.notify import notices_of
 from service.records import dormant
 from service.records.database.transactions import Database
 from service.settings import Settings

@@ -75,7 +75,7 @@ LONGEST: Final = (
     "tests/authz/test_publishing.py",
     "tests/features/follower/test_equality.py",
     "tests/features/scim/test_ceiling.py",
-    "tests/mail/test_killed.py",
+    "tests/features/notices/mail/test_killed.py",
     "tests/features/oidc/test_exchange.py",
     "tests/features/access_requests/test_random_walk.py",
     "tests/features/follower/test_following.py",

@@ -23,11 +23,11 @@ from service.errors import (
     RefreshRequired,
     Unavailable,
 )
+from service.features.notices.notices import Notices
 from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller
 from service.kernel.write import Write
 from service.keyspace import SessionStore
-from service.mail.notices import Notices
 from service.records import accounts as users
 from service.records import user_list
 from service.records.database.transactions import Connection

@@ -11,9 +11,9 @@ from service.authn.password_rules import PasswordRules
 from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
 from service.errors import ActOnOneself, LoginFailed, NotFound, PermissionDenied
+from service.features.notices.notices import Notices
 from service.kernel.codes import HeldCodes, PermissionMap
 from service.kernel.identity import Caller
-from service.mail.notices import Notices
 from service.settings import Password
 from service.settings import Throttle as Limits
 from tests.authn.conftest import Container

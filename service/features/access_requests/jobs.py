@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from service.administration.account_links import notices_of
 from service.features.access_requests import store
 from service.jobs.runner import Job
+from service.kernel.notify import notices_of
 from service.records.database.transactions import Database
 from service.settings import Settings
 

@@ -34,11 +34,11 @@ from service.features.access_requests.store import AccessDecision, AccessRequest
 from service.features.access_requests.taking_part import TakingPart
 from service.kernel.clock import from_seconds, whole_milliseconds
 from service.kernel.codes import HeldCodes
+from service.kernel.notify import Notices
 from service.kernel.origin import FieldChange, values_change
 from service.kernel.persons import Persons
 from service.kernel.request_objects import Whose, ask, ask_at_once, stage_for, without_grant
 from service.kernel.write import Write
-from service.mail.notices import Notices
 from service.records import accounts, assignments, role_rights, roles, user_list
 from service.records.assignments import Given
 from service.records.database.transactions import Connection

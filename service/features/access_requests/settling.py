@@ -20,10 +20,10 @@ from service.features.access_requests.requests import AccessRequests
 from service.features.access_requests.store import ENDED
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import OPERATOR_ID, Caller
+from service.kernel.notify import Notices
 from service.kernel.origin import OPERATOR
 from service.kernel.write import Write
 from service.keyspace import SessionStore
-from service.mail.notices import Notices
 from service.records import role_rights
 from service.records.database.transactions import Connection, Database
 from service.settings import Settings

@@ -21,10 +21,10 @@ from service.features.assignments import store
 from service.features.assignments.store import Assignment
 from service.kernel.clock import from_seconds, rfc3339, whole_milliseconds
 from service.kernel.identity import Target
+from service.kernel.notify import Notices, acted_by
 from service.kernel.origin import values_change
 from service.kernel.value_rules import REASON
 from service.kernel.write import Write
-from service.mail.notices import Notices, acted_by
 from service.records import accounts, assignments, roles, user_list
 from service.records.assignments import Given
 from service.records.database.transactions import Connection

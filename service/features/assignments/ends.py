@@ -3,7 +3,7 @@
 from typing import Final
 
 from service.features.assignments import store_ends
-from service.mail.notices import Notices
+from service.kernel.notify import Notices
 from service.records.database.transactions import Database
 from service.records.installation import schema_revision
 

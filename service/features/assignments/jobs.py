@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from service.administration.account_links import notices_of
 from service.features.assignments import store_ends
 from service.features.assignments.ends import settle_ends
 from service.jobs.runner import Job
+from service.kernel.notify import notices_of
 from service.settings import Settings
 
 

@@ -31,9 +31,9 @@ from service.features.directories.store import Assigned, Directory, DirectoryVal
 from service.features.directories.store_sign_ins import SignedIn
 from service.kernel.clock import from_seconds, whole_milliseconds
 from service.kernel.identity import Target
+from service.kernel.notify import Notices
 from service.kernel.origin import field_changes, values_change
 from service.kernel.write import Write
-from service.mail.notices import Notices
 from service.records import accounts, assignments, menus, roles, user_list
 from service.records.assignments import Given
 from service.records.database.transactions import Connection, Database

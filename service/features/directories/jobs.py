@@ -1,8 +1,8 @@
 """The job of directories: their members get the roles of a mapping that was changed."""
 
-from service.administration.account_links import notices_of
 from service.features.directories import store
 from service.jobs.runner import Job
+from service.kernel.notify import notices_of
 from service.records.database.transactions import Database
 from service.settings import Settings
 

@@ -28,10 +28,10 @@ from service.features.directories.managed import target_of
 from service.features.directories.store import Member
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import OPERATOR_ID, Caller
+from service.kernel.notify import Notices
 from service.kernel.origin import OPERATOR
 from service.kernel.write import Write
 from service.keyspace import SessionStore
-from service.mail.notices import Notices
 from service.records.database.transactions import Database
 from service.settings import Settings
 

@@ -16,10 +16,10 @@ from service.features.directories.managed import managed_by
 from service.features.directories.sessions import end_sessions_of
 from service.kernel.account_acts import Act
 from service.kernel.identity import Caller, Target, oneself
+from service.kernel.notify import Notices, acted_by
 from service.kernel.origin import field_changes
 from service.kernel.write import Write
 from service.keyspace import SessionStore
-from service.mail.notices import Notices, acted_by
 from service.records import factors, origins, user_list
 from service.records.database.transactions import Connection, Database
 from service.records.origins import Origin

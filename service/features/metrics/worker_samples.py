@@ -20,7 +20,6 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     yield from _stores(container.stores)
     for (job, outcome), count in container.node.scheduler.counts.items():
         yield Sample("portcullis_job_runs_total", count, {"job_name": job, "outcome": outcome})
-    yield from counted("portcullis_mails_total", "outcome", container.node.sending.counts)
     collector = container.trail.collector
     yield from counted("portcullis_log_entries_total", "outcome", msgspec.structs.asdict(collector.counts))
     yield Sample("portcullis_log_entries_waiting", collector.waiting, {})

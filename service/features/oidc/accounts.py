@@ -28,11 +28,11 @@ from service.features.oidc.provider import Identity, Provider
 from service.kernel.codes import HeldCodes
 from service.kernel.domains import ascii_domain
 from service.kernel.identity import OPERATOR_ID, Caller
+from service.kernel.notify import Notices
 from service.kernel.origin import field_changes
 from service.kernel.text import shown_name
 from service.kernel.write import Write
 from service.keyspace import DeviceSession, SessionStore
-from service.mail.notices import Notices
 from service.records import accounts, code_holders, user_list
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database

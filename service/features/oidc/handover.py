@@ -9,10 +9,10 @@ from service.administration.unit_of_work import RightsUnits
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.features.directories import store as directories
 from service.features.directories.managed import person_of
+from service.kernel.notify import Notices
 from service.kernel.origin import field_changes
 from service.kernel.text import unseen_fault
 from service.kernel.write import Write
-from service.mail.notices import Notices
 from service.records import user_list
 
 

@@ -6,7 +6,6 @@ from typing import Final
 from service.features.operations.diagnosis import (
     file_checks,
     machine_checks,
-    mail_checks,
     node_checks,
     policy_checks,
     settings_checks,
@@ -72,7 +71,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("request-rules", policy_checks.request_rules),
     Check("dormant-accounts", user_checks.dormant_accounts),
     Check("jobs", upkeep_checks.jobs_in_time),
-    Check("mail", mail_checks.mails),
 )
 """The checks of the core; those of a feature stand behind the one that each names."""
 

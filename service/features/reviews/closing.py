@@ -22,9 +22,9 @@ from service.features.reviews import store as reviews
 from service.features.reviews.evidence_content import digest_of, of_review
 from service.features.reviews.population import Reviewers, Undecidable
 from service.features.reviews.store import Item, Review
+from service.kernel.notify import Notices
 from service.kernel.origin import FieldChange
 from service.keyspace import SessionStore
-from service.mail.notices import Notices
 from service.records.database.transactions import Connection, Database
 from service.records.logs import inserts
 from service.records.logs.events import OperationEvent

@@ -1,8 +1,8 @@
 """The job of reviews: it closes those that are over."""
 
-from service.administration.account_links import notices_of
 from service.features.reviews import store
 from service.jobs.runner import Job
+from service.kernel.notify import notices_of
 from service.records.database.transactions import Database
 from service.settings import Settings
 

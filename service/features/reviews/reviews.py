@@ -21,11 +21,11 @@ from service.features.reviews.closing import Closing
 from service.features.reviews.population import Reviewers, draw
 from service.features.reviews.store import Item, NewReview, Progress, Review, Visible
 from service.kernel.clock import from_seconds
+from service.kernel.notify import Notices
 from service.kernel.origin import ORIGIN, values_change
 from service.kernel.request_objects import CLOSE_OTHERS, CLOSE_OWN, WhoseAssignment, assignment_for
 from service.kernel.value_rules import SHORT_LINE
 from service.kernel.write import Write
-from service.mail.notices import Notices
 from service.records.database.transactions import Connection
 from service.records.published.policy_workers import WINDOWS
 

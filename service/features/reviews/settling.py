@@ -11,8 +11,8 @@ from service.administration.events import BEFORE_ROLES_TAKEN
 from service.features.reviews import store as reviews
 from service.features.reviews.store import Item, Outcome
 from service.kernel.clock import rfc3339
+from service.kernel.notify import Notices
 from service.kernel.origin import FieldChange, values_change
-from service.mail.notices import Notices
 from service.records import accounts, assignments
 from service.records.assignments import Given, Window
 from service.records.database.transactions import Connection

@@ -8,9 +8,9 @@ from service.features.directories import store as directories
 from service.features.directories.managed import managed_by, person_of
 from service.features.scim import store as scim
 from service.features.scim.store import Known
+from service.kernel.notify import Notices
 from service.kernel.origin import field_changes
 from service.kernel.write import Write
-from service.mail.notices import Notices
 from service.records import user_list
 
 

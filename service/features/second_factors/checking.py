@@ -12,7 +12,7 @@ from service.features.second_factors import recovery_codes, store, totp
 from service.features.second_factors.passkeys import PasskeyRefusedError, RelyingParty, id_of
 from service.features.second_factors.store import Passkey
 from service.kernel.assurance import Acr
-from service.mail.notices import Notices
+from service.kernel.notify import Notices
 from service.records.database.transactions import Database
 from service.records.factors import FactorKind
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from service.authn.sealing import ID_BYTES, FactorKeys
 from service.features.second_factors import store
+from service.kernel.feature import provided
 from service.operator.findings import Check, Finding, Installation, fault, ok, warning
-from service.records import mail
 from service.records.user_overview import administrators
 from service.settings import SettingsError, local_factor_key, local_previous_factor_key
 
@@ -43,7 +43,7 @@ async def factor_key(installation: Installation) -> Finding:
         return fault(wrong.faults[0].message, "restore the file from a backup of the keys")
     async with installation.records() as connection:
         counts = await store.count_by_key(connection, ID_BYTES)
-        of_mails = await mail.count_by_key(connection, ID_BYTES)
+        of_links = [await count(connection, ID_BYTES) for count in provided("sealed-links").values()]
     lost = sum(count for key_id, count in counts.items() if key_id not in keys.known)
     if lost:
         return fault(
@@ -53,7 +53,7 @@ async def factor_key(installation: Installation) -> Finding:
     if keys.current is None:
         return ok("there is none: nobody can enrol an authenticator app")
     others = keys.known - {keys.current}  # a link that no key opens ends with its mail, within a day
-    before = sum(counts.get(key_id, 0) + of_mails.get(key_id, 0) for key_id in others)
+    before = sum(each.get(key_id, 0) for each in (counts, *of_links) for key_id in others)
     if before:
         return ok(f"{before} secrets wait for the job factor-keys, which encrypts them with the new key")
     if len(keys.known) > 1:

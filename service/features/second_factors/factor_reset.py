@@ -5,8 +5,8 @@ from service.administration.delegation import Delegation
 from service.authn.login_log import LoginLog
 from service.authn.revocations import Revocations
 from service.kernel.identity import Caller, Target
+from service.kernel.notify import Notices, acted_by
 from service.kernel.origin import field_changes
-from service.mail.notices import Notices, acted_by
 from service.records import factors, user_list
 from service.records.database.transactions import Connection, Database
 from service.records.factors import Factor

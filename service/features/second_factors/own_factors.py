@@ -20,14 +20,13 @@ from service.features.second_factors.passkeys import PasskeyRefusedError, Relyin
 from service.kernel.about import NAME
 from service.kernel.account_acts import Act
 from service.kernel.identity import Caller, oneself
+from service.kernel.notify import NoticeKind, Notices
 from service.kernel.origin import field_changes
 from service.kernel.text import text_fault
-from service.mail.notices import Notices
 from service.records import factors
 from service.records.database.transactions import Connection, Database
 from service.records.factors import Factor
 from service.records.logs.events import SessionEvent
-from service.records.notices import NoticeKind
 
 MOST: Final = 20
 """The most factors of one user, with the set of recovery codes."""

@@ -11,8 +11,8 @@ from service.features.second_factors.checking import FactorCheck
 from service.features.second_factors.passkeys import RelyingParty, challenge_of
 from service.features.second_factors.second_step import SecondStep
 from service.kernel.assurance import Acr
+from service.kernel.notify import Notices
 from service.keyspace import SessionStore
-from service.mail.notices import Notices
 from service.records.accounts import Credentials
 from service.records.database.transactions import Database
 from service.settings import Settings

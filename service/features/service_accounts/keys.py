@@ -14,10 +14,10 @@ from service.features.service_accounts.store import StoredKey
 from service.kernel.account_acts import Act
 from service.kernel.clock import rfc3339
 from service.kernel.identity import Caller, Target
+from service.kernel.notify import Notices, acted_by
 from service.kernel.origin import field_changes
 from service.kernel.text import text_fault
 from service.kernel.value_rules import code_fault
-from service.mail.notices import Notices, acted_by
 from service.records import role_rights, user_list
 from service.records.database.transactions import Connection, Database
 from service.records.user_list import User

@@ -24,8 +24,8 @@ from service.errors import Conflict, PermissionDenied
 from service.features.tables.table_import import TableImport, TableRow, Work
 from service.kernel.cooperative_yield import CooperativeYield, cooperatively
 from service.kernel.identity import Caller
+from service.kernel.notify import Notices
 from service.kernel.text import name_key
-from service.mail.notices import Notices
 from service.records import accounts, user_list
 from service.records.accounts import TAKEN, NewRow
 from service.records.database.transactions import Connection, Database

@@ -8,7 +8,8 @@ from typing import Any, Final
 from sqlalchemy import BigInteger, DateTime, delete, func, insert, literal, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records import account_tokens, mail
+from service.kernel.feature import provided
+from service.records import account_tokens
 from service.records.logs.chain import readable_time
 from service.records.published import bit_positions
 from service.records.schema import rights
@@ -193,8 +194,8 @@ async def end_secrets(
     have been sent since.
     """
     await account_tokens.forget_all(connection)
-    mails = await mail.give_up_all(connection, "it waited in a backup, and may have been sent since")
-    ended = Secrets(mails=mails)
+    mails = [await give_up(connection) for give_up in provided("restored").values()]
+    ended = Secrets(mails=sum(mails))
     if api_keys:
         live = or_(rights.api_key.c.expire_time.is_(None), rights.api_key.c.expire_time > func.now())
         rows = await connection.execute(update(rights.api_key).where(live).values(expire_time=func.now()))

@@ -75,33 +75,6 @@ idempotency_key = sa.Table(
 )
 """An answer is kept by the transaction that makes the write which it tells of."""
 
-mail = sa.Table(
-    "mail",
-    metadata,
-    identity(),
-    # The same each time that it is sent, so that mailboxes know one that comes twice.
-    sa.Column("message_id", sa.Text, nullable=False, unique=True),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("recipient", sa.Text, nullable=False),
-    sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), index=True),
-    # What its words tell, by name.
-    sa.Column("facts", JSONB, nullable=False),
-    # The link in it, encrypted; removed when it has ended.
-    sa.Column("sealed_link", sa.LargeBinary),
-    chosen("state", "waiting", "sent", "given_up", nullable=False, server_default=sa.text("'waiting'")),
-    sa.Column("attempts", sa.Integer, nullable=False, server_default=sa.text("0")),
-    # When it is sent, or sent again: nobody else sends it before.
-    moment("next_time"),
-    moment("create_time"),
-    sa.Column("end_time", sa.DateTime(timezone=True)),
-    # Why the last attempt failed; nothing of its content.
-    sa.Column("fault", sa.Text),
-    sa.CheckConstraint("(state = 'waiting') = (end_time IS NULL)", name="end_time"),
-    sa.CheckConstraint("state = 'waiting' OR sealed_link IS NULL", name="sealed_link"),
-    sa.Index("mail_waiting_idx", "next_time", postgresql_where=sa.text("state = 'waiting'")),
-    sa.Index("mail_ended_idx", "end_time", postgresql_where=sa.text("state <> 'waiting'")),
-)
-
 notice = sa.Table(
     "notice",
     metadata,
@@ -121,18 +94,6 @@ notice = sa.Table(
     sa.Index("notice_create_time_idx", "create_time"),
 )
 """What a user is told of the own account."""
-
-known_device = sa.Table(
-    "known_device",
-    metadata,
-    sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), primary_key=True),
-    # The SHA-256 of what service.mail.notices takes a device to be.
-    digest("digest", primary_key=True),
-    moment("last_time"),
-    sa.Index("known_device_last_time_idx", "last_time"),
-)
-"""From where a user has logged in."""
-
 
 account_token = Table(
     "account_token",

@@ -5,8 +5,8 @@ from typing import Any, Final, get_args
 
 from service.kernel.assurance import WORDS, Acr, Demand
 from service.kernel.feature import declared
+from service.kernel.notify import ActedBy, NoticeKind
 from service.kernel.persons import ControlAct
-from service.records.notices import ActedBy, NoticeKind
 from service.web.openapi.problems import SCHEMAS
 
 _PAGE: Final = re.compile(r"(?:Time)?Page_(\w+)_")

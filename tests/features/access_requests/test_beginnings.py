@@ -10,7 +10,7 @@ import pytest
 
 from service.features.access_requests import store as access_requests
 from service.features.access_requests.settling import settle_requests
-from service.mail.notices import Notices
+from service.features.notices.notices import Notices
 from service.records.database.transactions import Database
 from service.settings import Settings, load
 from tests.features.access_requests.test_requests import (

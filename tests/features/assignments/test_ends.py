@@ -12,8 +12,8 @@ import pytest
 
 from service.features.assignments import store_ends
 from service.features.assignments.ends import settle_ends
+from service.features.notices.notices import Notices
 from service.kernel.clock import rfc3339
-from service.mail.notices import Notices
 from service.records.database.transactions import Database
 from tests.support.inside import Inside
 from tests.support.running import portcullis

@@ -24,13 +24,13 @@ from service.features.metrics.installation_samples import InDatabase, samples_of
 from service.features.metrics.shared_metrics import FRESH, LONGEST, SharedMetrics
 from service.features.metrics.worker_metrics import WorkerMetrics
 from service.features.metrics.worker_samples import worker_samples
+from service.features.notices.store_mail import MailStanding
 from service.features.operations.store import Standing
 from service.kernel.metrics import Durations, Sample
 from service.kernel.worker_slot import Slot
 from service.keyspace import LogQueue
 from service.records.jobs import StoredJob
 from service.records.logs.chain import Verification
-from service.records.mail import MailStanding
 from service.records.published.policy_workers import PolicyWorker
 from service.web.observability.exposition import exposition
 from tests.support.inside import inside_published

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from service.administration.account_links import notices_of
 from service.administration.forgotten_passwords import answer_requests
 from service.authn.proving import ClosedPasswords
 from service.embedded import EmbeddedStores
+from service.kernel.notify import notices_of
 from service.records.database.transactions import Database
 from service.settings import load
 from tests.account_links.conftest import MAILING
@@ -127,10 +127,10 @@ async def asked(service: Inside, user_name: str) -> None:
     )
     from service.administration.account_links import AccountLinks  # noqa: PLC0415
     from service.authn.sealing import FactorKeys  # noqa: PLC0415
-    from service.mail.outbox import Outbox  # noqa: PLC0415
+    from service.features.notices.outbox import Outbox  # noqa: PLC0415
 
     opened = Database(service.database_url)
-    links = AccountLinks(Outbox(settings, FactorKeys.of(settings.auth)), 3600)
+    links = AccountLinks(Outbox(settings, FactorKeys.of(settings.auth)), "", 3600)
     try:
         await answer_requests(opened, links, notices_of(settings), ClosedPasswords(settings.oidc))
     finally:

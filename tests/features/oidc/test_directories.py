@@ -20,9 +20,9 @@ from service.authz.publishing.shipped import configured
 from service.errors import Conflict, NotFound, PermissionDenied
 from service.features.directories.directory import Directories, Outcome
 from service.features.directories.store import add_origin
+from service.features.notices.notices import Notices
 from service.kernel.write import Write
 from service.keyspace import SessionStore
-from service.mail.notices import Notices
 from service.operator.units import operator, units_of_work
 from service.records.database.transactions import Connection, Database
 from tests.support.inside import Inside

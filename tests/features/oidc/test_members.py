@@ -14,8 +14,8 @@ from service.features.directories import store as directories
 from service.features.directories.directory import Directories
 from service.features.directories.members import give_roles_anew
 from service.features.directories.store import add_origin
+from service.features.notices.notices import Notices
 from service.features.oidc.store import note_groups
-from service.mail.notices import Notices
 from service.records.database.transactions import Database
 from tests.features.access_requests.test_beginnings import settings_of
 from tests.features.oidc.test_directories import BODY, ENTRA, roles_of, set_roles, unit_of

@@ -27,11 +27,11 @@ from service.files.object_store import object_store
 from service.files.orphan_cleanup import OrphanCleanup
 from service.records.database.transactions import Database, engine
 from service.settings import Objstore, load
+from tests.features.notices.mail.conftest import LINK, invitation, mailing, outbox_of, rows
 from tests.features.operations.backup.conftest import CHAIN_KEY, SECRET
 from tests.features.second_factors.conftest import PASSWORD as PERSONS_PASSWORD
 from tests.features.second_factors.conftest import SETTINGS, Person
 from tests.files.forms import download, uploaded
-from tests.mail.conftest import LINK, invitation, mailing, outbox_of, rows
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside, inside_published
 from tests.support.running import Ended, portcullis

@@ -5,9 +5,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service.cli.output import say
+from service.features.notices.mail_server import MailFault
+from service.features.notices.sending import send_test
 from service.kernel.text import printable
-from service.mail.mail_server import MailFault
-from service.mail.sending import send_test
 from service.operator.errors import LaunchError
 from service.settings import load
 

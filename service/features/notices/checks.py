@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Final
 
+from service.features.notices import store_mail as mail
+from service.features.notices.mail_server import MailFault, MailServer
 from service.kernel.text import counted
-from service.mail.mail_server import MailFault, MailServer
-from service.operator.findings import Finding, Installation, fault, ok, warning
-from service.records import mail
+from service.operator.findings import Check, Finding, Installation, fault, ok, warning
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
@@ -57,3 +57,7 @@ def _of_outbox(standing: mail.MailStanding) -> Finding | None:
             "GET /api/mail/list?state=waiting says why",
         )
     return None
+
+
+CHECKS: Final = (Check("mail", mails, after="jobs"),)
+"""The check of mails."""

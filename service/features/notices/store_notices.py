@@ -3,50 +3,21 @@
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.features.notices.schema import known_device
+from service.kernel.notify import ActedBy, Fact, NoticeKind
 from service.records.database.filters import among
 from service.records.database.paging import Page, page_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
 from service.records.schema.base import past
-from service.records.schema.of_users import known_device, notice
+from service.records.schema.of_users import notice
 from service.records.schema.rights import user
 
-NoticeKind: TypeAlias = Literal[
-    "new_device",
-    "second_factor_blocked",
-    "session_stolen",
-    "password_changed",
-    "reset_asked",
-    "factor_added",
-    "factor_removed",
-    "identity_linked",
-    "identity_unlinked",
-    "factors_reset",
-    "recovery_codes_made",
-    "recovery_code_used",
-    "api_key_made",
-    "address_changed",
-    "address_verified",
-    "recovery_changed",
-    "address_restored",
-    "roles_changed",
-    "role_ends",
-    "account_dormant",
-    "banned",
-    "access_request_made",
-    "access_request_ended",
-    "emergency_given",
-    "name_taken",
-]
-"""What somebody is told."""
-ActedBy: TypeAlias = Literal["self", "administrator", "operator"]
-"""Who has done it: with the account itself, for others through the API, or at the machine."""
-Fact: TypeAlias = str | Collection[str]
 KEPT: Final = timedelta(days=180)
 """How long a notice is kept."""
 KNOWN: Final = timedelta(days=365)

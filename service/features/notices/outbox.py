@@ -1,14 +1,17 @@
 """Puts mails into the outbox: rows that the job ``mail`` sends."""
 
+from collections.abc import Mapping
 from contextlib import suppress
+from datetime import datetime
 from typing import Final, Protocol
 from uuid import uuid4
 
 from service.errors import Unavailable
-from service.mail.letters import WORDS, Letter
-from service.records import mail
+from service.features.notices import store_mail
+from service.features.notices.letters import WORDS, Letter
+from service.features.notices.store_mail import NewMail
+from service.kernel.notify import Mailer
 from service.records.database.transactions import Connection, Database
-from service.records.mail import NewMail
 from service.settings import Mail, Settings
 
 _AT_ONCE: Final = 500  # links of one transaction
@@ -28,7 +31,7 @@ class Sealing(Protocol):
         """Return the secret; raises Unavailable if its key is not known, or it is about something else."""
 
 
-class Outbox:
+class Outbox(Mailer):
     """The outbox of an installation; without ``mail.url`` it takes nothing."""
 
     def __init__(self, settings: Settings, keys: Sealing) -> None:
@@ -39,13 +42,6 @@ class Outbox:
     def enabled(self) -> bool:
         """True if mails are sent."""
         return bool(self._settings.mail.url)
-
-    def link_to(self, path_and_fragment: str) -> str:
-        """Return the link to a page of this service, such as ``/console/#/invitation?token=…``.
-
-        It begins with ``server.public_url``, whatever host a request names.
-        """
-        return self._settings.server.public_url + path_and_fragment
 
     async def put(self, connection: Connection, letter: Letter, link: str | None = None) -> bool:
         """Write ``letter``, to be sent once the transaction of ``connection`` is committed.
@@ -67,8 +63,21 @@ class Outbox:
             facts=letter.shown_facts(),
             sealed_link=sealed,
         )
-        await mail.add(connection, new)
+        await store_mail.add(connection, new)
         return True
+
+    async def mail(
+        self,
+        connection: Connection,
+        kind: str,
+        recipient: str,
+        user_id: int | None,
+        *,
+        facts: Mapping[str, str | datetime],
+        link: str,
+    ) -> bool:
+        """Write a letter of ``kind`` with a link, as ``put`` does."""
+        return await self.put(connection, Letter(kind, recipient, user_id, facts), link)
 
 
 def new_message_id(settings: Mail) -> str:
@@ -90,11 +99,13 @@ async def seal_links_anew(database: Database, keys: Sealing) -> int:
     full = True
     while full and keys.current is not None:
         async with database.transaction() as connection:
-            mails = await mail.sealed_with_others(connection, keys.current, after=last, most=_AT_ONCE)
+            mails = await store_mail.sealed_with_others(connection, keys.current, after=last, most=_AT_ONCE)
             for waiting in mails:
                 with suppress(Unavailable):
                     link = keys.open(waiting.sealed_link or b"", about(waiting.message_id))
-                    await mail.seal_anew(connection, waiting.id, keys.seal(link, about(waiting.message_id)))
+                    await store_mail.seal_anew(
+                        connection, waiting.id, keys.seal(link, about(waiting.message_id))
+                    )
                     done += 1
         full = len(mails) == _AT_ONCE
         last = mails[-1].id if mails else 0

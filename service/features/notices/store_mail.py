@@ -11,12 +11,12 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
+from service.features.notices.schema import mail
 from service.records.database.filters import equals, one_of
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.schema.base import past
-from service.records.schema.of_users import mail
 
 MailState: TypeAlias = Literal["waiting", "sent", "given_up"]
 TRIED_FOR: Final = timedelta(days=1)
@@ -169,6 +169,11 @@ async def give_up_all(connection: Connection, fault: str) -> int:
     return (
         await connection.execute(sa.update(mail).where(_IS_WAITING).values(_ended("given_up", fault)))
     ).rowcount
+
+
+async def give_up_restored(connection: Connection) -> int:
+    """Give up all mails that wait in a backup, and return how many that were: the port ``restored``."""
+    return await give_up_all(connection, "it waited in a backup, and may have been sent since")
 
 
 async def forget_ended(connection: Connection) -> None:

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pytest
 
-from service.jobs.housekeeping import forget_notices
-from service.mail.notices import _provider
-from service.records import notices
+from service.features.notices import store_notices as notices
+from service.features.notices.jobs import forget_notices
+from service.features.notices.notices import _provider
 from service.records.database.transactions import Database
 from tests.account_links.conftest import Mailing
 from tests.features.second_factors.conftest import PASSWORD, Person

@@ -7,13 +7,24 @@ from string import Formatter
 
 import pytest
 
+from service.administration.account_links import AccountLinks
 from service.authn.sealing import FactorKeys
 from service.errors import Unavailable
-from service.mail.letters import WORDS, Letter, text_of
-from service.mail.outbox import about
+from service.features.notices.letters import WORDS, Letter, text_of
+from service.features.notices.outbox import about
 from service.records.database.transactions import Database
 from service.settings import SettingsError, load
-from tests.mail.conftest import KEY, LINK, MAILING, SITE, execute, invitation, mailing, outbox_of, rows
+from tests.features.notices.mail.conftest import (
+    KEY,
+    LINK,
+    MAILING,
+    SITE,
+    execute,
+    invitation,
+    mailing,
+    outbox_of,
+    rows,
+)
 from tests.support.seeded import create_user
 
 pytestmark = pytest.mark.anyio
@@ -80,10 +91,12 @@ async def test_the_mails_of_a_deleted_user_are_gone(database: Database) -> None:
     assert await rows(database) == []
 
 
-def test_a_link_begins_with_the_public_url_of_the_settings() -> None:
-    assert outbox_of(mailing()).link_to("/console/#/invitation?token=x") == (
-        f"{SITE}/console/#/invitation?token=x"
-    )
+async def test_a_link_begins_with_the_public_url_of_the_settings(database: Database) -> None:
+    async with database.transaction() as connection:
+        user = await create_user(connection, "wren", "x")
+        links = AccountLinks(outbox_of(mailing()), mailing().server.public_url, 60)
+        link = await links.make(connection, "invitation", user, email=None)
+    assert link.url.startswith(f"{SITE}/console#/invitation?token=")
 
 
 @pytest.mark.parametrize("kind", WORDS)

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import text
 
 from service.authn.sealing import FactorKeys
-from service.mail.letters import Letter
-from service.mail.outbox import Outbox
+from service.features.notices.letters import Letter
+from service.features.notices.outbox import Outbox
 from service.records.database.transactions import Database
 from service.settings import Settings, load
 

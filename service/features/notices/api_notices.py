@@ -1,18 +1,16 @@
-"""What users are told of their accounts, and the page to which the mails about it lead."""
+"""What users are told of their accounts, and the mails that wait."""
 
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from service.administration.account_links import SessionEnding
-from service.endpoints.account_links import LinkOrder
 from service.endpoints.record_endpoints import Endpoint
-from service.errors import LinkInvalid, RateLimited
-from service.records import mail, notices
+from service.features.notices import store_mail as mail
+from service.features.notices import store_notices as notices
+from service.features.notices.store_mail import MailFilter, MailState
+from service.kernel.notify import ActedBy, NoticeKind
 from service.records.database.transactions import Database
-from service.records.mail import MailFilter, MailState
-from service.records.notices import ActedBy, NoticeKind
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs
@@ -108,21 +106,6 @@ class OwnReadNotices(Endpoint[Database]):
         """Mark notices of the caller as read, by `ids`, or all. Ids that are not the caller's are ignored."""
         async with self.part.transaction() as connection:
             await notices.mark_read(connection, context.user.user_id, body.ids)
-
-
-class SessionsByLink(Endpoint[SessionEnding]):
-    """``/api/auth/sessions/end``."""
-
-    @operation.public
-    @operation.logged("auth", "end all sessions by a link", "LOGOUT", params=False, response=False)
-    @operation.refuses(LinkInvalid, RateLimited)
-    @operation.example_body({"token": "uSQ3…"})
-    @operation.answers(204)
-    @operation.named("endSessionsByLink")
-    @operation.refuses_keys("a link is good once")
-    async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
-        """End all sessions of the account whose owner was mailed the link. API keys stay."""
-        await self.part.end(body.token, context.address)
 
 
 class MailEntry(Schema):

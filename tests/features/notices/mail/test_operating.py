@@ -9,17 +9,26 @@ from pathlib import Path
 import pytest
 
 from service.authn.sealing import ID_BYTES, FactorKeys
-from service.features.operations.checks import CHECKS
+from service.features.notices import store_mail as mail
+from service.features.notices.checks import CHECKS
+from service.features.notices.outbox import seal_links_anew
 from service.features.operations.diagnosis.examination import examine
-from service.mail.outbox import seal_links_anew
 from service.operator.findings import Finding
-from service.records import mail
 from service.records.database.transactions import Database
 from service.records.installation.restore_epochs import end_secrets
 from service.settings import load
-from tests.mail.conftest import KEY, LINK, MAILING, execute, invitation, mailing, outbox_of, rows
-from tests.mail.test_killed import Held
-from tests.mail.test_sending import at, links, now_due, put, sending, states
+from tests.features.notices.mail.conftest import (
+    KEY,
+    LINK,
+    MAILING,
+    execute,
+    invitation,
+    mailing,
+    outbox_of,
+    rows,
+)
+from tests.features.notices.mail.test_killed import Held
+from tests.features.notices.mail.test_sending import at, links, now_due, put, sending, states
 from tests.support.inside import inside_published
 from tests.support.mail_server import mail_server, saying
 from tests.support.running import Ended, portcullis
@@ -109,8 +118,7 @@ async def test_the_outbox_is_listed_by_state_kind_and_user_the_newest_first(
 
 async def finding_of(database_url: str, **variables: str) -> Finding:
     environ = variables_of(0) | {"DATABASE_URL": database_url, "JWT_SECRET": KEY * 2} | variables
-    check = next(check for check in CHECKS if check.name == "mail")
-    ((_, finding),) = await examine(environ, load(environ), lambda _: [], [check])
+    ((_, finding),) = await examine(environ, load(environ), lambda _: [], CHECKS)
     return finding
 
 

@@ -5,17 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from string import Formatter
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
+from service.kernel.notify import NoticeLink
 from service.kernel.text import printable
 
 _LONGEST_FACT: Final = 200  # characters
 _WEB: Final = re.compile(r"(www)\.", re.IGNORECASE)
 _SIGNED: Final = "This mail was sent by {site}. Nobody reads answers to it."
-
-
-NoticeLink: TypeAlias = Literal["end_sessions", "address_undo"]
-"""What the link of a notice does: it ends all sessions, or brings back the address to which it was mailed."""
 
 
 class Words(NamedTuple):

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from service.authn.sealing import FactorKeys
+from service.features.notices.letters import Letter
+from service.features.notices.sending import Sending
 from service.kernel.operator_error import OperatorError
-from service.mail.letters import Letter
-from service.mail.sending import Sending
 from service.records.database.transactions import Database
 from service.settings import Settings
-from tests.mail.conftest import LINK, execute, invitation, mailing, outbox_of, rows
+from tests.features.notices.mail.conftest import LINK, execute, invitation, mailing, outbox_of, rows
 from tests.support.mail_server import MailServer, dropping, mail_server, saying
 from tests.support.tls import Authority
 

@@ -8,22 +8,19 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
-from types import MappingProxyType
 from typing import Final, Protocol
 
+from service.features.notices import store_notices as notices
+from service.features.notices.letters import WORDS, Letter, has_link, link_of
+from service.features.notices.outbox import Outbox
+from service.features.notices.store_notices import NewNotice, Told
+from service.kernel import notify
 from service.kernel.clock import rfc3339
-from service.kernel.identity import Target
+from service.kernel.notify import NO_FACTS, ActedBy, Fact, Facts, NoticeKind, NoticeLink
 from service.kernel.origin import ORIGIN
 from service.kernel.user_agents import describe, without_version
-from service.mail.letters import WORDS, Letter, NoticeLink, has_link, link_of
-from service.mail.outbox import Outbox
-from service.records import notices
 from service.records.database.transactions import Connection, Database
-from service.records.notices import ActedBy, Fact, NewNotice, NoticeKind, Told
 
-Facts = Mapping[str, Fact | datetime | None]
-"""What is told beside the kind, by name; None for what there is not."""
-_NO_FACTS: Final[Facts] = MappingProxyType({})
 _AGAIN: Final = timedelta(days=1)  # an address that an account had gets one mail of a kind in this time
 _PROVIDER_BITS: Final = {4: 16, 6: 32}
 _BY: Final[Mapping[ActedBy, str]] = {
@@ -60,7 +57,7 @@ class Links(Protocol):
         """Return a new link of a notice, which is to be mailed to ``email``."""
 
 
-class Notices:
+class Notices(notify.Notices):
     """Writes notices; without ``outbox`` and ``links``, or without a mail server, only in the product."""
 
     def __init__(self, outbox: Outbox | None = None, links: Links | None = None) -> None:
@@ -73,7 +70,7 @@ class Notices:
         user_id: int,
         kind: NoticeKind,
         by: ActedBy = "self",
-        facts: Facts = _NO_FACTS,
+        facts: Facts = NO_FACTS,
         *,
         also: str | None = None,
         client_ip: str | None = None,
@@ -101,7 +98,7 @@ class Notices:
         user_ids: Collection[int],
         kind: NoticeKind,
         by: ActedBy,
-        facts: Facts = _NO_FACTS,
+        facts: Facts = NO_FACTS,
     ) -> None:
         """Tell several users of the same: ``kind`` with ``facts``."""
         if not user_ids:
@@ -144,11 +141,6 @@ class Notices:
         async with database.transaction() as connection:
             if await notices.know(connection, user_id, digest):
                 await self.tell(connection, user_id, "new_device")
-
-
-def acted_by(target: Target) -> ActedBy:
-    """Return who acts on ``target`` through the API."""
-    return "self" if target.whom == "self" else "administrator"
 
 
 def _notice(user_id: int, kind: NoticeKind, by: ActedBy, facts: Facts, client_ip: str | None) -> NewNotice:

@@ -17,14 +17,20 @@ from typing import Final, Literal, TypeAlias, get_args
 import structlog
 
 from service.errors import Unavailable
+from service.features.notices import store_mail as mail
+from service.features.notices.letters import text_of
+from service.features.notices.mail_server import (
+    CONTENT_SHARE,
+    ENVELOPE_SHARE,
+    MailFault,
+    MailServer,
+    deliverable,
+)
+from service.features.notices.outbox import Sealing, about, new_message_id
+from service.features.notices.store_mail import WaitingMail
 from service.kernel.clock import now
 from service.kernel.operator_error import OperatorError
-from service.mail.letters import text_of
-from service.mail.mail_server import CONTENT_SHARE, ENVELOPE_SHARE, MailFault, MailServer, deliverable
-from service.mail.outbox import Sealing, about, new_message_id
-from service.records import mail
 from service.records.database.transactions import Connection, Database
-from service.records.mail import WaitingMail
 from service.settings import Settings
 
 
@@ -54,6 +60,8 @@ LOOK_EVERY: Final = 5.0
 """Seconds between two looks into the outbox."""
 Outcome: TypeAlias = Literal["sent", "deferred", "given_up"]
 
+COUNTS: Final[dict[Outcome, int]] = dict.fromkeys(get_args(Outcome), 0)
+"""How many attempts had which outcome since the start of this process."""
 _BEGIN_FOR: Final = 60.0  # seconds of a run in which further mails are begun
 _FINISH_FOR: Final = 10.0  # seconds that a mail under way has when its run is stopped
 _AGAIN: Final = 1.0  # seconds from one try to note an outcome to the next
@@ -85,7 +93,7 @@ async def send_test(settings: Settings, recipient: str) -> str:
 
 
 class Sending:
-    """Sends mails; ``counts`` has how many had which outcome since the start of this process."""
+    """Sends mails."""
 
     def __init__(self, settings: Settings, keys: Sealing) -> None:
         self._settings = settings
@@ -95,7 +103,6 @@ class Sending:
         self._to_finish = timedelta(seconds=(CONTENT_SHARE + 2) * timeout)
         self.within: Final = _BEGIN_FOR + (self._to_begin + 2 * self._to_finish).total_seconds()
         """Seconds that a run may take at most."""
-        self.counts: Final[dict[Outcome, int]] = dict.fromkeys(get_args(Outcome), 0)
         self._under_way: set[asyncio.Task[None]] = set()
 
     @property
@@ -112,14 +119,14 @@ class Sending:
 
         Raises ``OperatorError`` if the mail server takes no mail, and ``Unavailable``.
         """
-        before = dict(self.counts)
+        before = dict(COUNTS)
         async with database.transaction() as connection:
             await mail.forget_ended(connection)
             for given_up in await mail.give_up_old(connection):
                 self._count("given_up", given_up.id, given_up.kind, given_up.fault)
         if self._settings.mail.url:
             await self._send_due(database)
-        done = {outcome: count - before[outcome] for outcome, count in self.counts.items()}
+        done = {outcome: count - before[outcome] for outcome, count in COUNTS.items()}
         return f"{done['sent']} mails sent, {done['deferred']} deferred, {done['given_up']} given up"
 
     async def _send_due(self, database: Database) -> None:
@@ -161,7 +168,7 @@ class Sending:
                 raise OperatorError(f"the mail server takes no mail: {fault.fault}") from None
         else:
             await self._note(database, claimed, None)
-            self.counts["sent"] += 1
+            COUNTS["sent"] += 1
 
     def _message(self, claimed: WaitingMail, recipient: str) -> bytes:
         site, sender = self._settings.server.public_url, self._settings.mail.from_
@@ -197,7 +204,7 @@ class Sending:
                 return
 
     def _count(self, outcome: Outcome, mail_id: int, kind: str, fault: str | None) -> None:
-        self.counts[outcome] += 1
+        COUNTS[outcome] += 1
         tell = _log.warning if outcome == "given_up" else _log.info
         event = "a mail is given up" if outcome == "given_up" else "a mail is deferred"
         tell(event, mail=mail_id, kind=kind, fault=fault)

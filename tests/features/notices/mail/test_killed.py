@@ -10,8 +10,8 @@ from asyncio.subprocess import PIPE, Process
 import pytest
 
 from service.records.database.transactions import Database
-from tests.mail.conftest import MAILING
-from tests.mail.test_sending import at, now_due, put, sending, states
+from tests.features.notices.mail.conftest import MAILING
+from tests.features.notices.mail.test_sending import at, now_due, put, sending, states
 from tests.support.mail_server import MailServer, mail_server
 from tests.support.running import ROOT
 from tests.support.waiting import eventually_here
@@ -22,7 +22,7 @@ PROGRAM = textwrap.dedent(
     """
     import asyncio, os, sys
     from service.authn.sealing import FactorKeys
-    from service.mail.sending import Sending
+    from service.features.notices.sending import Sending
     from service.records.database.transactions import Database
     from service.settings import load
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.authn.sealing import FactorKeys
-from service.mail.sending import Sending
+from service.features.notices.sending import Sending
 from service.records.database.transactions import Database
 from service.settings import load
 from tests.account_links.conftest import MAILING, Mailing

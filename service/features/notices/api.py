@@ -1,0 +1,14 @@
+"""The routes of notices and mails."""
+
+from typing import Any
+
+from service.features.notices import api_notices
+from service.web.requests.routes import Routes
+
+
+def add_routes(routes: Routes, container: Any) -> None:
+    """Register the endpoints, made of the parts of ``container``."""
+    database = container.stores.database
+    routes.add("/api/user/profile/notices", api_notices.OwnNotices(database))
+    routes.add("/api/user/profile/notices/read", api_notices.OwnReadNotices(database))
+    routes.add("/api/mail/list", api_notices.MailList(database))

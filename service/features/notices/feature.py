@@ -1,0 +1,38 @@
+"""Notices to users, and mails."""
+
+from service.kernel.feature import Feature, FeatureCommands, FeaturePage
+
+FEATURE = Feature(
+    name="notices",
+    title="Notices and mails to users",
+    tags={"mail": "Mails that wait to be sent, and those of the last days."},
+    pages=(
+        FeaturePage(
+            "mail",
+            "Mails",
+            "mail",
+            after="job",
+            permissions=(("list", "List mails", ("GET /api/mail/list",)),),
+        ),
+    ),
+    commands=(
+        FeatureCommands(
+            "mail",
+            (("test", "send a mail now, and print what the server says", "mail_test"),),
+            help="mails to users",
+            after="keys",
+        ),
+    ),
+    tables="schema",
+    parts="parts:SentMails",
+    routes="api:add_routes",
+    jobs="jobs:jobs",
+    checks="checks:CHECKS",
+    provides={
+        "notify": "making:notices_of",
+        "mail": "making:outbox_of",
+        "restored": "store_mail:give_up_restored",
+        "seal-links-anew": "outbox:seal_links_anew",
+        "sealed-links": "store_mail:count_by_key",
+    },
+)

@@ -1,0 +1,42 @@
+"""The jobs of notices and mails: to forget what is old, and to send what waits."""
+
+from typing import Final
+
+from service.authn.sealing import FactorKeys
+from service.features.notices import store_notices as notices
+from service.features.notices.sending import Sending
+from service.jobs.housekeeping import forget_in_portions
+from service.jobs.runner import Job
+from service.records.database.transactions import Database
+from service.settings import Settings
+
+_DAY: Final = 86_400.0
+
+
+async def forget_notices(database: Database) -> str:
+    """Delete notices, and devices of users, that were told or seen long ago. Raises Unavailable."""
+    count = await forget_in_portions(database, notices.forget_old)
+    return f"{count} notices and {await forget_in_portions(database, notices.forget_devices)} devices deleted"
+
+
+def jobs(settings: Settings) -> tuple[Job, ...]:
+    """Return the jobs of notices and mails."""
+    sending = Sending(settings, FactorKeys.of(settings.auth))
+    return (
+        Job(
+            "old-notices",
+            "Delete notices to users after 180 days, and devices that were not seen for a year",
+            forget_notices,
+            _DAY,
+            after="expired-links",
+        ),
+        Job(
+            "mail",
+            "Send the mails that wait, and delete those that ended 7 days ago",
+            sending.run,
+            sending.interval,
+            within=sending.within,
+            pending=sending.pending,
+            after="factor-keys",
+        ),
+    )
