@@ -6,7 +6,7 @@ import { listing } from "../../parts/table.js";
 import { roleOptions } from "../../parts/users.js";
 import { ASSIGNMENTS as T } from "../../strings/assignments.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("../../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {
