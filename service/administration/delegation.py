@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
+from service.administration import last_administrator
 from service.administration.events import CHANGE_BEGINS, RightsChange, Watch
 from service.administration.lasting import Holding
 from service.authz.engine.policy import Decision, Policy, tell_span
@@ -30,11 +31,9 @@ from service.authz.engine.rules import (
 from service.authz.publishing.changes import Change
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
-from service.authz.publishing.lockout import demanded_acr
 from service.authz.publishing.revisions import PATIENCE
 from service.errors import (
     ActOnOneself,
-    Conflict,
     PermissionDenied,
     RefreshRequired,
     ValidationFailed,
@@ -497,35 +496,11 @@ class Delegation:
             yield
             await role_rights.settle(connection)
 
-    @asynccontextmanager
-    async def keeping_an_administrator(
+    def keeping_an_administrator(
         self, connection: Connection, change: Change | None = None
-    ) -> AsyncIterator[None]:
-        """Let the block change rights or factors; Conflict, which rolls back, if no administrator remains.
-
-        An administrator is an enabled user who holds ``*``. Where there is one who has the second factor that
-        the policy in force demands for administering it, such a one remains. ``role_rights.lock`` is held
-        until the transaction ends, so that of two changes that together would leave none, the second one is
-        refused. In a ``change`` of the policy that is looked at once its policy is derived.
-        """
-        await role_rights.lock(connection)
-        acr = demanded_acr(self._live.current)
-        before = await role_rights.has_administrator(connection)
-        able = before and acr != "pwd" and await role_rights.has_administrator(connection, acr)
-        yield
-
-        async def require() -> None:
-            if before and not await role_rights.has_administrator(connection):
-                why = "This would leave no enabled user who may do everything"
-                raise Conflict(why, rule="last_administrator")
-            if able and not await role_rights.has_administrator(connection, acr):
-                why = "This would leave no enabled administrator with the second factor that is demanded"
-                raise Conflict(f"{why} of them", rule="last_administrator")
-
-        if change is None:
-            await require()
-        else:
-            change.before_commit(require)
+    ) -> AbstractAsyncContextManager[None]:
+        """Let a block change rights or factors; see ``last_administrator.keeping``."""
+        return last_administrator.keeping(self._live, connection, change)
 
     async def check(
         self, connection: Connection, caller: Caller, change: Change | None = None

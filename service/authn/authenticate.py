@@ -13,8 +13,8 @@ from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated, VerifiedToken, VerifiedTokens
 from service.errors import RefreshRequired, TokenInvalid
 from service.kernel.assurance import Authentication
-from service.kernel.codes import PermissionMap
 from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
 from service.kernel.tracing import current_span
 from service.keyspace import BANNED, Answer, SessionStore, revision_in
 from service.settings import Auth

@@ -28,8 +28,9 @@ from service.authn.token_issuer import LEAST
 from service.authn.tokens import Tokens, life_left
 from service.authn.verified import Authenticated
 from service.errors import AccountBanned, Conflict, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
-from service.kernel.codes import PermissionMap, intersection, is_code
+from service.kernel.codes import intersection, is_code
 from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
 
 # Authlib logs new tokens at this level.

@@ -5,8 +5,9 @@ from msgspec import UNSET
 from service.authn.claims import AccessClaims
 from service.errors import TokenInvalid
 from service.kernel.assurance import Authentication
-from service.kernel.codes import HeldCodes, PermissionMap
+from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
 
 
 def caller_of(claims: AccessClaims, held: HeldCodes) -> Caller:

@@ -11,7 +11,7 @@ from service.authn.tokens import Tokens, life_left
 from service.errors import Unavailable
 from service.kernel.assurance import Authentication
 from service.kernel.clock import from_seconds
-from service.kernel.codes import PermissionMap
+from service.kernel.permission_map import PermissionMap
 from service.keyspace import Lease
 from service.records import accounts
 from service.records.accounts import Entitled, Entrant

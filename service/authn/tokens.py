@@ -15,7 +15,7 @@ from service.authn.token_verifying import MAX_LENGTH, Accepted, Claims, TokenVer
 from service.errors import Conflict
 from service.kernel.assurance import Authentication
 from service.kernel.base64url import encoded
-from service.kernel.codes import PermissionMap
+from service.kernel.permission_map import PermissionMap
 from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.settings import Auth
 

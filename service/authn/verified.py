@@ -17,8 +17,9 @@ from service.authn.token_verifying import MAX_LENGTH, Verified
 from service.authn.tokens import Tokens
 from service.errors import TokenExpired, TokenInvalid
 from service.kernel.cache_sizes import cache_size
-from service.kernel.codes import HeldCodes, PermissionMap
+from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
 from service.keyspace import Answer, KeyPair
 
 MOST_TOKENS: Final = cache_size("tokens", 4096)

@@ -22,7 +22,7 @@ from service.authn.tokens import Tokens
 from service.embedded import EmbeddedStores
 from service.features.notices.notices import Notices
 from service.features.second_factors.parts import CheckedFactors
-from service.kernel.codes import PermissionMap
+from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
 from service.settings import Auth, Password, Redis, Settings

@@ -13,8 +13,8 @@ from service.authn.verified import MOST_TOKENS
 from service.authz.engine import paths, policy
 from service.errors import AccountBanned, RefreshRequired
 from service.kernel.assurance import Authentication
-from service.kernel.codes import PermissionMap
 from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
 from service.settings import Redis
 from tests.authn.conftest import SECRET, Container

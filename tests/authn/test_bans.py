@@ -11,8 +11,8 @@ from service.authn.denials import Denials
 from service.authn.revocations import Revocations
 from service.authn.token_issuer import TokenPair
 from service.errors import AccountBanned, RefreshRejected
-from service.kernel.codes import PermissionMap
 from service.kernel.identity import Target
+from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
 from service.records import accounts, bans
 from service.settings import Redis

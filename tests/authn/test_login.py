@@ -15,7 +15,7 @@ from service.errors import (
     LoginFailed,
     Unavailable,
 )
-from service.kernel.codes import PermissionMap
+from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
 from service.records import menus
 from service.records.database.transactions import Database

@@ -19,8 +19,8 @@ from service.errors import (
     ValidationFailed,
 )
 from service.features.notices.notices import Notices
-from service.kernel.codes import PermissionMap
 from service.kernel.identity import Caller, Target, oneself
+from service.kernel.permission_map import PermissionMap
 from service.records.database.transactions import Connection
 from service.settings import Password
 from service.settings import Throttle as Limits

@@ -24,7 +24,7 @@ from service.errors import (
 )
 from service.features.notices.notices import Notices
 from service.features.notices.store_notices import page
-from service.kernel.codes import PermissionMap
+from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore, Unconfirmed
 from service.records.database.transactions import Database
 from service.records.logs.events import LoginEvent

@@ -9,7 +9,7 @@ import pytest
 from service.authn.tokens import Tokens
 from service.authn.verified import VerifiedTokens
 from service.errors import RefreshRejected, RefreshRequired, TokenInvalid, Unavailable
-from service.kernel.codes import PermissionMap
+from service.kernel.permission_map import PermissionMap
 from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.settings import Auth
 from tests.authn.test_tokens import issue_access, now, payload_of

@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 from service.authn.revocations import Revocations
 from service.authn.sessions import Sessions
 from service.errors import RefreshRequired
-from service.kernel.codes import PermissionMap
 from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
 from service.records import role_rights
 from service.settings import Redis

@@ -15,7 +15,7 @@ from service.authn.token_issuer import Account, TokenIssuer
 from service.authn.tokens import Tokens
 from service.errors import Refusal
 from service.kernel.assurance import Authentication
-from service.kernel.codes import PermissionMap
+from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionFacts, SessionStore
 from service.records.database.transactions import Database
 from service.settings import Auth, Password, Redis

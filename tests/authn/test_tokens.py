@@ -13,7 +13,7 @@ import pytest
 from service.authn.tokens import Tokens
 from service.errors import Conflict, RefreshRequired, TokenExpired, TokenInvalid
 from service.kernel.assurance import Authentication
-from service.kernel.codes import PermissionMap
+from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
 from tests.authn.conftest import SECRET
 from tests.authn.keys import KIND_OF, hs256, settings_for, unb64

@@ -10,8 +10,8 @@ import pytest
 from service.authn.tokens import Tokens
 from service.authn.verified import VerifiedTokens
 from service.errors import TokenExpired, TokenInvalid
-from service.kernel.codes import PermissionMap
 from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
 from tests.authn.conftest import SECRET
 from tests.authn.keys import hs256

@@ -18,8 +18,8 @@ from service.errors import RefreshRequired, TokenExpired
 from service.features.decisions.assertions import LIFE, Assertions
 from service.features.notices.notices import Notices
 from service.kernel.assurance import Authentication
-from service.kernel.codes import PermissionMap
 from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
 from service.records import api_keys
 from service.settings import Auth, Redis

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.kernel.codes import PermissionMap
+from service.kernel.permission_map import PermissionMap
 from service.records.published import bit_positions
 from tests.sessions.site import part_of
 from tests.support.inside import Inside

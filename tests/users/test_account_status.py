@@ -24,8 +24,9 @@ from service.errors import (
     Unavailable,
 )
 from service.features.notices.notices import Notices
-from service.kernel.codes import HeldCodes, PermissionMap
+from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
 from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.records import accounts as users

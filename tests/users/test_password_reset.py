@@ -12,8 +12,9 @@ from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
 from service.errors import ActOnOneself, LoginFailed, NotFound, PermissionDenied
 from service.features.notices.notices import Notices
-from service.kernel.codes import HeldCodes, PermissionMap
+from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
 from service.settings import Password
 from service.settings import Throttle as Limits
 from tests.authn.conftest import Container

@@ -19,8 +19,8 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
 from service.kernel.assurance import Authentication
-from service.kernel.codes import PermissionMap
 from service.kernel.origin import Span
+from service.kernel.permission_map import PermissionMap
 from service.keyspace import Answer as Checked
 from service.keyspace import SessionStore
 from service.keyspace.checks import KeyPair

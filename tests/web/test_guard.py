@@ -18,9 +18,10 @@ from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
 from service.errors import PermissionDenied, RefreshRequired, TokenInvalid, Unavailable
 from service.features.metrics.worker_metrics import Traffic
-from service.kernel.codes import HeldCodes, PermissionMap
+from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.metrics import Sample
+from service.kernel.permission_map import PermissionMap
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import public
 from service.web.requests.application import Application

@@ -14,8 +14,9 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.errors import too_weak
 from service.kernel.assurance import Authentication
-from service.kernel.codes import HeldCodes, PermissionMap
+from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, words_asked
+from service.kernel.permission_map import PermissionMap
 from service.web.requests.credentials import HeaderToken
 from service.web.requests.guard import AuthorizationGuard
 from tests.web.driver import ask

@@ -33,9 +33,10 @@ from service.errors import Decided
 from service.kernel.assurance import Satisfied
 from service.kernel.cache_sizes import cache_size
 from service.kernel.clock import from_seconds
-from service.kernel.codes import HeldCodes, PermissionMap
+from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import Span
+from service.kernel.permission_map import PermissionMap
 from service.kernel.services import OWN, PORTCULLIS, RESERVED, Service
 
 MAX_REMEMBERED: Final = cache_size("decisions", 10_000)

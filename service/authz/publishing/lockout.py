@@ -1,6 +1,6 @@
 """Lockout protection: requests that administer the policy stay open to a holder of ``*``.
 
-``administration.delegation`` keeps somebody who holds it, and has the factor that they demand.
+``administration.last_administrator`` keeps somebody who holds it, and has the factor that they demand.
 """
 
 import asyncio

@@ -14,7 +14,7 @@ from service.authz.proof.batch_decider import BatchDecider
 from service.features.access_requests import store_appointees
 from service.features.access_requests.asking import given_until
 from service.features.access_requests.store import AccessDecision, AccessRequest
-from service.features.access_requests.taking_part import TakingPart
+from service.features.access_requests.who_may_decide import TakingPart
 from service.kernel import passing
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import CooperativeYield

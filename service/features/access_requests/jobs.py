@@ -15,7 +15,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
     """Return the job of requests."""
 
     async def settle(database: Database) -> str:
-        from service.features.access_requests.settling import settle_requests  # noqa: PLC0415 - imports Casbin
+        from service.features.access_requests.expiry import settle_requests  # noqa: PLC0415 - imports Casbin
 
         return await settle_requests(database, settings, notices_of(settings))
 

@@ -31,7 +31,7 @@ from service.features.access_requests.counting import Approvals, approvals_of, a
 from service.features.access_requests.effects import Effect, effect_of, permissions_of
 from service.features.access_requests.log_entries import of_request
 from service.features.access_requests.store import AccessDecision, AccessRequest, Granted, Visible
-from service.features.access_requests.taking_part import TakingPart
+from service.features.access_requests.who_may_decide import TakingPart
 from service.kernel.clock import from_seconds, whole_milliseconds
 from service.kernel.codes import HeldCodes
 from service.kernel.notify import Notices

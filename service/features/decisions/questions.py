@@ -19,9 +19,10 @@ from service.authz.engine.policy import Policy
 from service.authz.review.answers import Answer, Question, RequestsTo, RequestTo, Unanswerable, UseOf
 from service.errors import AccountBanned, BadRequest, RefreshRequired, TokenExpired, TokenInvalid
 from service.kernel.account_acts import where
-from service.kernel.codes import PermissionMap, is_code
+from service.kernel.codes import is_code
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
 from service.kernel.services import NAME, PORTCULLIS
 from service.kernel.text import name_key
 from service.kernel.value_rules import MAX_REGISTERED_PATH

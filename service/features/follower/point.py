@@ -34,8 +34,9 @@ from service.features.follower.lease import DEFAULT_BOUND, HubTime, Lease, since
 from service.features.follower.protocol import Changes, is_visible
 from service.features.follower.state import FollowedState
 from service.kernel.assurance import AGES
-from service.kernel.codes import HeldCodes, PermissionMap, intersection
+from service.kernel.codes import HeldCodes, intersection
 from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
 from service.kernel.text import name_key
 
 STALE: Final = Answer(False, "stale")

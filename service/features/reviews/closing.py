@@ -17,7 +17,7 @@ from service.authn.revocations import Revocations
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.errors import Conflict
-from service.features.reviews import settling
+from service.features.reviews import applying_decisions as settling
 from service.features.reviews import store as reviews
 from service.features.reviews.evidence_content import digest_of, of_review
 from service.features.reviews.population import Reviewers, Undecidable

@@ -15,7 +15,7 @@ from service.authz.engine.policy import Decision
 from service.authz.engine.rules import GRANT, REVIEW
 from service.authz.publishing.live import LivePolicy
 from service.errors import Conflict, PermissionDenied, ValidationFailed
-from service.features.reviews import settling
+from service.features.reviews import applying_decisions as settling
 from service.features.reviews import store as reviews
 from service.features.reviews.closing import Closing
 from service.features.reviews.population import Reviewers, draw

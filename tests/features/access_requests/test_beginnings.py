@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from service.features.access_requests import store as access_requests
-from service.features.access_requests.settling import settle_requests
+from service.features.access_requests.expiry import settle_requests
 from service.features.notices.notices import Notices
 from service.records.database.transactions import Database
 from service.settings import Settings, load

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from service.features.assignments import store_ends
-from service.features.assignments.ends import settle_ends
+from service.features.assignments.upkeep import settle_ends
 from service.features.notices.notices import Notices
 from service.kernel.clock import rfc3339
 from service.records.database.transactions import Database

@@ -26,8 +26,9 @@ from service.features.decisions.api_forward import ForwardCaddy, ForwardEnvoy, F
 from service.features.decisions.assertions import Assertions
 from service.features.decisions.notes import note_events
 from service.kernel.assurance import NAMED
-from service.kernel.codes import HeldCodes, PermissionMap
+from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, Kind
+from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
 from service.web.messages.cookies import Cookies
 from service.web.messages.original import PROXY_KEY as HEADER

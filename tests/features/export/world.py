@@ -19,8 +19,9 @@ from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
 from service.errors import PermissionDenied, RowFault, RowsRefused, TokenInvalid
 from service.features.export.decision_events import DecisionEvents
-from service.kernel.codes import HeldCodes, PermissionMap
+from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import logged, login, needs, public
 from service.web.requests.application import Application
