@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from service.audit.chain.seals import UNSEALED, Judgement, RevisionSeals
@@ -38,8 +39,8 @@ _FORGOTTEN: Final = Judgement("forged", "the stored lines are not those that his
 _UNCONFIRMED: Final = UNCONFIRMED.total_seconds()
 
 
-def _now() -> float:
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
+_now: Final = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
+"""Returns the seconds since boot; each request asks for them."""
 
 
 class LivePolicy:
@@ -76,8 +77,7 @@ class LivePolicy:
         A bit of a token may mean another code by then, in a policy that never came here. A line that has
         ended is no part of it: that is looked at each time, so that nothing has to run when a line ends.
         """
-        # Read here, not by ``_now``: each request asks for this.
-        if time.clock_gettime(time.CLOCK_BOOTTIME) >= self._confirmed + _UNCONFIRMED:
+        if _now() >= self._confirmed + _UNCONFIRMED:
             return self._none
         if self._newest.ends:
             self._newest = self.as_now(self._newest)

@@ -37,8 +37,7 @@ async def test_a_login_is_a_tree_from_the_request_to_the_thread_that_hashes(
     in_order = [
         ["SELECT sys.user"],
         ["verify password", ["Argon2id"]],
-        ["SELECT sys.user"],  # by the text of the deny marker, which was read before it
-        ["SELECT sys.role"],
+        ["SELECT sys.role"],  # the user and the rights, by the deny marker that was read before them
         ["EVALSHA open"],
     ]
     assert [step for step in steps if step in in_order] == in_order
