@@ -1,7 +1,7 @@
 """One run of a job: claimed, bounded, and recorded with its outcome."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.errors import Refusal, Unavailable
+from service.kernel.metrics import Sample
 from service.kernel.operator_error import OperatorError
 from service.records import jobs
 from service.records.database.transactions import Connection, Database
@@ -31,7 +32,8 @@ class Job:
     A run that takes longer than ``within`` seconds is stopped, and has failed. After a failure the job is due
     again in ``retry`` seconds, or after its interval, if that is shorter. Where ``pending`` finds no work, a
     run by schedule is left out, and neither recorded nor logged: so a job may look every few seconds. A job
-    of a feature stands behind the job with the name ``after``, or at the end.
+    of a feature stands behind the job with the name ``after``, or at the end. ``samples`` yields what this
+    worker has counted of its work.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Job:
     retry: float = 300.0
     pending: Pending | None = None
     after: str = ""
+    samples: Callable[[], Iterable[Sample]] = tuple
 
     def again_in(self, *, failed: bool) -> float | None:
         """Return the seconds from the end of a run to the next one; None without a schedule."""

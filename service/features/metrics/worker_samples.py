@@ -20,6 +20,8 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     yield from _stores(container.stores)
     for (job, outcome), count in container.node.scheduler.counts.items():
         yield Sample("portcullis_job_runs_total", count, {"job_name": job, "outcome": outcome})
+    for work in container.node.scheduler.jobs:
+        yield from work.samples()
     collector = container.trail.collector
     yield from counted("portcullis_log_entries_total", "outcome", msgspec.structs.asdict(collector.counts))
     yield Sample("portcullis_log_entries_waiting", collector.waiting, {})

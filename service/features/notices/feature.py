@@ -24,7 +24,6 @@ FEATURE = Feature(
         ),
     ),
     tables="schema",
-    parts="parts:SentMails",
     routes="api:add_routes",
     jobs="jobs:jobs",
     checks="checks:CHECKS",

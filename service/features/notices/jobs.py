@@ -38,5 +38,6 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
             within=sending.within,
             pending=sending.pending,
             after="factor-keys",
+            samples=sending.samples,
         ),
     )

@@ -6,6 +6,7 @@ has accepted a message nobody knows: then it is sent again, with the same ``Mess
 """
 
 import asyncio
+from collections.abc import Iterator
 from datetime import timedelta
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -29,6 +30,7 @@ from service.features.notices.mail_server import (
 from service.features.notices.outbox import Sealing, about, new_message_id
 from service.features.notices.store_mail import WaitingMail
 from service.kernel.clock import now
+from service.kernel.metrics import Sample, counted
 from service.kernel.operator_error import OperatorError
 from service.records.database.transactions import Connection, Database
 from service.settings import Settings
@@ -60,8 +62,6 @@ LOOK_EVERY: Final = 5.0
 """Seconds between two looks into the outbox."""
 Outcome: TypeAlias = Literal["sent", "deferred", "given_up"]
 
-COUNTS: Final[dict[Outcome, int]] = dict.fromkeys(get_args(Outcome), 0)
-"""How many attempts had which outcome since the start of this process."""
 _BEGIN_FOR: Final = 60.0  # seconds of a run in which further mails are begun
 _FINISH_FOR: Final = 10.0  # seconds that a mail under way has when its run is stopped
 _AGAIN: Final = 1.0  # seconds from one try to note an outcome to the next
@@ -104,11 +104,17 @@ class Sending:
         self.within: Final = _BEGIN_FOR + (self._to_begin + 2 * self._to_finish).total_seconds()
         """Seconds that a run may take at most."""
         self._under_way: set[asyncio.Task[None]] = set()
+        self.counts: Final[dict[Outcome, int]] = dict.fromkeys(get_args(Outcome), 0)
+        """How many attempts had which outcome since the start of this worker."""
 
     @property
     def interval(self) -> float:
         """Seconds between two looks; without a mail server only old mails have to go."""
         return LOOK_EVERY if self._settings.mail.url else 3600.0
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield the attempts by outcome."""
+        yield from counted("portcullis_mails_total", "outcome", self.counts)
 
     async def pending(self, connection: Connection) -> bool:
         """Return whether a run has something to do."""
@@ -119,14 +125,14 @@ class Sending:
 
         Raises ``OperatorError`` if the mail server takes no mail, and ``Unavailable``.
         """
-        before = dict(COUNTS)
+        before = dict(self.counts)
         async with database.transaction() as connection:
             await mail.forget_ended(connection)
             for given_up in await mail.give_up_old(connection):
                 self._count("given_up", given_up.id, given_up.kind, given_up.fault)
         if self._settings.mail.url:
             await self._send_due(database)
-        done = {outcome: count - before[outcome] for outcome, count in COUNTS.items()}
+        done = {outcome: count - before[outcome] for outcome, count in self.counts.items()}
         return f"{done['sent']} mails sent, {done['deferred']} deferred, {done['given_up']} given up"
 
     async def _send_due(self, database: Database) -> None:
@@ -168,7 +174,7 @@ class Sending:
                 raise OperatorError(f"the mail server takes no mail: {fault.fault}") from None
         else:
             await self._note(database, claimed, None)
-            COUNTS["sent"] += 1
+            self.counts["sent"] += 1
 
     def _message(self, claimed: WaitingMail, recipient: str) -> bytes:
         site, sender = self._settings.server.public_url, self._settings.mail.from_
@@ -204,7 +210,7 @@ class Sending:
                 return
 
     def _count(self, outcome: Outcome, mail_id: int, kind: str, fault: str | None) -> None:
-        COUNTS[outcome] += 1
+        self.counts[outcome] += 1
         tell = _log.warning if outcome == "given_up" else _log.info
         event = "a mail is given up" if outcome == "given_up" else "a mail is deferred"
         tell(event, mail=mail_id, kind=kind, fault=fault)
