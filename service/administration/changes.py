@@ -29,7 +29,7 @@ class RecordEdits:
 
     ``create`` takes the fields of a new record and returns it, ``update`` those that change, ``delete`` none.
     ``created`` is what the list of revisions tells of a new record; without it only those edits publish that
-    require it, since such records mostly have no policy lines (decisions 0009 and 0096). ``called`` is what
+    require it, since such records mostly have no policy lines (decisions 0027 and 0096). ``called`` is what
     it calls a stored one.
     """
 

@@ -129,7 +129,7 @@ class RightsUnits:
     async def of_rights(
         self, write: Write, *, within: float | None = None, watched: bool = True, pace: Pace = "usual"
     ) -> AsyncIterator[UnitOfWork]:
-        """Let the block make edits of users or roles, which publish nothing (decision 0009).
+        """Let the block make edits of users or roles, which publish nothing (decision 0027).
 
         ``within`` (seconds) replaces the usual limit of a transaction. Not ``watched`` is a block that gives
         codes to nobody but authors of requests that the caller is behind. ``pace`` is ``urgent`` for a block
