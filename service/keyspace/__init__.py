@@ -3,7 +3,7 @@
 Owns the names, contents and lives of the keys; each change that must be atomic is one script. All times come
 from the store's own clock, in whole milliseconds, so that nodes can't disagree; stored values and tokens hold
 them as seconds with a fraction. An instant that was written while that clock was ahead is set to now where it
-is read: see decision 0081. Every failure of the store is raised as ``errors.Unavailable``, within the
+is read: see decision 0019. Every failure of the store is raised as ``errors.Unavailable``, within the
 configured time. Knows nothing of tokens, permissions or HTTP.
 
 ======================================  =====================================================================

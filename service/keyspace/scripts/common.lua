@@ -58,7 +58,7 @@ end
 
 -- Whether an instant was written while the store's clock was ahead: it is later than that clock and the worker's
 -- say by more than the store's own steps of a millisecond and good clocks explain. What was ahead is set to now
--- where it is read, never dropped: see decision 0081.
+-- where it is read, never dropped: see decision 0019.
 local MOST_AHEAD = 1000
 local function is_ahead(instant)
   return instant > math.max(clock(), asked_at) + MOST_AHEAD
