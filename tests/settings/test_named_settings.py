@@ -30,7 +30,8 @@ _FILES: Final = {
     "policy.read",
 }  # the last is the code of a resource
 _MADE_UP: Final = {
-    "PORTCULLIS_AUTH__MAX_DEVICE": "docs/decisions/0030-keep-own-code-where-libraries-are-laxer.md",  # a slip, which is told
+    # misspelt on purpose
+    "PORTCULLIS_AUTH__MAX_DEVICE": "docs/decisions/0030-keep-own-code-where-libraries-are-laxer.md",
     "PORTCULLIS_THROTTLE__UPLOAD_ACCOUNT": "CONTRIBUTING.md",  # the recipe of a new setting
 }
 

@@ -1,7 +1,7 @@
 """The steps of what consists of several edits: restores of revisions, and state files.
 
 Each step is a request of the API, made by the edit behind that endpoint. Who plans them finds them in their
-own way (decisions 0038 and 0038); ``_ORDER`` says for all of them what can be done, and in which order.
+own way (decision 0038); ``_ORDER`` says for all of them what can be done, and in which order.
 """
 
 from __future__ import annotations
