@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from docs.site import command_line, events
+from docs.site import asvs, command_line, events
 from service import settings
 from service.kernel import permission_catalogue
 
@@ -18,6 +18,7 @@ from service.kernel import permission_catalogue
 def parts() -> dict[str, str]:
     """Return each part as Markdown, by its name."""
     return {
+        "asvs": asvs.markdown(),
         "commands": command_line.markdown(),
         "events": events.markdown(),
         "permissions": permission_catalogue.markdown(),

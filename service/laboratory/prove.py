@@ -145,7 +145,7 @@ def _proved_object(policy: Policy, layer: str, name: str) -> ProvedRequest:
     )
 
 
-# docs/explanation/policy.md names the functions and their tests.
+# docs/reference/rules.md names the functions and their tests.
 _CHOSEN: Final = {
     ACCOUNT: "whose account it is, or how the caller has come",
     APPROVE: "whether a request counts as one of others, and whose approvals count",

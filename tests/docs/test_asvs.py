@@ -1,14 +1,20 @@
-"""docs/explanation/asvs.md has every requirement of ASVS 5.0.0, and names only what is there."""
+"""docs/explanation/asvs.yaml has every requirement of ASVS 5.0.0, and names only what is there."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import Any
 
-from tests.docs.pages import ROOT
+from docs.site import asvs
+from tests.docs.pages import ROOT, anchors, rows
 from tests.docs.shown_by import missing_files, missing_tests
 
 PAGE = (ROOT / "docs" / "explanation" / "asvs.md").read_text(encoding="utf-8")
+RENDERED = asvs.markdown()
+REQUIREMENTS: list[dict[str, Any]] = asvs.assessment()["requirements"]
+ITEMS = [item for item in REQUIREMENTS if item["level"] <= 2]
+LEVEL_3_ITEMS = [item for item in REQUIREMENTS if item["level"] == 3]
 
 # For each section of the standard the number of its requirements at level 1, and of those that level 2 adds.
 # Within a section the ids count from 1, those of level 1 first.
@@ -30,38 +36,22 @@ LEVEL_3 = """
 """
 COUNTED: list[tuple[str, str, str]] = re.findall(r"([\d.]+):(\d+)\+(\d+)", SECTIONS)
 READ_ONLY = {"11.5.2"}
-"""What is met by what was only read: which generator is called."""
+"""Requirements that are met and were only read: which generator is called."""
 STATES = {"met", "partly", "not met", "left to the operator", "not applicable"}
 
-# By requirement: level, paraphrase, status, met by, shown by.
-ITEMS = [
-    (match[1], [cell.strip() for cell in match[2].split("|")])
-    for match in re.finditer(r"^\| v5\.0\.0-([\d.]+) \| (.*) \|$", PAGE, re.MULTILINE)
-]
 
-
-def expected() -> list[tuple[str, str]]:
+def expected() -> list[tuple[str, int]]:
     """Return the requirements and their levels."""
     requirements = []
     for section, first, second in COUNTED:
-        levels = ["1"] * int(first) + ["2"] * int(second)
+        levels = [1] * int(first) + [2] * int(second)
         requirements += [(f"{section}.{number}", level) for number, level in enumerate(levels, 1)]
     return requirements
 
 
 def test_every_requirement_of_level_2_is_listed_once_and_no_other() -> None:
-    assert [(number, cells[0]) for number, cells in ITEMS] == expected()
+    assert [(item["id"], item["level"]) for item in ITEMS] == expected()
     assert len(ITEMS) == 253
-
-
-def level_3() -> list[list[str]]:
-    """Return the cells of the requirements of level 3: id, paraphrase, status, met by, shown by."""
-    part = PAGE.partition("\n## Level 3\n")[2].partition("\n## ")[0]
-    return [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in part.splitlines()
-        if re.match(r"\| \d", line)
-    ]
 
 
 def test_every_requirement_of_level_3_is_assessed_once_and_no_other() -> None:
@@ -72,40 +62,62 @@ def test_every_requirement_of_level_3_is_assessed_once_and_no_other() -> None:
         for section, count in numbers.items()
         for number in range(1, int(count) + 1)
     ]
-    assert [cells[0] for cells in level_3()] == listed
+    assert [item["id"] for item in LEVEL_3_ITEMS] == listed
     assert len(listed) == 92
+    assert len(REQUIREMENTS) == len(ITEMS) + len(LEVEL_3_ITEMS)
 
 
-def test_each_item_of_level_3_says_why_and_what_is_met_has_a_test_or_a_page() -> None:
-    for cells in level_3():
-        assert len(cells) == 5, cells
-        assert all(cells), cells
-        assert cells[2] in STATES, cells
-        shown = "tests/" in cells[4] or "](" in cells[3]
-        assert shown or cells[2] != "met" or cells[0] in READ_ONLY, cells
+def test_each_item_of_level_3_that_is_met_has_a_test_or_a_page() -> None:
+    for item in LEVEL_3_ITEMS:
+        shown = "tests/" in item.get("shown_by", "") or "](" in item["met_by"]
+        assert shown or item["status"] != "met" or item["id"] in READ_ONLY, item
 
 
 def test_the_table_of_the_states_counts_them() -> None:
-    counted = re.findall(r"^\| ([a-z ]+) \| (\d+) \|", PAGE, re.MULTILINE)
-    assert {name: int(count) for name, count in counted} == Counter(cells[2] for _, cells in ITEMS)
+    counted = {name: (int(second), int(third)) for name, second, third, _ in rows(PAGE.partition("\n## ")[0])}
+    second = Counter(item["status"] for item in ITEMS)
+    third = Counter(item["status"] for item in LEVEL_3_ITEMS)
+    assert counted == {name: (second[name], third[name]) for name in STATES}
 
 
 def test_each_item_says_why_and_what_is_met_has_what_meets_it() -> None:
-    for number, cells in ITEMS:
-        assert len(cells) == 5, number
-        assert all(cells), number
+    for item in REQUIREMENTS:
+        assert item.keys() - {"shown_by"} == {"id", "level", "asks", "status", "met_by"}, item
+        assert all(str(value).strip() for value in item.values()), item
+        assert item["status"] in STATES, item
+        assert not any("|" in str(value) for value in item.values()), "a cell of the table ends there"
 
 
 def test_every_gap_is_named_at_the_top() -> None:
-    top = PAGE.partition("\n## What is lacking")[2].partition("\n## 1. ")[0]
+    top = PAGE.partition("\n## What is lacking")[2].partition("\n## ")[0]
     named = set(re.findall(r"\b\d+\.\d+\.\d+\b", top)) - {"5.0.0"}
-    gaps = {number for number, cells in ITEMS if cells[2] in ("partly", "not met", "left to the operator")}
+    gaps = {item["id"] for item in ITEMS if item["status"] in ("partly", "not met", "left to the operator")}
     assert named == gaps
 
 
+def test_the_built_page_has_a_row_for_each_requirement_and_a_heading_for_each_chapter() -> None:
+    assert "\n<!-- made: asvs -->\n" in PAGE
+    assert re.findall(r"^\| v5\.0\.0-([\d.]+) \|", RENDERED, re.MULTILINE) == [
+        item["id"] for item in REQUIREMENTS
+    ]
+    assert {len(line.strip("|").split("|")) for line in RENDERED.splitlines() if line[:1] == "|"} == {6}
+    assert len(re.findall(r"^### ", RENDERED, re.MULTILINE)) == 17
+
+
 def test_files_and_tests_that_are_named_exist() -> None:
-    assert missing_files(PAGE) == []
-    assert missing_tests(PAGE) == []
+    assert "`tests/" in RENDERED
+    assert missing_files(RENDERED) == []
+    assert missing_tests(RENDERED) == []
+
+
+def test_links_of_the_requirements_lead_to_a_file_and_a_heading() -> None:
+    links = set(re.findall(r"\]\(([^)\s]+)\)", RENDERED))
+    assert len(links) > 40
+    for link in links:
+        path, _, fragment = link.partition("#")
+        target = (asvs.DATA.parent / path).resolve()
+        assert target.is_file(), link
+        assert not fragment or fragment in anchors(target.read_text("utf-8")), link
 
 
 def test_a_missing_file_and_a_missing_test_are_noticed() -> None:

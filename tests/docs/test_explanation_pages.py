@@ -117,11 +117,11 @@ def test_every_test_and_every_cell_that_is_named_exists() -> None:
     assert cells <= {f"{store}:{fault}" for store in STORES for fault in stores.FAULTS}
 
 
-POLICY = (ROOT / "docs" / "explanation" / "policy.md").read_text(encoding="utf-8")
+RULES = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
 
 
 def test_each_choice_before_the_enforcer_is_asked_has_its_function_and_its_test() -> None:
-    choices = rows(between(POLICY, "chosen"))
+    choices = rows(between(RULES, "chosen"))
 
     assert len(choices) > 12
     for what, function, test in choices:

@@ -1,4 +1,4 @@
-"""What docs/explanation/policy.md shows is what happens."""
+"""What docs/explanation/policy.md and the lines of docs/reference/rules.md show is what happens."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.policies.stock import MODEL, ROOT
 
 PAGE = (ROOT / "docs" / "explanation" / "policy.md").read_text("utf-8")
 SHOWN = re.findall(r"```(sh|python)\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
+LINES = (ROOT / "docs" / "reference" / "rules.md").read_text("utf-8")
 WILDCARDS = rows(between(PAGE, "wildcards"))
 
 
@@ -63,8 +64,8 @@ def test_a_path_that_the_page_calls_refused_is(row: list[str]) -> None:
         canonical(row[0])
 
 
-def test_the_lines_of_the_page_are_lines() -> None:
-    lines = re.findall(r"^\| `p, ([^`]+)` \|", PAGE, flags=re.MULTILINE)
+def test_the_lines_of_the_reference_are_lines() -> None:
+    lines = re.findall(r"^\| `p, ([^`]+)` \|", LINES, flags=re.MULTILINE)
 
     assert len(lines) == 33
     assert list(checked(("here", line.split(", ")) for line in lines)) == [

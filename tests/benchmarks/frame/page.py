@@ -35,7 +35,7 @@ starts the workers of a node.
 def publish(run: Run, folder: Path = REFERENCE) -> None:
     """Write the page, the charts and the results of ``run`` to ``folder``, in place of those before.
 
-    The page about scale, if it is beside ``folder``, gets its tables anew too.
+    The tables about scale on the page that explains the figures, if it is beside ``folder``, are written too.
     """
     shutil.rmtree(folder / CHARTS, ignore_errors=True)
     (folder / CHARTS).mkdir(parents=True)
@@ -43,9 +43,9 @@ def publish(run: Run, folder: Path = REFERENCE) -> None:
         (folder / CHARTS / name).write_text(text, "utf-8")
     (folder / PAGE).write_text(page(run), "utf-8")
     (folder / RESULTS).write_bytes(encoded(run))
-    scale = folder.parent / "explanation" / "scale.md"
-    if scale.exists():
-        scale.write_text(with_tables(scale.read_text("utf-8"), run), "utf-8")
+    explained = folder.parent / "explanation" / PAGE
+    if explained.exists():
+        explained.write_text(with_tables(explained.read_text("utf-8"), run), "utf-8")
 
 
 def encoded(run: Run) -> bytes:

@@ -1,4 +1,4 @@
-"""The tables of ``docs/explanation/scale.md``: what requests cost, and what so many users would need.
+"""The tables about scale in ``docs/explanation/performance.md``: costs of requests, and needs of many users.
 
 Both are computed from the results of the benchmarks, so that the page can't say anything else.
 """
@@ -62,9 +62,9 @@ COSTS: Final = (
         ("sessions", "the own data, in PostgreSQL"),
         _CHECK,
     ),
-    Cost("A question of another service, about a route", "access", "about a route", None, _CHECK),
+    Cost("A route question of another service", "access", "about a route", None, _CHECK),
     Cost("A change of a user, with its log entry", "oplog", "a change of a user's status"),
-    Cost("Nothing, for a second", "start", "a worker without requests"),
+    Cost("An idle second", "start", "a worker without requests"),
 )
 _MILLISECONDS: Final = {
     "ms of processor time": 1.0,
@@ -108,9 +108,8 @@ def _costs(run: Run) -> Iterator[str]:
     }
     yield ""
     yield (
-        f"So a node of two cores with two workers, whose stores are elsewhere, takes about "
-        f"{each_second[READ]} light guarded\nrequests a second, or {each_second[REFRESH]} refreshes, or "
-        f"{each_second[LOGIN]} logins."
+        f"A node of two cores with two workers and external stores serves about {each_second[READ]} light "
+        f"guarded\nrequests a second, or {each_second[REFRESH]} refreshes, or {each_second[LOGIN]} logins."
     )
 
 
@@ -154,7 +153,7 @@ def _sizes(run: Run) -> Iterator[str]:
     in_store = " and ".join(short(each * 1000) for each in (store_login, store_refresh))
     in_database = " and ".join(short(each * 1000) for each in (database_login, database_refresh))
     labels = [
-        f"Active on a day (÷ {1 / ACTIVE:.0f})",
+        f"Active users a day (÷ {1 / ACTIVE:.0f})",
         f"Guarded requests a second, busiest hour (× {READS} {per_day})",
         f"Logins a second (× {LOGINS} {per_day})",
         f"Refreshes a second (× {REFRESHES} {per_day})",
@@ -162,7 +161,7 @@ def _sizes(run: Run) -> Iterator[str]:
         f"Cores for logins (× {a_login})",
         f"Cores for refreshes (× {a_refresh})",
         f"Nodes of {CORES} cores, at {USED * 100:.0f} %",
-        f"Everybody who is active logs in within half an hour: cores (÷ {_MORNING:,} × {a_login})",
+        f"All active users log in within half an hour: cores (÷ {_MORNING:,} × {a_login})",
         f"Memory for sessions (× {SESSIONS} × {SESSION_BYTES:,} bytes)",
         f"Session store: cores (× {short(store_read * 1000)}, {in_store} ms)",
         f"Shards of the session store (of {SHARD_BYTES / 1e9:.0f} GB, or a core at {USED * 100:.0f} %)",

@@ -1,4 +1,4 @@
-"""The page about scale has the figures of the published run, and what follows from them."""
+"""The page about performance has the figures of the published run, and what follows from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.benchmarks.frame.results import Machine, Report, Run, result
 from tests.benchmarks.frame.scale import COSTS, LOGIN, READ, REFRESH, milliseconds, short, with_tables
 from tests.docs.pages import rows
 
-SCALE = REFERENCE.parent / "explanation" / "scale.md"
+SCALE = REFERENCE.parent / "explanation" / "performance.md"
 EMPTY = "<!-- costs:start -->\n<!-- costs:end -->\n<!-- sizes:start -->\n<!-- sizes:end -->\n"
 
 
@@ -66,13 +66,13 @@ def test_the_arithmetic_is_that_of_the_labels() -> None:
     page = with_tables(EMPTY, run_of(figures))
     assert "about 20,000 light guarded\nrequests a second, or 2,500 refreshes, or 67 logins." in page
     table = {cells[0].partition(" (")[0]: cells[1:] for cells in rows(page) if len(cells) == 5}
-    assert table["Active on a day"] == ["200,000", "2,000,000", "20,000,000", "200,000,000"]
+    assert table["Active users a day"] == ["200,000", "2,000,000", "20,000,000", "200,000,000"]
     assert table["Guarded requests a second, busiest hour"] == ["2,300", "23,000", "230,000", "2,300,000"]
     assert table["Cores for guarded requests"] == ["0.23", "2.3", "23", "230"]  # 2,315 of 0.1 ms
     assert table["Cores for logins"] == ["0.35", "3.5", "35", "350"]  # 11.6 of 30 ms
     assert table["Cores for refreshes"] == ["0.046", "0.46", "4.6", "46"]  # 57.9 of 0.8 ms
     assert table["Nodes of 2 cores, at 60 %"] == ["1", "6", "53", "521"]  # 0.625 ÷ 1.2, and so on, rounded up
-    assert table["Everybody who is active logs in within half an hour: cores"] == [
+    assert table["All active users log in within half an hour: cores"] == [
         "3.3",
         "33",
         "330",
