@@ -10,7 +10,14 @@ from service.records.schema import metadata
 from tests.docs.pages import ROOT, between, rows
 from tests.docs.shown_by import missing_files, missing_tests
 
-THREATS = (ROOT / "docs/explanation/threat-model.md").read_text("utf-8")
+FOLLOWERS = (ROOT / "docs/explanation/decisions-beside-services.md").read_text("utf-8")
+UNDER_ATTACK = "\n## A follower under attack\n"
+THREATS = "".join(
+    [
+        (ROOT / "docs/explanation/threat-model.md").read_text("utf-8"),
+        *FOLLOWERS.partition(UNDER_ATTACK)[1:],
+    ]
+)
 DATA = (ROOT / "docs/reference/data.md").read_text("utf-8")
 SECURITY = (ROOT / "docs/reference/security.md").read_text("utf-8")
 ACCESSES = (
