@@ -62,7 +62,7 @@ async def seal_history(
         if not good:
             raise HistoryForgedError(
                 "The seals of the past of rights are not as they were made: 'portcullis audit verify' says "
-                "more. Nothing further is sealed until that is put right (docs/reference/logs.md)"
+                "more. Nothing further is sealed until that is put right (docs/reference/log-verification.md)"
             )
         if newest is not None:
             if judged == "unknown":
