@@ -214,7 +214,7 @@ LINES: Final = "policy.csv"
 def export(policy: Policy, folder: Path) -> tuple[Path, Path]:
     """Write ``model.conf`` and ``policy.csv`` to ``folder``, created if missing; return their paths.
 
-    A plain ``casbin.Enforcer`` loads the two, with the five predicates of docs/explanation/policy.md
+    A plain ``casbin.Enforcer`` loads the two, with the six functions of docs/explanation/policy.md
     registered, and makes the same decisions. Existing files are replaced. Raises OSError if they can't be
     written.
     """

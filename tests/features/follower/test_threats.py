@@ -1,4 +1,4 @@
-"""What others could do to a follower, beside what faults do: see docs/explanation/decisions-beside-services.md."""
+"""Attacks on a follower, beside faults: see docs/explanation/decisions-beside-services.md."""
 
 from __future__ import annotations
 
