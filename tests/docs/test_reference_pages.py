@@ -96,8 +96,8 @@ GLOSSARY = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf
 
 
 def test_each_word_of_the_glossary_is_defined_once() -> None:
-    words = Counter(word.lower() for word in re.findall(r"\*\*([^*]+)\.\*\*", GLOSSARY))
-    assert words["entry"] == words["object"] == 1
+    words = Counter(word.lower() for word in re.findall(r"^\| \*\*([^*]+)\*\* \|", GLOSSARY, re.MULTILINE))
+    assert words["layer"] == words["object"] == 1
     assert [word for word, times in words.items() if times > 1] == []
 
 

@@ -28,6 +28,10 @@ def test_each_word_of_the_project_has_its_entry() -> None:
     assert [term for term in TERMS if term.lower() not in headwords(GLOSSARY.read_text("utf-8"))] == []
 
 
+def test_the_glossary_has_at_most_forty_entries() -> None:
+    assert len(TERMS) < len(headwords(GLOSSARY.read_text("utf-8"))) <= 40
+
+
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page != GLOSSARY], ids=lambda page: str(page.relative_to(DOCS))
 )
