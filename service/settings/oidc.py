@@ -18,7 +18,8 @@ class Oidc:
         shown="none",
         help="At which providers people sign in: in the file a table `[[oidc.providers]]` for each, in the "
         "environment a JSON array of the same tables. The members are listed in "
-        "[sign-in with a provider](sign-in.md#providers). All nodes must have the same.",
+        "[sign-in with a provider](../guides/sign-in-with-a-provider.md#providers). "
+        "All nodes must have the same.",
     )
     next_origins: Origins = setting(  # noqa: RUF009 - as above
         Origins(),

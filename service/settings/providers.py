@@ -23,7 +23,7 @@ _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A provider at which people sign in; ``docs/reference/sign-in.md`` says what each member means.
+    """A provider at which people sign in; ``docs/guides/sign-in-with-a-provider.md`` describes its members.
 
     ``acr`` has what the provider's values of that claim are worth here; any other is worth a password.
     """
