@@ -191,22 +191,23 @@ async def reach_of_users(connection: AsyncConnection, user_ids: Iterable[int]) -
 
     Those of assignments that begin later are among them.
     """
-    statement = (
-        select(menu.c.auth_mark)
-        .join(role_menu, role_menu.c.menu_id == menu.c.id)
-        .join(user_role, user_role.c.role_id == role_menu.c.role_id)
-        .where(among(user_role.c.user_id, [*user_ids]), menu.c.menu_type == "Button")
-        .where(assignments.not_ended(assignments.instant(None)))
+    assigned = select(user_role.c.role_id).where(
+        among(user_role.c.user_id, [*user_ids]), assignments.not_ended(assignments.instant(None))
     )
-    return set((await connection.execute(statement.distinct())).scalars())
+    return await _given(connection, role_menu.c.role_id.in_(assigned))
 
 
 async def reach_of_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> set[str]:
     """Return the codes that the roles would give if they and all their Buttons were enabled."""
+    return await _given(connection, among(role_menu.c.role_id, [*role_ids]))
+
+
+async def _given(connection: AsyncConnection, by_roles: ColumnElement[bool]) -> set[str]:
+    """Return the codes of Buttons, enabled or not, that roles give; the roles are read before the Buttons."""
     statement = (
         select(menu.c.auth_mark)
         .join(role_menu, role_menu.c.menu_id == menu.c.id)
-        .where(among(role_menu.c.role_id, [*role_ids]), menu.c.menu_type == "Button")
+        .where(by_roles, menu.c.menu_type == "Button")
     )
     return set((await connection.execute(statement.distinct())).scalars())
 
@@ -236,14 +237,9 @@ async def in_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> list
 
 async def holders_of_menus(connection: AsyncConnection, menu_ids: Iterable[int]) -> list[int]:
     """Return the ids of the users who have any of the menus through a role, in order."""
-    statement = (
-        select(user_role.c.user_id)
-        .join(role_menu, role_menu.c.role_id == user_role.c.role_id)
-        .where(among(role_menu.c.menu_id, [*menu_ids]))
-        .distinct()
-        .order_by(user_role.c.user_id)
-    )
-    return list((await connection.execute(statement)).scalars())
+    giving = select(role_menu.c.role_id).where(among(role_menu.c.menu_id, [*menu_ids]))
+    statement = select(user_role.c.user_id).where(user_role.c.role_id.in_(giving)).distinct()
+    return list((await connection.execute(statement.order_by(user_role.c.user_id))).scalars())
 
 
 async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bool:
