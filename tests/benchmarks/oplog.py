@@ -135,7 +135,7 @@ def _cost(
         on = stack.enter_context(serving(f"{APPS}:{app}_logged", environ))
         asked = [(server, _requests(kind, server, token, users)) for server in (off, on)]
         for server, requests in asked:
-            _measure(server, requests, WARMING)
+            uvloop.run(_load(server.port, requests, WARMING))
         pairs = [
             [_measure(server, requests, pace.seconds) for server, requests in asked]
             for _ in range(pace.rounds)
