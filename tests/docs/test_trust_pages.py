@@ -104,7 +104,7 @@ def test_files_of_the_list_of_cryptography_use_it() -> None:
 
 
 def test_times_are_said_for_each_severity() -> None:
-    times = rows(SECURITY.partition("## Times")[2])
+    times = rows(SECURITY.partition("## Times")[2].partition("\n## ")[0])
     assert [row[0].partition(" ")[0] for row in times] == ["critical", "high", "medium", "low"]
     days = [
         [int(number) for number in re.findall(r"^(\d+) days$", "\n".join(row[1:]), re.MULTILINE)]
