@@ -82,7 +82,7 @@ def test_every_key_of_the_session_store_is_on_the_page_and_no_other() -> None:
 
 
 FAULTS = (ROOT / "docs" / "explanation" / "faults.md").read_text(encoding="utf-8")
-OPERATING = (ROOT / "docs" / "guides" / "operating.md").read_text(encoding="utf-8")
+CHECKS = (ROOT / "docs" / "guides" / "check-health.md").read_text(encoding="utf-8")
 TABLES = [rows(section) for section in FAULTS.split("\n## ")[1:]]
 
 _CODE = re.compile(r"`([^`]+)`")
@@ -102,10 +102,10 @@ def test_every_row_is_complete() -> None:
 
 
 def test_parts_of_readiness_and_checks_are_those_of_the_service() -> None:
-    _, _, others = OPERATING.partition("| Part | Vital |")
+    _, _, others = CHECKS.partition("| Part | Vital |")
     parts = {row[0] for row in rows(f"| Part | Vital |{others}".partition("\n\n")[0])}
     assert column(2) - _STATES <= parts
-    checks = {row[0] for row in rows(between(OPERATING, "checks"))}
+    checks = {row[0] for row in rows(between(CHECKS, "checks"))}
     assert column(4) - {"doctor"} <= checks
 
 

@@ -16,7 +16,7 @@ from service.__main__ import main
 from tests.policies.stock import ROOT
 
 PAGE = (
-    (ROOT / "docs" / "guides" / "reviewing.md")
+    (ROOT / "docs" / "guides" / "prove-and-compare.md")
     .read_text("utf-8")
     .partition("## For every possible caller\n")[2]
 )

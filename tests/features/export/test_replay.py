@@ -47,7 +47,7 @@ REQUESTS = (
     "GET /api/device/kiosk",
     "GET /api/device/phone",
 )
-PAGE = (ROOT / "docs" / "guides" / "reviewing.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "guides" / "prove-and-compare.md").read_text("utf-8")
 DECISION = re.compile(r"r[0-9]+-\w{8}-\w{12}")
 
 PUBLIC = "/api/public/s3cret"

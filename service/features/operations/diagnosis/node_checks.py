@@ -71,7 +71,7 @@ async def parts(installation: Installation) -> Finding:
     for part, state, worker in problems:
         by_part.setdefault(f"{part} {state.replace('_', '-')}", []).append(worker)
     message = "; ".join(f"{what}: {few(those)}" for what, those in sorted(by_part.items()))
-    remedy = "see the part in docs/guides/operating.md, Whether it is ready"
+    remedy = "see the part in docs/guides/check-health.md, Readiness"
     return fault(message, remedy) if states & set(_FAULTY) else warning(message, remedy)
 
 
