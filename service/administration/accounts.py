@@ -11,12 +11,11 @@ from typing import Any
 
 from service.administration import change_log, user_edits
 from service.administration import user_edits as account_rules
-from service.administration.addresses import AddressChanged
 from service.administration.change_log import check_values
 from service.administration.delegation import Delegation
 from service.administration.events import BEFORE_ACCOUNT_EDIT
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork, unconditionally
-from service.administration.user_edits import NewUser
+from service.administration.user_edits import AddressChanged, NewUser
 from service.authn.password_change import PasswordChange
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords

@@ -7,26 +7,22 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-from service.administration.account_links import AccountLinks
-from service.administration.forgotten_passwords import answer_requests
 from service.audit.chain.form import Chain
 from service.audit.chain.history import anchor_name, chains_of, seal_history
 from service.audit.chain.maintenance import Upkeep, retention
-from service.authn.proving import ClosedPasswords
 from service.authn.sealing import FactorKeys
 from service.files.object_store import ObjectStore, object_store
 from service.files.orphan_cleanup import LONGEST, OrphanCleanup
 from service.jobs.housekeeping import (
     forget_answers,
     forget_bans,
-    forget_links,
     forget_uses,
 )
 from service.jobs.runner import Job, JobRunner
 from service.kernel.feature import insert_behind, on_by, provided
-from service.kernel.notify import mailer_of, notices_of
+from service.kernel.notify import notices_of
 from service.keyspace import SessionStore
-from service.records import account_tokens, openings
+from service.records import openings
 from service.records.database.transactions import Database
 from service.records.installation import restore_epochs
 from service.settings import Settings
@@ -60,7 +56,6 @@ def all_jobs(settings: Settings) -> tuple[Job, ...]:
 
 def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
     """Return the jobs of an installation with its files in ``objects``."""
-    links = AccountLinks(mailer_of(settings), settings.server.public_url, settings.auth.link_timeout)
 
     async def maintain_logs(database: Database) -> str:
         chain, days = Chain(settings.oplog.chain_key), retention(settings.oplog)
@@ -112,25 +107,6 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
             within=LONGEST,
         ),
         Job("expired-answers", "Delete kept answers to requests with a key", forget_answers, _HOUR),
-        Job(
-            "password-resets",
-            "Mail links to users who have forgotten their password",
-            partial(
-                answer_requests,
-                links=links,
-                notices=notices_of(settings),
-                closed=ClosedPasswords(settings.oidc),
-            ),
-            5.0 if links.by_mail else _HOUR,
-            retry=60.0,
-            pending=account_tokens.is_asked,
-        ),
-        Job(
-            "expired-links",
-            "Delete links that accounts were sent and that have expired, and acts on accounts after a year",
-            forget_links,
-            _HOUR,
-        ),
         Job(
             "dormant-accounts",
             "Tell and then disable accounts that were not used for `auth.dormant_days`",

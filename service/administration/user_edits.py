@@ -4,7 +4,7 @@ For changes of one user (``accounts``) as for many in one transaction. Each func
 ``DelegationCheck`` of that transaction, whose lock keeps what was looked at true until the commit.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -31,6 +31,8 @@ MANAGED: Final = ("user_name", "nick_name", "email", "phone", "status")
 
 AccountValues = Mapping[str, Any]
 """The given fields of ``UserValues``; absent fields are unchanged, and None clears a field."""
+AddressChanged = Callable[[Connection, User | None, User, int | None], Awaitable[None]]
+"""Is told of each user before and after an edit, and of each new one, in its transaction; and by whom."""
 
 
 def require_kind(kind: Kind, values: AccountValues) -> None:

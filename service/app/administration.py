@@ -2,26 +2,24 @@
 
 from dataclasses import dataclass
 
-from service.administration.account_links import AccountLinks, Invitations, SessionEnding
 from service.administration.accounts import Accounts, PasswordReset
-from service.administration.addresses import Addresses
 from service.administration.bans import Bans, Kicks
 from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
 from service.administration.delegation import Delegation
-from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.administration.own_credentials import OwnCredentials
 from service.administration.owners import Owners
 from service.administration.people import People
 from service.administration.unit_of_work import UnitsOfWork
+from service.administration.user_edits import AddressChanged
 from service.administration.ways_in import WaysIn
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.sign_in import SignIn
 from service.app.stores import Stores
 from service.kernel.feature import provided
-from service.kernel.notify import Mailer, Notices
+from service.kernel.notify import Notices
 from service.settings import Settings
 
 
@@ -30,17 +28,14 @@ class Administration:
     """What changes records, under the rights of a caller."""
 
     accounts: Accounts
-    addresses: Addresses
+    address_changed: AddressChanged
     bans: Bans
     bulk_acts: BulkActs
     delegation: Delegation
-    forgotten_passwords: ForgottenPasswords
-    invitations: Invitations
     kicks: Kicks
     owners: Owners
     own_credentials: OwnCredentials
     password_reset: PasswordReset
-    session_ending: SessionEnding
     ways_in: WaysIn
     roles: Changes
     menus: Changes
@@ -60,7 +55,6 @@ def make(
     sign_in: SignIn,
     *,
     notices: Notices,
-    mailer: Mailer,
 ) -> Administration:
     """Return what makes the changes that callers of the worker ask for."""
     database = stores.database
@@ -70,18 +64,10 @@ def make(
     passwords, rules = sign_in.passwords, sign_in.password_rules
     units = UnitsOfWork(database, policy.changes, delegation, revocations)
     fingerprints = Fingerprints(settings.auth, passwords, stores.sessions.synchronized.now)
-    links = AccountLinks(mailer, settings.server.public_url, settings.auth.link_timeout)
-    addresses = Addresses(
-        database=database,
-        delegation=delegation,
-        links=links,
-        throttle=sign_in.throttle,
-        notices=notices,
-        revocations=revocations,
-        log=trail.logins,
-    )
+    (follow_address,) = provided("address-changed").values()
+    address_changed: AddressChanged = follow_address(settings, sign_in.throttle)
     accounts = Accounts(
-        units, revocations, passwords, rules, notices=notices, address_changed=addresses.changed
+        units, revocations, passwords, rules, notices=notices, address_changed=address_changed
     )
     people = People(settings.policy.takeover_days)
     ways_in = WaysIn(
@@ -92,32 +78,14 @@ def make(
     )
     return Administration(
         accounts=accounts,
-        addresses=addresses,
+        address_changed=address_changed,
         bans=Bans(database, delegation, revocations, notices, trail.logins),
         bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
         delegation=delegation,
-        forgotten_passwords=ForgottenPasswords(
-            database=database,
-            delegation=delegation,
-            links=links,
-            notices=notices,
-            passwords=sign_in.password_change,
-            throttle=sign_in.throttle,
-            second_factors=second,
-            closed=sign_in.closed_passwords,
-        ),
-        invitations=Invitations(
-            database=database,
-            delegation=delegation,
-            links=links,
-            passwords=sign_in.password_change,
-            throttle=sign_in.throttle,
-        ),
         kicks=Kicks(database, delegation, sign_in.sessions),
         owners=Owners(database, delegation, people, stores.sessions.synchronized.instant),
         own_credentials=OwnCredentials(delegation, sign_in.password_change, stores.sessions.synchronized.now),
         password_reset=PasswordReset(delegation, sign_in.password_change),
-        session_ending=SessionEnding(database, revocations, sign_in.throttle, trail.logins),
         ways_in=ways_in,
         roles=Changes(units, ROLES),
         menus=Changes(units, MENUS),

@@ -54,7 +54,7 @@ class Container:
         notices = notices_of(settings)
         self.sign_in = sign_in.make(settings, self.stores, self.policy, self.trail, notices)
         self.administration = administration.make(
-            settings, self.stores, self.policy, self.trail, self.sign_in, notices=notices, mailer=self.mailer
+            settings, self.stores, self.policy, self.trail, self.sign_in, notices=notices
         )
         self.files = files.make(settings, self.stores)
         self.revisions = PublishedRevisions(self.policy.live, reader_of(self.stores.database))

@@ -13,7 +13,6 @@ from service.app.parts import only
 from service.app.readiness import facts
 from service.authn.oauth import ClientCredentials, Introspection
 from service.endpoints import (
-    account_links,
     bindings,
     files,
     jobs,
@@ -129,8 +128,6 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
     routes.add("/api/auth/logout/all", sessions.LogoutAll(parts.sessions, cookies))
     routes.add("/api/auth/sessions", sessions.OwnSessions(parts.sessions))
     routes.add("/api/auth/sessions/{device}", sessions.SessionOnDevice(parts.sessions, cookies))
-    ending = container.administration.session_ending
-    routes.add("/api/auth/sessions/end", account_links.SessionsByLink(ending))
     exchange = ClientCredentials(parts.key_callers, parts.tokens, auth.client_timeout)
     routes.add("/oauth/token", oauth.Token(exchange))
     routes.add("/oauth/introspect", oauth.Introspect(Introspection(auth, parts.authenticator)))
@@ -235,24 +232,8 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user/bulk/end-sessions", users.SessionsOfUsers(changes.bulk_acts))
     routes.add("/api/user/{id}", users.OneUser(*user))
     routes.add("/api/user/{id}/password", users.UserPassword(changes.password_reset))
-    routes.add("/api/user/{id}/invitation", account_links.UserInvitation(changes.invitations))
-    routes.add("/api/user/{id}/password-reset", account_links.UserPasswordReset(changes.forgotten_passwords))
-    routes.add("/api/auth/password-reset", account_links.OwnPasswordReset(changes.forgotten_passwords))
-    routes.add("/api/auth/password-reset/options", account_links.OwnResetOptions(changes.forgotten_passwords))
-    routes.add(
-        "/api/auth/password-reset/confirm", account_links.OwnResetConfirmation(changes.forgotten_passwords)
-    )
-    routes.add("/api/auth/address", account_links.OwnAddress(changes.addresses))
-    routes.add("/api/user/profile/email/verification", account_links.OwnVerification(changes.addresses))
-    routes.add(
-        "/api/user/profile/email/agreement",
-        account_links.OwnAgreement(changes.addresses, changes.own_credentials),
-    )
-    routes.add("/api/auth/address/undo", account_links.AddressUndo(changes.addresses))
-    routes.add("/api/user/{id}/email/verification", account_links.UserVerification(changes.addresses))
     routes.add("/api/user/{id}/takeovers", owners.Takeovers(changes.owners))
     routes.add("/api/user/{id}/owner/verification", owners.OwnerVerification(changes.owners))
-    routes.add("/api/auth/invitation", account_links.OwnInvitation(changes.invitations))
     routes.add("/api/user/{id}/status", users.UserStatus(*user))
 
 

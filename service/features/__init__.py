@@ -6,6 +6,7 @@ The order is that of lists: pages, jobs, checks, commands.
 NAMES = (
     "policy_history",
     "operations",
+    "account_links",
     "service_accounts",
     "metrics",
     "export",

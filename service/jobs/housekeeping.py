@@ -3,14 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
-from service.records import (
-    account_control,
-    account_tokens,
-    address_undos,
-    bans,
-    idempotent_answers,
-    permission_uses,
-)
+from service.records import bans, idempotent_answers, permission_uses
 from service.records.database.transactions import Connection, Database
 
 _AT_ONCE: Final = 1000  # rows deleted in one transaction
@@ -21,13 +14,6 @@ Forget: TypeAlias = Callable[[Connection, int], Awaitable[int]]
 async def forget_answers(database: Database) -> str:
     """Delete expired answers to requests with an idempotency key. Raises Unavailable."""
     return f"{await forget_in_portions(database, idempotent_answers.forget_expired)} answers deleted"
-
-
-async def forget_links(database: Database) -> str:
-    """Delete links of accounts that have expired, and acts on accounts of long ago. Raises Unavailable."""
-    links = await forget_in_portions(database, account_tokens.forget_expired)
-    links += await forget_in_portions(database, address_undos.forget_expired)
-    return f"{links} links and {await forget_in_portions(database, account_control.forget_old)} acts deleted"
 
 
 async def forget_bans(database: Database) -> str:

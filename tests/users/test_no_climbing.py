@@ -10,7 +10,7 @@ import pytest
 
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
-from tests.account_links.conftest import MAILING
+from tests.features.account_links.conftest import MAILING
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, member

@@ -70,16 +70,17 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
     assert called("Target", "oneself", "owner") == {
         "Target": {"administration/delegation", "kernel/identity"},
         "oneself": {
-            "administration/addresses",
             "administration/own_credentials",
+            "features/account_links/addresses",
             "features/directories/origins",
             "features/oidc/sign_in",  # what is demanded of who links an account
             "features/second_factors/own_factors",
         },
         "owner": {
-            "administration/account_links",
-            "administration/addresses",
-            "administration/forgotten_passwords",
+            "features/account_links/addresses",
+            "features/account_links/forgotten_passwords",
+            "features/account_links/invitations",
+            "features/account_links/session_ending",
         },
     }
 

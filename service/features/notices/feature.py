@@ -5,6 +5,7 @@ from service.kernel.feature import Feature, FeatureCommands, FeaturePage
 FEATURE = Feature(
     name="notices",
     title="Notices and mails to users",
+    needs=("account_links",),
     tags={"mail": "Mails that wait to be sent, and those of the last days."},
     pages=(
         FeaturePage(

@@ -49,7 +49,7 @@ class MadeLink(Protocol):
 
 
 class Links(Protocol):
-    """Makes the links of notices, as ``service.administration.account_links.AccountLinks`` does."""
+    """Makes the links of notices, as ``service.features.account_links.links.AccountLinks`` does."""
 
     async def of_notice(
         self, connection: Connection, purpose: NoticeLink, user_id: int, *, email: str

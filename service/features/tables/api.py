@@ -17,7 +17,7 @@ def add_routes(routes: Routes, container: Any) -> None:
         *shared,
         sign_in.passwords,
         sign_in.password_rules,
-        address_changed=changes.addresses.changed,
+        address_changed=changes.address_changed,
         notices=changes.notices,
     )
     routes.add("/api/user/export", api_tables.UserExport(database))

@@ -9,7 +9,6 @@ from sqlalchemy import BigInteger, DateTime, delete, func, insert, literal, or_,
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.feature import provided
-from service.records import account_tokens
 from service.records.logs.chain import readable_time
 from service.records.published import bit_positions
 from service.records.schema import rights
@@ -193,7 +192,8 @@ async def end_secrets(
     The links that owners of accounts were sent end in any case, and mails that waited are given up: they may
     have been sent since.
     """
-    await account_tokens.forget_all(connection)
+    for forget in provided("links-restored").values():
+        await forget(connection)
     mails = [await give_up(connection) for give_up in provided("restored").values()]
     ended = Secrets(mails=sum(mails))
     if api_keys:

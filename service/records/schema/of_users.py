@@ -1,17 +1,6 @@
-"""What users leave and have: uploaded files, kept answers, mails, notices, and accounts elsewhere."""
+"""What users leave and have: uploaded files, kept answers, notices, and accounts elsewhere."""
 
 import sqlalchemy as sa
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    DateTime,
-    ForeignKey,
-    Index,
-    Integer,
-    Table,
-    Text,
-    text,
-)
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from service.records.schema.base import chosen, digest, filled, folded, identity, metadata, moment
@@ -94,52 +83,6 @@ notice = sa.Table(
     sa.Index("notice_create_time_idx", "create_time"),
 )
 """What a user is told of the own account."""
-
-account_token = Table(
-    "account_token",
-    metadata,
-    # The SHA-256 of the token, which only the link has.
-    digest("digest", primary_key=True),
-    chosen("purpose", "invitation", "password_reset", "address", "end_sessions", nullable=False),
-    Column("user_id", ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False, index=True),
-    # The address that the link was mailed to; null if it was handed over otherwise.
-    Column("email", Text),
-    Column("expires_time", DateTime(timezone=True), nullable=False, index=True),
-    # Second factors that were tried with it.
-    Column("wrong", Integer, nullable=False, server_default=text("0")),
-    # No foreign key: the id stays when that user is deleted. Null for what the owner has asked for.
-    Column("created_by", BigInteger),
-    moment("create_time"),
-    Index(
-        "account_token_latest_key",
-        "user_id",
-        "purpose",
-        unique=True,
-        postgresql_where=text("purpose <> 'end_sessions'"),
-    ),
-)
-
-address_undo = Table(
-    "address_undo",
-    metadata,
-    # The SHA-256 of the token, which only the link has.
-    digest("digest", primary_key=True),
-    Column("user_id", ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False, index=True),
-    # The address before, to which the link was mailed.
-    filled("email"),
-    Column("expires_time", DateTime(timezone=True), nullable=False, index=True),
-    moment("create_time"),
-)
-"""Links by which the address before undoes a change: several may be good for one account."""
-
-reset_request = Table(
-    "reset_request",
-    metadata,
-    # As it was typed, in the form in which names are compared; a job looks for its user.
-    Column("user_name_key", Text, primary_key=True),
-    Column("client_ip", Text, nullable=False),
-    moment("create_time"),
-)
 
 # No foreign keys to a directory: a provider of the settings need not have a mapping.
 directory_account = sa.Table(

@@ -1,5 +1,5 @@
 """The service that sends mail, of the tests of links: each test has a person of its own."""
 
-from tests.account_links.conftest import mailing
+from tests.features.account_links.conftest import mailing
 
 __all__ = ["mailing"]

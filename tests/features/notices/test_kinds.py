@@ -12,8 +12,8 @@ import pytest
 
 from service.cli import admin_reset
 from service.settings import load
-from tests.account_links.conftest import MAILING, Mailing
 from tests.authn.conftest import SECRET
+from tests.features.account_links.conftest import MAILING, Mailing
 from tests.features.second_factors.conftest import ORIGIN, PASSWORD, Person
 from tests.support.authenticator import Passkey
 from tests.support.without import is_served

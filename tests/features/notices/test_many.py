@@ -8,8 +8,8 @@ from service.authn.sealing import FactorKeys
 from service.features.notices.sending import Sending
 from service.records.database.transactions import Database
 from service.settings import load
-from tests.account_links.conftest import MAILING, Mailing
 from tests.authn.conftest import SECRET
+from tests.features.account_links.conftest import MAILING, Mailing
 from tests.features.second_factors.conftest import ORIGIN
 from tests.support.mail_server import mail_server
 

@@ -12,7 +12,7 @@ from service.features.notices import store_notices as notices
 from service.features.notices.jobs import forget_notices
 from service.features.notices.notices import _provider
 from service.records.database.transactions import Database
-from tests.account_links.conftest import Mailing
+from tests.features.account_links.conftest import Mailing
 from tests.features.second_factors.conftest import PASSWORD, Person
 from tests.web.driver import Answer
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.account_links.conftest import Mailing, shape
+from tests.features.account_links.conftest import Mailing, shape
 from tests.features.second_factors.conftest import Person
 from tests.support.waiting import eventually_here
 

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from service.administration.forgotten_passwords import answer_requests
 from service.authn.proving import ClosedPasswords
 from service.embedded import EmbeddedStores
+from service.features.account_links.forgotten_passwords import answer_requests
 from service.kernel.notify import notices_of
 from service.records.database.transactions import Database
 from service.settings import load
-from tests.account_links.conftest import MAILING
+from tests.features.account_links.conftest import MAILING
 from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
 from tests.support.databases import database, session_store
@@ -125,8 +125,8 @@ async def asked(service: Inside, user_name: str) -> None:
         | MAILING
         | variables(shut)
     )
-    from service.administration.account_links import AccountLinks  # noqa: PLC0415
     from service.authn.sealing import FactorKeys  # noqa: PLC0415
+    from service.features.account_links.links import AccountLinks  # noqa: PLC0415
     from service.features.notices.outbox import Outbox  # noqa: PLC0415
 
     opened = Database(service.database_url)
@@ -153,8 +153,8 @@ async def test_no_link_for_a_forgotten_password_is_mailed(
 
 
 async def test_a_link_that_was_mailed_before_sets_no_password(closed: Inside, heron: Member) -> None:
-    from service.administration.account_links import digest_of  # noqa: PLC0415
-    from service.records import account_tokens  # noqa: PLC0415
+    from service.features.account_links import store_tokens as account_tokens  # noqa: PLC0415
+    from service.features.account_links.links import digest_of  # noqa: PLC0415
 
     opened = Database(closed.database_url)
     try:

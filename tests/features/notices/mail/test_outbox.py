@@ -7,9 +7,9 @@ from string import Formatter
 
 import pytest
 
-from service.administration.account_links import AccountLinks
 from service.authn.sealing import FactorKeys
 from service.errors import Unavailable
+from service.features.account_links.links import AccountLinks
 from service.features.notices.letters import WORDS, Letter, text_of
 from service.features.notices.outbox import about
 from service.records.database.transactions import Database

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.records import account_tokens
+from service.features.account_links import store_tokens as account_tokens
 from service.records.database.transactions import Database
-from tests.account_links.conftest import Mailing
+from tests.features.account_links.conftest import Mailing
 
 pytestmark = pytest.mark.anyio
 

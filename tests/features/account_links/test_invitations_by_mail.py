@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.account_links.conftest import NEW, Mailing
+from tests.features.account_links.conftest import NEW, Mailing
 from tests.features.second_factors.conftest import ORIGIN
 
 pytestmark = pytest.mark.anyio

@@ -4,9 +4,6 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
-from service.administration.account_links import Invitations, Link, SessionEnding
-from service.administration.addresses import Addresses
-from service.administration.forgotten_passwords import ForgottenPasswords
 from service.administration.own_credentials import OwnCredentials
 from service.endpoints.challenge_bodies import Code, Credential, Expiry, PublicKey, answer_in
 from service.endpoints.profile import CurrentPassword
@@ -21,6 +18,11 @@ from service.errors import (
     RateLimited,
     SecondFactorRequired,
 )
+from service.features.account_links.addresses import Addresses
+from service.features.account_links.forgotten_passwords import ForgottenPasswords
+from service.features.account_links.invitations import Invitations
+from service.features.account_links.links import Link
+from service.features.account_links.session_ending import SessionEnding
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Moment, Schema, moment

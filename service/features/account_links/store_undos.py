@@ -7,9 +7,9 @@ from typing import Final
 from sqlalchemy import ColumnElement, Interval, and_, bindparam, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.features.account_links.schema import address_undo
 from service.records.bans import in_force
 from service.records.database.row_mapper import RowMapper
-from service.records.schema.of_users import address_undo
 from service.records.schema.rights import user, user_ban
 
 LASTS: Final = timedelta(days=1)

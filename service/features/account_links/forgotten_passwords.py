@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any, Final
 
 from service.administration import change_log
-from service.administration.account_links import AccountLinks, Link, digest_of
 from service.administration.delegation import Delegation
 from service.administration.events import BEFORE_ACCOUNT_EDIT
 from service.authn.password_change import PasswordChange
@@ -16,11 +15,13 @@ from service.authn.proving import ClosedPasswords
 from service.authn.second_factors import CHALLENGE_LIFE, Answer, SecondFactors
 from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid, SecondFactorRequired
+from service.features.account_links import store_tokens as account_tokens
+from service.features.account_links.links import AccountLinks, Link, digest_of
+from service.features.account_links.store_tokens import AccountToken
 from service.kernel.identity import Caller, Target, owner
 from service.kernel.notify import Notices
 from service.kernel.text import name_key
-from service.records import account_tokens, accounts, origins, user_list
-from service.records.account_tokens import AccountToken
+from service.records import accounts, origins, user_list
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
 

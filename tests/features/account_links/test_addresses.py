@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.account_links.conftest import NEW, Mailing, shape
+from tests.features.account_links.conftest import NEW, Mailing, shape
 from tests.features.second_factors.conftest import ORIGIN
 from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR_PASSWORD

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from service.embedded import EmbeddedStores
-from tests.account_links.conftest import MAILING, NEW, Mailing
+from tests.features.account_links.conftest import MAILING, NEW, Mailing
 from tests.features.second_factors.conftest import PASSWORD, Person
 from tests.support.databases import database, session_store
 from tests.support.inside import inside_published

@@ -26,8 +26,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.features.account_links.schema import account_token, address_undo, reset_request
 from service.records.database.row_mapper import RowMapper
-from service.records.schema.of_users import account_token, address_undo, directory_account, reset_request
+from service.records.schema.of_users import directory_account
 from service.records.schema.rights import user
 
 Purpose: TypeAlias = Literal["invitation", "password_reset", "address", "end_sessions"]

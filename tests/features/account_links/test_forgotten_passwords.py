@@ -10,7 +10,7 @@ import pytest
 
 from service.records import jobs
 from service.records.database.transactions import Database
-from tests.account_links.conftest import MAILING, NEW, Mailing, shape
+from tests.features.account_links.conftest import MAILING, NEW, Mailing, shape
 from tests.features.second_factors.conftest import PASSWORD, Person
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published

@@ -10,11 +10,11 @@ from typing import Any, Final
 import psycopg
 import pytest
 
-from service.administration.account_links import AccountLinks
-from service.administration.forgotten_passwords import answer_requests
 from service.authn.proving import ClosedPasswords
 from service.authn.sealing import FactorKeys
 from service.embedded import EmbeddedStores
+from service.features.account_links.forgotten_passwords import answer_requests
+from service.features.account_links.links import AccountLinks
 from service.features.notices.notices import Notices
 from service.features.notices.outbox import Outbox, about
 from service.records.database.transactions import Database

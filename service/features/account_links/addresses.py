@@ -3,27 +3,55 @@
 Until then the one before stays that for recovery. For a day, the one before can undo a change.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 from service.administration import change_log
-from service.administration.account_links import AccountLinks, digest_of
 from service.administration.delegation import Delegation
 from service.administration.own_credentials import require_credentials
+from service.administration.user_edits import AddressChanged
 from service.authn.login_log import LoginLog
 from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid, RateLimited, RefreshRequired
+from service.features.account_links import store_tokens as account_tokens
+from service.features.account_links import store_undos as address_undos
+from service.features.account_links.links import AccountLinks, digest_of, links_of
 from service.kernel.identity import Caller, oneself, owner
-from service.kernel.notify import ActedBy, Notices
+from service.kernel.notify import ActedBy, Notices, mailer_of
 from service.kernel.origin import FieldChange, field_changes
-from service.records import account_tokens, accounts, address_undos, user_list
+from service.records import accounts, user_list
 from service.records.database.transactions import Connection, Database
 from service.records.user_list import User
+from service.settings import Settings
 
-AddressChanged = Callable[[Connection, User | None, User, int | None], Awaitable[None]]
-"""Is told of each user before and after an edit, and of each new one, in its transaction; and by whom."""
 _NO_ADDRESS: Final = "There is no email address to confirm"
+
+
+class NewAddresses:
+    """Mails a link to each new address of a user."""
+
+    def __init__(self, links: AccountLinks, throttle: Throttle) -> None:
+        self._links = links
+        self._throttle = throttle
+
+    async def follow(self, connection: Connection, before: User | None, after: User, by: int | None) -> None:
+        """Mail a link to the new address of a person, in the transaction in which ``by`` sets it.
+
+        The link tells that the address is reached; who has agreed to it is told apart. That of somebody
+        invited is confirmed by the invitation. A user for whom too many links were mailed gets none, and can
+        ask for one later.
+        """
+        former = None if before is None else before.email
+        if not self._links.by_mail or after.kind == "service" or after.email == former:
+            return
+        about = (after.id, after.user_name)
+        if after.email is None or after.email_verified or after.invited:
+            return
+        try:
+            await self._throttle.link_for(str(after.id))
+        except RateLimited:
+            return
+        await self._links.mail(connection, "address", *about, after.email, created_by=by)
 
 
 class Addresses:
@@ -50,25 +78,6 @@ class Addresses:
         self._notices = notices
         self._revocations = revocations
         self._entries = log
-
-    async def changed(self, connection: Connection, before: User | None, after: User, by: int | None) -> None:
-        """Mail a link to the new address of a person, in the transaction in which ``by`` sets it.
-
-        The link tells that the address is reached; who has agreed to it is told apart. That of somebody
-        invited is confirmed by the invitation. A user for whom too many links were mailed gets none, and can
-        ask for one later.
-        """
-        former = None if before is None else before.email
-        if not self._links.by_mail or after.kind == "service" or after.email == former:
-            return
-        about = (after.id, after.user_name)
-        if after.email is None or after.email_verified or after.invited:
-            return
-        try:
-            await self._throttle.link_for(str(after.id))
-        except RateLimited:
-            return
-        await self._links.mail(connection, "address", *about, after.email, created_by=by)
 
     async def ask(self, caller: Caller) -> None:
         """Mail the caller a link to confirm the own address.
@@ -165,6 +174,11 @@ class Addresses:
         """Tell the address for recovery that ``email`` takes its place, which it can undo."""
         if user.recovery_email not in (None, email):
             await self._notices.tell(connection, user.id, "recovery_changed", by, {"email": email})
+
+
+def address_changed(settings: Settings, throttle: Throttle) -> AddressChanged:
+    """Return what follows a new address of a user: a link is mailed to it."""
+    return NewAddresses(links_of(settings, mailer_of(settings)), throttle).follow
 
 
 async def _own(connection: Connection, caller: Caller) -> User:

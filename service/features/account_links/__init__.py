@@ -1,0 +1,1 @@
+"""Links that owners of accounts are sent, and what each opens."""

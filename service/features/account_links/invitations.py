@@ -1,0 +1,89 @@
+"""Invitations: links by which users set their first password."""
+
+from service.administration import change_log
+from service.administration.delegation import Delegation
+from service.administration.events import BEFORE_ACCOUNT_EDIT
+from service.authn.password_change import PasswordChange
+from service.authn.throttle import Throttle
+from service.errors import Conflict, LinkInvalid
+from service.features.account_links import store_tokens as account_tokens
+from service.features.account_links.links import AccountLinks, Link, digest_of
+from service.kernel.identity import Caller, Target, owner
+from service.records import accounts, user_list
+from service.records.accounts import Credentials
+from service.records.database.transactions import Connection, Database
+
+
+class Invitations:
+    """Invites users who hold no more than the caller, and takes the first passwords of those invited."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        delegation: Delegation,
+        links: AccountLinks,
+        passwords: PasswordChange,
+        throttle: Throttle,
+    ) -> None:
+        self._database = database
+        self._delegation = delegation
+        self._links = links
+        self._passwords = passwords
+        self._throttle = throttle
+
+    async def invite(self, caller: Caller, user_id: int) -> Link:
+        """Return a link by which a user sets the first password, mailed if mail is; the one before ends.
+
+        Raises ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks, ``Conflict``
+        for a user who has a password, for a service account, and for who has no address for the mail, and
+        ``Unavailable``.
+        """
+        async with self._database.transaction() as connection:
+            check = await self._delegation.check(connection, caller)
+            user = await user_list.read(connection, user_id)
+            change_log.concerns(change_log.user_target(user.user_name))
+            await check.target(connection, user_id, "invite")
+            await BEFORE_ACCOUNT_EDIT.tell(connection, user_id, check.directory)
+            if not user.invited:
+                raise Conflict("Only a person who has no password yet is invited", rule="has_password")
+            by = {"created_by": check.acting_id}
+            if not self._links.by_mail:
+                # The caller sees the link. To who has made the account it is what the first password is.
+                own = check.acting_id == await accounts.maker(connection, user_id)
+                await check.take_over(connection, [user_id], "made" if own else "link")
+                return await self._links.make(connection, "invitation", user_id, email=None, **by)
+            if user.email is None:
+                raise Conflict("The user has no email address to be invited at", rule="confirmed_address")
+            return await self._links.mail(connection, "invitation", user_id, user.user_name, user.email, **by)
+
+    async def accept(self, token: str, password: str, address: str) -> None:
+        """Set the first password of the user who was sent ``token``, from the client at ``address``.
+
+        The address that the invitation was mailed to is then confirmed. Raises ``LinkInvalid``,
+        ``ValidationFailed`` for ``password``, ``RateLimited`` and ``Unavailable``.
+        """
+        await self._throttle.from_address(address)
+        digest = digest_of(token)
+
+        async def find(connection: Connection) -> Target:
+            good = await account_tokens.find(connection, "invitation", digest)
+            if good is None:
+                raise LinkInvalid
+            change_log.concerns(change_log.user_target(good.user_name))
+            return owner(good.user_id)
+
+        async def spend(connection: Connection) -> Target:
+            spent = await account_tokens.spend(connection, "invitation", digest)
+            if spent is None:
+                raise LinkInvalid
+            if spent.email is not None:
+                # Who sets the first password by a link that was mailed there agrees to the address.
+                await accounts.confirm_address(connection, spent.user_id, spent.email)
+            return owner(spent.user_id)
+
+        await self._passwords.by_link(password, find, spend, _nothing_more, "invitation")
+
+
+async def _nothing_more(_known: Credentials) -> None:
+    """Accept the link as all the proof that there can be: nobody has logged in yet."""

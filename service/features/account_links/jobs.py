@@ -1,0 +1,52 @@
+"""The jobs of links: to mail those that were asked for, and to forget those that have expired."""
+
+from functools import partial
+from typing import Final
+
+from service.authn.proving import ClosedPasswords
+from service.features.account_links import store_tokens, store_undos
+from service.features.account_links.forgotten_passwords import answer_requests
+from service.features.account_links.links import links_of
+from service.jobs.housekeeping import forget_in_portions
+from service.jobs.runner import Job
+from service.kernel.notify import mailer_of, notices_of
+from service.records import account_control
+from service.records.database.transactions import Database
+from service.settings import Settings
+
+_HOUR: Final = 3600.0
+
+
+async def forget_links(database: Database) -> str:
+    """Delete links of accounts that have expired, and acts on accounts of long ago. Raises Unavailable."""
+    links = await forget_in_portions(database, store_tokens.forget_expired)
+    links += await forget_in_portions(database, store_undos.forget_expired)
+    return f"{links} links and {await forget_in_portions(database, account_control.forget_old)} acts deleted"
+
+
+def jobs(settings: Settings) -> tuple[Job, ...]:
+    """Return the jobs of links."""
+    links = links_of(settings, mailer_of(settings))
+    return (
+        Job(
+            "password-resets",
+            "Mail links to users who have forgotten their password",
+            partial(
+                answer_requests,
+                links=links,
+                notices=notices_of(settings),
+                closed=ClosedPasswords(settings.oidc),
+            ),
+            5.0 if links.by_mail else _HOUR,
+            retry=60.0,
+            pending=store_tokens.is_asked,
+            after="expired-answers",
+        ),
+        Job(
+            "expired-links",
+            "Delete links that accounts were sent and that have expired, and acts on accounts after a year",
+            forget_links,
+            _HOUR,
+            after="password-resets",
+        ),
+    )

@@ -1,0 +1,123 @@
+"""The links that owners of accounts are sent: a token of 256 bits in a fragment, which no server is sent."""
+
+import secrets
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Final
+
+from service.errors import MailNotConfigured
+from service.features.account_links import store_tokens as account_tokens
+from service.features.account_links import store_undos as address_undos
+from service.features.account_links.store_tokens import Purpose
+from service.kernel.notify import Mailer, NoticeLink
+from service.records.database.transactions import Connection
+from service.settings import Settings
+
+_BYTES: Final = 32
+_PAGES: Final[dict[Purpose, str]] = {
+    "invitation": "invitation",
+    "password_reset": "password-reset",
+    "address": "address",
+    "end_sessions": "end-sessions",
+}
+"""The page of the console that each link leads to."""
+_LETTERS: Final[dict[Purpose, str]] = {
+    "invitation": "invitation",
+    "password_reset": "password_reset",
+    "address": "address_confirmation",
+}
+"""The kind of letter that brings each link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A new link: its address, and when it ends; ``mailed`` if it is on its way to the owner."""
+
+    url: str = field(repr=False)
+    expires_time: datetime
+    mailed: bool = False
+
+
+class AccountLinks:
+    """Makes links, and mails them. They begin with ``server.public_url``, whatever host a request names."""
+
+    def __init__(self, mailer: Mailer, public_url: str, seconds: int) -> None:
+        """Links are good for so many ``seconds``."""
+        self._mailer = mailer
+        self._public_url = public_url
+        self._seconds = seconds
+
+    @property
+    def by_mail(self) -> bool:
+        """True if links can be mailed."""
+        return self._mailer.enabled
+
+    def require_mail(self) -> None:
+        """Return if links can be mailed; raises ``MailNotConfigured``."""
+        if not self.by_mail:
+            raise MailNotConfigured
+
+    async def make(
+        self,
+        connection: Connection,
+        purpose: Purpose,
+        user_id: int,
+        *,
+        email: str | None,
+        created_by: int | None = None,
+    ) -> Link:
+        """Return a new link for an account; the one before of its purpose ends.
+
+        ``email`` is the address that it is mailed to. Without ``server.public_url`` the link is a path.
+        """
+        token = secrets.token_urlsafe(_BYTES)
+        ends = await account_tokens.put(
+            connection,
+            purpose,
+            user_id,
+            digest_of(token),
+            email=email,
+            seconds=self._seconds,
+            created_by=created_by,
+        )
+        return Link(self._address(f"/console#/{_PAGES[purpose]}?token={token}"), ends)
+
+    async def of_notice(
+        self, connection: Connection, purpose: NoticeLink, user_id: int, *, email: str
+    ) -> Link:
+        """Return a new link of a notice that is mailed to ``email``; several may be good at a time."""
+        if purpose == "end_sessions":
+            return await self.make(connection, purpose, user_id, email=email)
+        token = secrets.token_urlsafe(_BYTES)
+        ends = await address_undos.put(connection, user_id, digest_of(token), email)
+        return Link(self._address(f"/console#/address-undo?token={token}"), ends)
+
+    async def mail(
+        self,
+        connection: Connection,
+        purpose: Purpose,
+        user_id: int,
+        user_name: str,
+        email: str,
+        *,
+        created_by: int | None = None,
+    ) -> Link:
+        """Mail a new link to ``email``, and return it; the one before of its purpose ends."""
+        link = await self.make(connection, purpose, user_id, email=email, created_by=created_by)
+        facts: dict[str, str | datetime] = {"user_name": user_name, "until": link.expires_time}
+        await self._mailer.mail(connection, _LETTERS[purpose], email, user_id, facts=facts, link=link.url)
+        return replace(link, mailed=True)
+
+    def _address(self, path_and_fragment: str) -> str:
+        return self._public_url + path_and_fragment
+
+
+def links_of(settings: Settings, mailer: Mailer) -> AccountLinks:
+    """Return what makes links in the installation of ``settings``, and mails them by ``mailer``."""
+    return AccountLinks(mailer, settings.server.public_url, settings.auth.link_timeout)
+
+
+def digest_of(token: str) -> bytes:
+    """Return the digest by which a token is known; of any text that a client sends."""
+    return sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,59 @@
+"""The routes of links."""
+
+from typing import Any
+
+from service.features.account_links import api
+from service.features.account_links.addresses import Addresses
+from service.features.account_links.forgotten_passwords import ForgottenPasswords
+from service.features.account_links.invitations import Invitations
+from service.features.account_links.links import links_of
+from service.features.account_links.session_ending import SessionEnding
+from service.web.requests.routes import Routes
+
+
+def add_routes(routes: Routes, container: Any) -> None:
+    """Register the endpoints, made of the parts of ``container``."""
+    administration, sign_in = container.administration, container.sign_in
+    database, notices = container.stores.database, administration.notices
+    links = links_of(container.settings, container.mailer)
+    invitations = Invitations(
+        database=database,
+        delegation=administration.delegation,
+        links=links,
+        passwords=sign_in.password_change,
+        throttle=sign_in.throttle,
+    )
+    forgotten = ForgottenPasswords(
+        database=database,
+        delegation=administration.delegation,
+        links=links,
+        notices=notices,
+        passwords=sign_in.password_change,
+        throttle=sign_in.throttle,
+        second_factors=sign_in.second_factors,
+        closed=sign_in.closed_passwords,
+    )
+    addresses = Addresses(
+        database=database,
+        delegation=administration.delegation,
+        links=links,
+        throttle=sign_in.throttle,
+        notices=notices,
+        revocations=sign_in.revocations,
+        log=container.trail.logins,
+    )
+    ending = SessionEnding(database, sign_in.revocations, sign_in.throttle, container.trail.logins)
+    routes.add("/api/auth/sessions/end", api.SessionsByLink(ending))
+    routes.add("/api/user/{id}/invitation", api.UserInvitation(invitations))
+    routes.add("/api/user/{id}/password-reset", api.UserPasswordReset(forgotten))
+    routes.add("/api/auth/password-reset", api.OwnPasswordReset(forgotten))
+    routes.add("/api/auth/password-reset/options", api.OwnResetOptions(forgotten))
+    routes.add("/api/auth/password-reset/confirm", api.OwnResetConfirmation(forgotten))
+    routes.add("/api/auth/address", api.OwnAddress(addresses))
+    routes.add("/api/user/profile/email/verification", api.OwnVerification(addresses))
+    routes.add(
+        "/api/user/profile/email/agreement", api.OwnAgreement(addresses, administration.own_credentials)
+    )
+    routes.add("/api/auth/address/undo", api.AddressUndo(addresses))
+    routes.add("/api/user/{id}/email/verification", api.UserVerification(addresses))
+    routes.add("/api/auth/invitation", api.OwnInvitation(invitations))
