@@ -20,7 +20,6 @@ from service.jobs.housekeeping import (
 )
 from service.jobs.runner import Job, JobRunner
 from service.kernel.feature import insert_behind, on_by, provided
-from service.kernel.notify import notices_of
 from service.keyspace import SessionStore
 from service.records import openings
 from service.records.database.transactions import Database
@@ -81,11 +80,6 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
 
         return await close_ended(database, settings)
 
-    async def settle_dormant(database: Database) -> str:
-        from service.administration.dormant_accounts import settle  # noqa: PLC0415 - it imports Casbin
-
-        return await settle(database, settings, notices_of(settings))
-
     trunk = (
         Job(
             "log-maintenance",
@@ -107,13 +101,6 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
             within=LONGEST,
         ),
         Job("expired-answers", "Delete kept answers to requests with a key", forget_answers, _HOUR),
-        Job(
-            "dormant-accounts",
-            "Tell and then disable accounts that were not used for `auth.dormant_days`",
-            settle_dormant,
-            _DAY if settings.auth.dormant_days else None,
-            retry=_HOUR,
-        ),
         Job("old-uses", "Delete the use of permissions after 25 months", forget_uses, _DAY),
         Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),
         Job(

@@ -7,6 +7,7 @@ NAMES = (
     "policy_history",
     "operations",
     "account_links",
+    "dormant_accounts",
     "service_accounts",
     "metrics",
     "export",

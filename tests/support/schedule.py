@@ -69,7 +69,7 @@ LONGEST: Final = (
     "tests/menus/test_menus.py",
     "tests/service/test_slow_clients.py",
     "tests/log_capture/test_operations.py",
-    "tests/permission_use/test_dormant.py",
+    "tests/features/dormant_accounts/test_dormant.py",
     "tests/features/access_requests/test_emergencies.py",
     "tests/keyspace/test_sentinel.py",
     "tests/authz/test_publishing.py",

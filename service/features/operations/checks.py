@@ -69,7 +69,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("user-names", user_checks.user_names),
     Check("demands", policy_checks.demands_met),
     Check("request-rules", policy_checks.request_rules),
-    Check("dormant-accounts", user_checks.dormant_accounts),
     Check("jobs", upkeep_checks.jobs_in_time),
 )
 """The checks of the core; those of a feature stand behind the one that each names."""

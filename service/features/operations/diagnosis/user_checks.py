@@ -8,7 +8,7 @@ from service.authz.publishing.publisher import derived_policy
 from service.features.operations.diagnosis.upkeep_checks import NEW
 from service.kernel.text import RESERVED, counted, name_key, printable
 from service.operator.findings import Finding, Installation, fault, few, ok, warning
-from service.records import dormant, role_rights
+from service.records import role_rights
 from service.records.installation.seed_catalogue import ADMINISTRATOR
 from service.records.user_overview import administrators, reserved_names, unconfirmed
 
@@ -99,22 +99,4 @@ async def user_names(installation: Installation) -> Finding:
         f"{few([printable(name) for _, name in reserved])}",
         "give them other names: PATCH /api/user/{id} with userName",
         users=reserved,
-    )
-
-
-async def dormant_accounts(installation: Installation) -> Finding:
-    """Nobody notices when somebody else uses an account that its owner has given up."""
-    auth = installation.settings.auth
-    if not auth.dormant_days:
-        return ok("auth.dormant_days is 0: nobody is disabled for not being there")
-    async with installation.records() as connection:
-        quiet = await dormant.quiet(connection, auth.dormant_days)
-    if not quiet:
-        return ok(f"every account was used within {auth.dormant_days} days, or it is not known")
-    names = ", ".join(printable(each.user_name) for each in quiet[:_MANY])
-    return warning(
-        f"{len(quiet)} accounts were not used for {auth.dormant_days} days: {names}"
-        + (", …" if len(quiet) > _MANY else ""),
-        "the job dormant-accounts disables them, but never the last administrator",
-        users=[(each.user_id, each.user_name) for each in quiet[:_MANY]],
     )

@@ -16,6 +16,8 @@ from service.authn.revocations import Revocations
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.errors import Conflict, NotFound
+from service.features.dormant_accounts import store as dormant
+from service.features.dormant_accounts.store import Quiet
 from service.kernel.clock import now
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import OPERATOR_ID, Caller
@@ -23,9 +25,8 @@ from service.kernel.notify import Notices
 from service.kernel.origin import OPERATOR, FieldChange
 from service.kernel.write import Write
 from service.keyspace import SessionStore
-from service.records import dormant, user_list
+from service.records import user_list
 from service.records.database.transactions import Database
-from service.records.dormant import Quiet
 from service.records.logs.events import OperationEvent
 from service.settings import Settings
 

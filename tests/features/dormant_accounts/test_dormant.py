@@ -9,10 +9,10 @@ import psycopg
 import pytest
 
 from service import settings
-from service.administration import dormant_accounts
-from service.administration.dormant_accounts import settle
+from service.features.dormant_accounts import settling as dormant_accounts
+from service.features.dormant_accounts import store as dormant
+from service.features.dormant_accounts.settling import settle
 from service.kernel.notify import notices_of
-from service.records import dormant
 from service.records.database.transactions import Database
 from service.settings import Settings
 from tests.permission_use.conftest import days_ago, store_uses

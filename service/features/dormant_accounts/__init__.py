@@ -1,0 +1,1 @@
+"""Accounts that nobody uses any more: they are told, and then disabled."""

@@ -1,0 +1,30 @@
+"""The check of accounts that nobody uses any more."""
+
+from typing import Final
+
+from service.features.dormant_accounts import store
+from service.kernel.text import printable
+from service.operator.findings import Check, Finding, Installation, ok, warning
+
+_MANY: Final = 5
+
+
+async def dormant_accounts(installation: Installation) -> Finding:
+    """Nobody notices when somebody else uses an account that its owner has given up."""
+    auth = installation.settings.auth
+    if not auth.dormant_days:
+        return ok("auth.dormant_days is 0: nobody is disabled for not being there")
+    async with installation.records() as connection:
+        quiet = await store.quiet(connection, auth.dormant_days)
+    if not quiet:
+        return ok(f"every account was used within {auth.dormant_days} days, or it is not known")
+    names = ", ".join(printable(each.user_name) for each in quiet[:_MANY])
+    return warning(
+        f"{len(quiet)} accounts were not used for {auth.dormant_days} days: {names}"
+        + (", …" if len(quiet) > _MANY else ""),
+        "the job dormant-accounts disables them, but never the last administrator",
+        users=[(each.user_id, each.user_name) for each in quiet[:_MANY]],
+    )
+
+
+CHECKS: Final = (Check("dormant-accounts", dormant_accounts, after="request-rules"),)

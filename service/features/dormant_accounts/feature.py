@@ -1,0 +1,10 @@
+"""Accounts that nobody uses any more."""
+
+from service.kernel.feature import Feature
+
+FEATURE = Feature(
+    name="dormant_accounts",
+    title="Dormant accounts: told, and then disabled",
+    jobs="jobs:jobs",
+    checks="checks:CHECKS",
+)
