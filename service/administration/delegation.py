@@ -64,7 +64,7 @@ from service.kernel.origin import (
 from service.kernel.persons import ControlAct
 from service.kernel.tracing import traced
 from service.kernel.write import DryRun
-from service.records import account_control, accounts, api_keys, rights_changes, role_rights
+from service.records import account_control, accounts, rights_changes, role_rights
 from service.records.database.transactions import Connection, Database, is_rehearsal
 from service.records.published import policy_revisions
 
@@ -522,7 +522,7 @@ class Delegation:
             origin.recorded = origin.recorded or ChangeRecord()
             origin.recorded.transaction = await rights_changes.transaction_number(connection)
         policy = await self._newest(connection)
-        maker = None if caller.key_id is None else await api_keys.maker(connection, caller.key_id)
+        maker = None if caller.key_id is None else await accounts.maker_of_key(connection, caller.key_id)
         # Few have anything that begins or ends, and only theirs is read.
         ends = await role_rights.ends_of(connection, caller.user_id, at) if held.changes_at else {}
         stored = HeldCodes(held.permissions)

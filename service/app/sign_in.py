@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.stores import Stores
-from service.authn.api_keys import ApiKeyCallers
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights
+from service.authn.key_callers import KeyCallers, key_callers_of
 from service.authn.login_service import LoginService
 from service.authn.opening import SessionOpening
 from service.authn.password_change import PasswordChange
@@ -41,7 +41,7 @@ class SignIn:
     refresh: Refresh
     sessions: Sessions
     revocations: Revocations
-    key_callers: ApiKeyCallers
+    key_callers: KeyCallers
     authenticator: Authenticator
     current_rights: CurrentRights
     cookies: Cookies
@@ -62,7 +62,7 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
     initial = InitialPasswords(settings.password)
     pairs = TokenIssuer(database, tokens, lambda: policy.live.current.permission_map, initial)
     revocations = Revocations(database, store, log)
-    key_callers = ApiKeyCallers(database, store, throttle, now)
+    key_callers = key_callers_of(database, store, throttle, now)
     refresh = Refresh(database, store, tokens, pairs, log=log, notices=notices)
     return SignIn(
         passwords=passwords,

@@ -42,7 +42,9 @@ KEY_SIGN: Final = "pck_"
 """What every API key starts with; a text without it has none."""
 
 # All run in linear time: clients choose the texts.
-_KEY: Final = re.compile(r"pck_[A-Za-z0-9_]{8,}")  # an API key (``authn.api_keys.form``) or a part of one
+_KEY: Final = re.compile(
+    r"pck_[A-Za-z0-9_]{8,}"
+)  # an API key (``service.authn.key_callers``) or a part of one
 _TOKENS: Final = re.compile(
     r"eyJ[A-Za-z0-9_.-]{8,}"  # a JSON Web Token (RFC 7519) or a part of one: "eyJ" is '{"' in base64
     r"|\b(?:bearer|basic)\s+\S+",  # RFC 9110 §11.4

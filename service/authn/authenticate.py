@@ -5,10 +5,9 @@ from dataclasses import replace
 from msgspec import UNSET, MsgspecError, Struct
 from msgspec.json import Decoder
 
-from service.authn.api_key_form import is_api_key
-from service.authn.api_keys import ApiKeyCallers, KeyCaller, is_client
 from service.authn.claims import AccessClaims, ClientClaims
 from service.authn.denials import banned
+from service.authn.key_callers import KeyCaller, KeyCallers, is_api_key, is_client
 from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated, VerifiedToken, VerifiedTokens
 from service.errors import RefreshRequired, TokenInvalid
@@ -34,7 +33,7 @@ _session = Decoder(_Session)
 class Authenticator:
     """Finds the caller of a token or an API key, checked at each request."""
 
-    def __init__(self, settings: Auth, tokens: Tokens, store: SessionStore, api_keys: ApiKeyCallers) -> None:
+    def __init__(self, settings: Auth, tokens: Tokens, store: SessionStore, api_keys: KeyCallers) -> None:
         self._api_keys = api_keys
         self._verified = VerifiedTokens(tokens, first_seen=self._first_seen, prefix=settings.token_prefix)
         self._store = store
@@ -49,7 +48,7 @@ class Authenticator:
     ) -> Authenticated:
         """Return the caller of an access token or API key, and the policy revision announced by now.
 
-        Raises for an API key what ``ApiKeyCallers`` raises. For a token: ``TokenInvalid``, ``TokenExpired``,
+        Raises for an API key what ``KeyCallers`` raises. For a token: ``TokenInvalid``, ``TokenExpired``,
         ``AccountBanned``, ``RefreshRequired`` (the user was marked after the token was issued, or the device
         session was ended or replaced) and ``Unavailable``. With ``per_request_deny_check`` off, only the
         first two: a token then works until it expires. API keys are always checked. With ``counted`` off, a
@@ -60,7 +59,7 @@ class Authenticator:
     async def authenticate_client(self, client_id: str, secret: str) -> Authenticated:
         """Return the caller of the API key ``secret``, whose number or account is ``client_id``.
 
-        Raises what ``ApiKeyCallers`` raises, and ``TokenInvalid`` if they do not belong together.
+        Raises what ``KeyCallers`` raises, and ``TokenInvalid`` if they do not belong together.
         """
         client = _by_key(await self._api_keys.of_key(secret))
         if not is_client(client.caller, client_id):

@@ -1,10 +1,10 @@
 """The current rights of users who send no request themselves, from memory as long as nothing has changed.
 
 What the database says of a user is kept in this process with the *epoch* of the user's rights: see
-``api_keys.callers``. Every change of the user (roles, names, status, a ban; a change of a role or of a Button
-that the user holds) ends the epoch before it is answered. Each question compares epochs in one round trip to
-the session store, which all questions of the moment share; where they differ, the database is read. So no
-answer is by rights older than the last change that was answered before the question.
+``service.authn.key_callers``. Every change of the user (roles, names, status, a ban; a change of a role or of
+a Button that the user holds) ends the epoch before it is answered. Each question compares epochs in one round
+trip to the session store, which all questions of the moment share; where they differ, the database is read.
+So no answer is by rights older than the last change that was answered before the question.
 
 Roles that begin or end by themselves end no epoch. So what is known holds from the instant of which it was
 read until the next one at which it changes, by the session store's clock, compared at each use.

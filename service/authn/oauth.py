@@ -22,8 +22,8 @@ from authlib.oauth2.rfc6749.requests import BasicOAuth2Payload
 from authlib.oauth2.rfc6749.util import extract_basic_authorization
 from authlib.oauth2.rfc7662 import IntrospectionEndpoint
 
-from service.authn.api_keys import ApiKeyCallers, KeyCaller, is_client
 from service.authn.authenticate import Authenticator
+from service.authn.key_callers import KeyCaller, KeyCallers, is_client
 from service.authn.token_issuer import LEAST
 from service.authn.tokens import Tokens, life_left
 from service.authn.verified import Authenticated
@@ -109,7 +109,7 @@ class ClientCredentials:
     ``client_id`` is the number of an API key or the name of its account, ``client_secret`` the key.
     """
 
-    def __init__(self, callers: ApiKeyCallers, tokens: Tokens, lasts: int) -> None:
+    def __init__(self, callers: KeyCallers, tokens: Tokens, lasts: int) -> None:
         """``lasts`` is the life of a token in seconds; it does not outlive its key."""
         self._callers = callers
         self._tokens = tokens

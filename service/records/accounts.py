@@ -24,7 +24,15 @@ from service.records.assignments import AT
 from service.records.database.filters import among
 from service.records.database.portions import write_in_portions
 from service.records.database.row_mapper import PreparedSelect, RowMapper, RowWriter, Source
-from service.records.schema.rights import permission_use, role, user, user_ban, user_login, user_role
+from service.records.schema.rights import (
+    api_key,
+    permission_use,
+    role,
+    user,
+    user_ban,
+    user_login,
+    user_role,
+)
 from service.records.user_list import Status, UserNames, UserValues
 
 Initial: TypeAlias = Literal["given", "leaked"]
@@ -439,6 +447,12 @@ async def names(connection: AsyncConnection, user_ids: Collection[int]) -> dict[
 async def maker(connection: AsyncConnection, user_id: int) -> int | None:
     """Return the id of who has made an account; None for the operator, and where it is not known."""
     made_by = select(user.c.made_by).where(user.c.id == user_id)
+    return (await connection.execute(made_by)).scalar_one_or_none()
+
+
+async def maker_of_key(connection: AsyncConnection, key_id: int) -> int | None:
+    """Return the id of the user who has made an API key; None for an unknown key."""
+    made_by = select(api_key.c.created_by).where(api_key.c.id == key_id)
     return (await connection.execute(made_by)).scalar_one_or_none()
 
 

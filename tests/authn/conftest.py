@@ -10,7 +10,6 @@ import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from service.authn import signing_keys
-from service.authn.api_keys import ApiKeyCallers
 from service.authn.authenticate import Authenticator
 from service.authn.opening import SessionOpening
 from service.authn.password_rules import InitialPasswords
@@ -22,6 +21,7 @@ from service.authn.tokens import Tokens
 from service.embedded import EmbeddedStores
 from service.features.notices.notices import Notices
 from service.features.second_factors.parts import CheckedFactors
+from service.features.service_accounts.callers import ApiKeyCallers
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database

@@ -17,16 +17,16 @@ from service.authn.tokens import Tokens
 from service.errors import RefreshRequired, TokenExpired
 from service.features.decisions.assertions import LIFE, Assertions
 from service.features.notices.notices import Notices
+from service.features.service_accounts import store_holders as api_keys
 from service.kernel.assurance import Authentication
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
-from service.records import api_keys
 from service.settings import Auth, Redis
 from tests.authn.conftest import SECRET, Container
 from tests.authn.people import execute, log_in
-from tests.authn.test_api_keys import account, key_of
 from tests.authn.test_refresh import MAP
+from tests.features.service_accounts.test_holders import account, key_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
 

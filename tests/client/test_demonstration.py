@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.authn.api_key_form import ApiKey, new_secret
+from service.features.service_accounts.form import ApiKey, new_secret
 from tests.authn.keys import settings_for
 from tests.client.demonstration import Way, guarded_orders
 from tests.features.decisions.test_whole_service import key_of, set_up

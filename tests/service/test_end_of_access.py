@@ -14,8 +14,8 @@ import httpx
 import psycopg
 import pytest
 
-from service.authn.api_key_form import ApiKey, new_secret
 from service.embedded import EmbeddedStores
+from service.features.service_accounts.form import ApiKey, new_secret
 from tests.service.callers import PASSWORD
 from tests.service.test_windows import GIVES, KEY, ROBOT, ROLE, service_on, stop_jobs
 from tests.support.running import PATIENCE, Running

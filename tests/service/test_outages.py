@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.authn.api_key_form import ApiKey, new_secret
 from service.embedded import EmbeddedStores
 from service.embedded.server import Server
+from service.features.service_accounts.form import ApiKey, new_secret
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import variables_for
 from tests.support.running import running

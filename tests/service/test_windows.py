@@ -16,8 +16,8 @@ import httpx
 import psycopg
 import pytest
 
-from service.authn.api_key_form import ApiKey, new_secret
 from service.embedded import EmbeddedStores
+from service.features.service_accounts.form import ApiKey, new_secret
 from tests.service.callers import PASSWORD
 from tests.service.conftest import variables_for
 from tests.support.databases import database, session_store

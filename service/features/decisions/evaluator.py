@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from service.authn.api_key_form import is_api_key
+from service.authn.key_callers import is_api_key
 from service.authz.engine.policy import Policy
 from service.authz.review.answers import Answer, Answers, Question, is_short
 from service.features.decisions.questions import (

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
-from service.authn.api_key_form import shown_prefix
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict, NotFound
+from service.features.service_accounts.form import shown_prefix
 from service.features.service_accounts.keys import MOST, ApiKeys
 from service.features.service_accounts.store import StoredKey
 from service.kernel.codes import MAX_CODE_LENGTH

@@ -1,4 +1,4 @@
-"""What API keys of service accounts add."""
+"""API keys of service accounts."""
 
 from service.kernel.feature import Feature
 
@@ -9,4 +9,5 @@ FEATURE = Feature(
     routes="api:add_routes",
     jobs="jobs:jobs",
     checks="checks:CHECKS",
+    provides={"key-callers": "callers:ApiKeyCallers"},
 )

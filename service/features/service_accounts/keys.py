@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
-from service.authn.api_key_form import HINT, ApiKey, new_secret
 from service.authn.revocations import Revocations
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.features.service_accounts import store
+from service.features.service_accounts.form import HINT, ApiKey, new_secret
 from service.features.service_accounts.store import StoredKey
 from service.kernel.account_acts import Act
 from service.kernel.clock import rfc3339

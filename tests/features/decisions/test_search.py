@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from service.audit.decision_event import decoded
-from service.authn.api_key_form import ApiKey, new_secret
+from service.features.service_accounts.form import ApiKey, new_secret
 from tests.features.decisions.conftest import EVALUATION, EVALUATIONS, Access, user
 from tests.support.members import member, query
 

@@ -9,8 +9,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from service.authn.api_key_form import ApiKey, new_secret
 from service.embedded import EmbeddedStores
+from service.features.service_accounts.form import ApiKey, new_secret
+from tests.authn.conftest import (  # noqa: F401 - fixtures
+    auth,
+    own_database,
+    parts,
+    permission_map,
+    shared_database_url,
+)
 from tests.support.databases import database
 from tests.support.inside import Inside, inside_published
 from tests.support.members import ids_of, query

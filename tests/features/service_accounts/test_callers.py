@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from service.authn.api_keys import ApiKeyCallers
+from service.features.service_accounts.callers import ApiKeyCallers
 from service.kernel.origin import ORIGIN
 from service.records.database.transactions import Database
 from tests.features.service_accounts.conftest import Workers

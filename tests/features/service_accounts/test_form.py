@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.audit.redaction import REDACTED, kept, redacted_query, redacted_text
-from service.authn.api_key_form import ApiKey, _checksum, is_api_key, new_secret, parsed
+from service.authn.key_callers import is_api_key
 from service.errors import ValidationFailed
+from service.features.service_accounts.form import ApiKey, _checksum, new_secret, parsed
 from service.web.requests.problems import document
 from tests.features.service_accounts.conftest import Workers
 from tests.support.members import query

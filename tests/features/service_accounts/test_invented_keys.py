@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from service.authn.api_key_form import ApiKey, new_secret
-from service.authn.api_keys import ApiKeyCallers
 from service.errors import TokenInvalid
+from service.features.service_accounts.callers import ApiKeyCallers
+from service.features.service_accounts.form import ApiKey, new_secret
 
 pytestmark = pytest.mark.anyio
 

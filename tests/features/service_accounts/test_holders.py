@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from service.authn.api_key_form import ApiKey, new_secret
-from service.authn.api_keys import ApiKeyCallers
 from service.authn.throttle import Throttle
 from service.errors import RateLimited, TokenInvalid, Unavailable
 from service.features.service_accounts import store
+from service.features.service_accounts import store_holders as api_keys
+from service.features.service_accounts.callers import ApiKeyCallers
+from service.features.service_accounts.form import ApiKey, new_secret
 from service.kernel.identity import NewAccount, Target
 from service.keyspace import SessionStore
-from service.records import accounts, api_keys, user_list
+from service.records import accounts, user_list
 from service.settings import Redis
 from service.settings import Throttle as ThrottleSettings
 from tests.authn.conftest import Container
@@ -139,7 +140,7 @@ async def test_without_the_session_store_a_known_key_is_neither_passed_nor_calle
 async def test_no_more_keys_are_kept_in_mind_than_allowed(
     parts: Container, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.authn.api_keys.MOST_KEYS", 2)
+    monkeypatch.setattr("service.features.service_accounts.callers.MOST_KEYS", 2)
     user_id = await account(parts)
     for _ in range(4):
         await parts.api_keys.of_key(await key_of(parts, user_id))

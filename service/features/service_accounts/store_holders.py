@@ -66,12 +66,6 @@ async def owner(source: Source, key_id: int) -> int | None:
     return await _OWNER_BY_ID.one_or_none(source, key_id=key_id)
 
 
-async def maker(connection: AsyncConnection, key_id: int) -> int | None:
-    """Return the id of the user who has made a key; None for an unknown key."""
-    made_by = select(api_key.c.created_by).where(api_key.c.id == key_id)
-    return (await connection.execute(made_by)).scalar_one_or_none()
-
-
 async def holder(source: Source, key_id: int, at: datetime | None = None) -> tuple[KeyHolder, Rights] | None:
     """Return the account of a key with its stored rights at the instant ``at``; None for an unknown key."""
     return await _HOLDER_BY_ID.one_or_none(source, key_id=key_id, at=at)

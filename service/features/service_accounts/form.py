@@ -12,8 +12,8 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 from zlib import crc32
 
-PREFIX: Final = "pck_"
-"""What every API key starts with."""
+from service.authn.key_callers import PREFIX
+
 HINT: Final = 4
 """How many characters of the secret are kept and shown, to recognize a key by."""
 
@@ -50,11 +50,6 @@ class ApiKey(NamedTuple):
 def new_secret() -> str:
     """Return the secret of a new key."""
     return "".join(secrets.choice(_ALPHABET) for _ in range(_SECRET))
-
-
-def is_api_key(text: str) -> bool:
-    """Whether ``text`` claims to be an API key; no other token starts like one."""
-    return text.startswith(PREFIX)
 
 
 def parsed(text: str) -> ApiKey | None:

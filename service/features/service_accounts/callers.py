@@ -18,23 +18,24 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NoReturn
 
 import structlog
 
-from service.authn.api_key_form import ApiKey, parsed
 from service.authn.claims import ClientClaims
 from service.authn.denials import banned
+from service.authn.key_callers import KeyCaller
 from service.authn.throttle import Throttle
 from service.errors import AccountBanned, TokenExpired, TokenInvalid, Unavailable
+from service.features.service_accounts import store_holders as api_keys
+from service.features.service_accounts.form import ApiKey, parsed
+from service.features.service_accounts.store_holders import USE_EVERY, KeyHolder
 from service.kernel.clock import from_seconds
 from service.kernel.codes import HeldCodes, intersection
 from service.kernel.identity import Caller
 from service.kernel.origin import ORIGIN
-from service.kernel.text import name_key
 from service.keyspace import BANNED, Answer, SessionStore
-from service.records import api_keys, role_rights
-from service.records.api_keys import USE_EVERY, KeyHolder
+from service.records import role_rights
 from service.records.database.transactions import SINGLE_READS, Database
 from service.records.role_rights import Rights
 
@@ -102,25 +103,6 @@ _PATIENCE: Final = 2.0
 _MOST_SCOPES: Final = 64  # different scopes of tokens of one key
 
 
-class KeyCaller(NamedTuple):
-    """The caller of a key, the answer of the session store, and when the key ends.
-
-    ``expires`` is in seconds since the epoch, None for a key without an end. The rights hold until
-    ``changes_at``, None for no such instant.
-    """
-
-    caller: Caller
-    answer: Answer
-    expires: float | None
-    changes_at: datetime | None = None
-
-    @property
-    def good_until(self) -> float | None:
-        """When the key ends or its rights change, in seconds since the epoch; None for neither."""
-        ends = (self.expires, None if self.changes_at is None else self.changes_at.timestamp())
-        return min((end for end in ends if end is not None), default=None)
-
-
 class _Known:
     """What is known of a key, as of an epoch, from ``since`` until before ``until``.
 
@@ -157,13 +139,8 @@ class _Known:
         return hmac.compare_digest(self.holder.digest, key.digest)
 
 
-def is_client(caller: Caller, client_id: str) -> bool:
-    """True if ``client_id`` is the number of the caller's API key, or the name of its account."""
-    return client_id == str(caller.key_id) or name_key(client_id) == name_key(caller.user_name)
-
-
 class ApiKeyCallers:
-    """Finds the caller of an API key, checked at each request."""
+    """See ``KeyCallers``."""
 
     def __init__(
         self,

@@ -1,0 +1,75 @@
+"""The port by which the core asks who sends a request with an API key; one feature keeps the keys."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final, NamedTuple, Protocol
+
+from service.authn.claims import ClientClaims
+from service.authn.throttle import Throttle
+from service.kernel.feature import provided
+from service.kernel.identity import Caller
+from service.kernel.text import name_key
+from service.keyspace import Answer, SessionStore
+from service.records.database.transactions import Database
+
+PREFIX: Final = "pck_"
+"""What every API key starts with."""
+
+
+class KeyCaller(NamedTuple):
+    """The caller of a key, the answer of the session store, and when the key ends.
+
+    ``expires`` is in seconds since the epoch, None for a key without an end. The rights hold until
+    ``changes_at``, None for no such instant.
+    """
+
+    caller: Caller
+    answer: Answer
+    expires: float | None
+    changes_at: datetime | None = None
+
+    @property
+    def good_until(self) -> float | None:
+        """When the key ends or its rights change, in seconds since the epoch; None for neither."""
+        ends = (self.expires, None if self.changes_at is None else self.changes_at.timestamp())
+        return min((end for end in ends if end is not None), default=None)
+
+
+class KeyCallers(Protocol):
+    """Finds the caller of an API key, checked at each request."""
+
+    async def of_key(self, text: str, *, counted: bool = True) -> KeyCaller:
+        """Return the caller of the API key ``text``.
+
+        Raises ``TokenInvalid`` (malformed, unknown, revoked or wrong: one answer for all), ``TokenExpired``,
+        ``AccountBanned`` (disabled accounts too), ``RateLimited`` for an address that tries many wrong keys,
+        unless they are not ``counted``, and ``Unavailable``.
+        """
+
+    async def of_token(self, claims: ClientClaims) -> KeyCaller:
+        """Return the caller of a verified client token; it ends with its key.
+
+        Raises ``TokenInvalid`` (the key was deleted), ``TokenExpired``, ``AccountBanned``, ``Unavailable``.
+        """
+
+    async def finish(self) -> None:
+        """End what still runs in the background."""
+
+
+def key_callers_of(
+    database: Database, store: SessionStore, throttle: Throttle, now: Callable[[], float]
+) -> KeyCallers:
+    """Return what finds the callers of API keys, which expire by ``now``, in seconds since the epoch."""
+    (make,) = provided("key-callers").values()
+    made: KeyCallers = make(database, store, throttle, now)
+    return made
+
+
+def is_api_key(text: str) -> bool:
+    """Whether ``text`` claims to be an API key; no other token starts like one."""
+    return text.startswith(PREFIX)
+
+
+def is_client(caller: Caller, client_id: str) -> bool:
+    """True if ``client_id`` is the number of the caller's API key, or the name of its account."""
+    return client_id == str(caller.key_id) or name_key(client_id) == name_key(caller.user_name)
