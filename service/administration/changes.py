@@ -1,12 +1,11 @@
 """Changes of single records: each is one edit, in a unit of work of its own."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from service.administration import menu_edits, resource_edits, role_edits, service_edits
-from service.administration.many_rows import BulkDone, RowFaults, once_each
 from service.administration.unit_of_work import (
     OF_ROLES_WITHIN,
     PublishingRequiredError,
@@ -75,10 +74,6 @@ OPENINGS: Final = RecordEdits(
 )
 
 
-class _UnchangedError(Exception):
-    """A record has the values already that it is to get."""
-
-
 class Changes:
     """Makes one edit of a record, and publishes the policy that follows if the record has policy lines.
 
@@ -87,73 +82,45 @@ class Changes:
 
     def __init__(self, units: UnitsOfWork, edits: RecordEdits) -> None:
         self._units = units
-        self._edits = edits
+        self.edits = edits
 
     async def create(self, write: Write, given: Mapping[str, Any]) -> Saved[Any]:
         """Create a record of the ``given`` fields."""
 
         async def create(unit: UnitOfWork) -> Any:
-            record = await self._edits.create(unit, given)
+            record = await self.edits.create(unit, given)
             await unit.made(record)
             return record
 
-        created = self._edits.created
+        created = self.edits.created
         return await self.make(write, "" if created is None else created(given), create)
 
     async def update(
         self, write: Write, record_id: int, given: Mapping[str, Any], match: Match
     ) -> Saved[Any]:
         """Store the ``given`` fields of a record; absent fields are unchanged."""
-        update = self._edits.update
+        update = self.edits.update
         assert update is not None  # noqa: S101 - such records have no endpoint that edits them
         cause = f"{self._called(record_id)} edited"
         return await self.make(write, cause, lambda unit: update(unit, record_id, given, match))
 
-    async def update_all(
-        self, write: Write, record_ids: Sequence[int], given: Mapping[str, Any]
-    ) -> Saved[BulkDone]:
-        """Store the ``given`` fields of many records: of all of them, or of none.
-
-        A record that has these values already is not touched. Raises ``RowsRefused`` with a fault for each
-        record of which the edit is refused, where ``row`` is the place among the ids, from 1.
-        """
-        update = self._edits.update
-        assert update is not None  # noqa: S101 - such records have no endpoint that edits them
-
-        def match(stored: Any) -> None:
-            if all(getattr(stored, name) == value for name, value in given.items()):
-                raise _UnchangedError
-
-        async def edit(unit: UnitOfWork) -> BulkDone:
-            faults = RowFaults()
-            once_each(faults, "ids", enumerate(map(str, record_ids), 1))
-            changed = 0
-            for place, record_id in enumerate(record_ids):
-                with suppress(_UnchangedError), faults.of(place + 1, f"ids[{place}]"):
-                    await update(unit, record_id, given, match)
-                    changed += 1
-            faults.require_none()
-            return BulkDone(changed, len(record_ids) - changed)
-
-        return await self.make(write, f"{len(record_ids)} {self._edits.noun}s edited", edit)
-
     async def delete(self, write: Write, record_id: int, match: Match) -> Saved[None]:
         """Delete a record."""
         cause = f"{self._called(record_id)} deleted"
-        return await self.make(write, cause, lambda unit: self._edits.delete(unit, record_id, match))
+        return await self.make(write, cause, lambda unit: self.edits.delete(unit, record_id, match))
 
     async def make(self, write: Write, cause: str, edit: Callable[[UnitOfWork], Awaitable[R]]) -> Saved[R]:
         """Make another ``edit`` of a record; ``cause`` is for the list of revisions.
 
         An edit that requires to publish is begun anew, in a unit that does.
         """
-        if self._edits.created is None:
+        if self.edits.created is None:
             with suppress(PublishingRequiredError):
                 return await _made(self._units.of_rights(write, within=OF_ROLES_WITHIN, pace="bulk"), edit)
         return await _made(self._units.publishing(write, cause), edit)
 
     def _called(self, record_id: int) -> str:
-        return self._edits.called.format(noun=self._edits.noun, id=record_id)
+        return self.edits.called.format(noun=self.edits.noun, id=record_id)
 
 
 async def _made(

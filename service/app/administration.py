@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from service.administration.accounts import Accounts, PasswordReset
 from service.administration.bans import Bans, Kicks
-from service.administration.bulk_acts import BulkActs
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
 from service.administration.delegation import Delegation
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
@@ -30,7 +29,6 @@ class Administration:
     accounts: Accounts
     address_changed: AddressChanged
     bans: Bans
-    bulk_acts: BulkActs
     delegation: Delegation
     kicks: Kicks
     owners: Owners
@@ -80,7 +78,6 @@ def make(
         accounts=accounts,
         address_changed=address_changed,
         bans=Bans(database, delegation, revocations, notices, trail.logins),
-        bulk_acts=BulkActs(units, accounts, revocations, stores.sessions),
         delegation=delegation,
         kicks=Kicks(database, delegation, sign_in.sessions),
         owners=Owners(database, delegation, people, stores.sessions.synchronized.instant),

@@ -157,7 +157,6 @@ def _add_resources(routes: Routes, container: Container) -> None:
     opening = database, live, changes.openings
     routes.add("/api/resource/list", resources.ResourceList(*resource))
     routes.add("/api/resource", resources.Resources(*resource))
-    routes.add("/api/resource/bulk/enabled", resources.EnabledResources(*resource))
     routes.add("/api/resource/{id}", resources.OneResource(*resource))
     routes.add("/api/resource/{id}/enabled", resources.ResourceState(*resource))
     routes.add("/api/resource/{id}/buttons", bindings.ResourceButtons(*resource))
@@ -184,7 +183,6 @@ def _add_menus_and_roles(routes: Routes, container: Container) -> None:
     routes.add("/api/menu/{id}/resources", bindings.ButtonResources(*resource))
     routes.add("/api/role/list", roles.RoleList(*role))
     routes.add("/api/role", roles.Roles(*role))
-    routes.add("/api/role/bulk/enabled", roles.EnabledRoles(*role))
     routes.add("/api/role/{id}", roles.OneRole(*role))
     routes.add("/api/role/{id}/permissions", roles.RolePermissions(*role))
     routes.add("/api/role/{id}/request-rule", request_rules.RuleOfRole(*role))
@@ -227,9 +225,6 @@ def _add_users(routes: Routes, container: Container) -> None:
     user = database, container.policy.live, changes.accounts
     routes.add("/api/user/list", users.UserList(*user))
     routes.add("/api/user", users.Users(*user))
-    routes.add("/api/user/bulk/status", users.StatusOfUsers(changes.bulk_acts))
-    routes.add("/api/user/bulk/role", users.RoleOfUsers(changes.bulk_acts))
-    routes.add("/api/user/bulk/end-sessions", users.SessionsOfUsers(changes.bulk_acts))
     routes.add("/api/user/{id}", users.OneUser(*user))
     routes.add("/api/user/{id}/password", users.UserPassword(changes.password_reset))
     routes.add("/api/user/{id}/takeovers", owners.Takeovers(changes.owners))

@@ -8,14 +8,12 @@ revision. ``RecordKind`` makes all of that. The declaration of an endpoint says 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Annotated, Any, Final, Generic, TypeVar
-
-from msgspec import Meta
+from typing import Any, Generic, TypeVar
 
 from service.administration.unit_of_work import Saved, unconditionally
 from service.authz.engine.rules import SERVICE
 from service.authz.publishing.live import LivePolicy
-from service.errors import Conflict, NotFound, PermissionDenied, PreconditionFailed, Refusal, RowsRefused
+from service.errors import Conflict, NotFound, PermissionDenied, PreconditionFailed, Refusal
 from service.kernel.services import PORTCULLIS
 from service.records.database.transactions import Connection, Database
 from service.records.logs.events import DeclaredKind
@@ -23,7 +21,7 @@ from service.web.messages import operation_metadata
 from service.web.messages.context import RequestContext
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 from service.web.messages.record_schemas import MergePatch
-from service.web.messages.schema import Found, Id, Page, PageQuery, Published, Revision, Schema, page_answer
+from service.web.messages.schema import Found, Page, PageQuery, Published, Schema, page_answer
 
 Responder = Callable[..., Awaitable[Any]]
 F = TypeVar("F", bound=Responder)
@@ -34,7 +32,7 @@ C = TypeVar("C")
 
 
 P = TypeVar("P")
-"""A part of the service, such as ``Invitations``, or a store that is only read."""
+"""A part of the service, such as ``Bans``, or a store that is only read."""
 
 
 class Endpoint(Generic[P]):
@@ -51,33 +49,6 @@ class RecordEndpoint(Generic[C]):
         self.database = database
         self.live = live
         self.changes = changes
-
-
-MAX_RECORDS: Final = 200
-"""The most records of one bulk act, as many as a page has: other changes of rights wait meanwhile."""
-
-
-class EnabledOrder(Schema):
-    """The records, and whether they are to be enabled."""
-
-    ids: Annotated[
-        list[Id],
-        Meta(min_length=1, max_length=MAX_RECORDS, description="Each record once.", examples=[[4, 7]]),
-    ]
-    enabled: bool
-
-
-class BulkReport(Schema):
-    """How many records were changed, and how many were already as they should be."""
-
-    changed: Annotated[int, Meta(ge=0, examples=[2])]
-    unchanged: Annotated[int, Meta(ge=0, examples=[0])]
-
-
-class PublishedBulkReport(BulkReport, kw_only=True):
-    """The same, and the revision of the policy from which it is in force."""
-
-    policy_revision: Revision
 
 
 def in_force(context: RequestContext, saved: Saved[Any]) -> int:
@@ -122,7 +93,7 @@ class RecordKind:
             return page_answer(query, page, self.shown)
 
         answer: Any = Page[self.shown]  # type: ignore[name-defined]  # it is known at run time
-        return described(on_get, f"list{self._name}s", summary, *codes, answer=answer, query=query)
+        return described(on_get, f"list{self.name}s", summary, *codes, answer=answer, query=query)
 
     def reads(self, summary: str, *codes: str, shows_more: bool = False) -> Responder:
         """Return the responder that reads a record; ``shows_more`` than its tag covers."""
@@ -134,7 +105,7 @@ class RecordKind:
                 require_shown(context, endpoint.live, self.service_of(record))
             return self.record_answer(context, Saved(record))
 
-        responder = described(on_get, f"get{self._name}", summary, *codes, answer=self.shown, id=int)
+        responder = described(on_get, f"get{self.name}", summary, *codes, answer=self.shown, id=int)
         operation_metadata.refuses(NotFound)(responder)
         if shows_more:
             operation_metadata.shows_more(responder)
@@ -154,11 +125,11 @@ class RecordKind:
             saved = await endpoint.changes.create(context.write, self.given(body))
             return self.record_answer(context, saved)
 
-        name, answer = f"create{self._name}", self.saved or self.shown
+        name, answer = f"create{self.name}", self.saved or self.shown
         responder = described(on_post, name, summary, *codes, answer=answer, body=body)
         operation_metadata.created(f"/api/{self.noun}/{{id}}")(responder)
         operation_metadata.idempotent(self.record_answer)(responder)
-        return self._write("create", "INSERT", (Conflict, *refuses), example)(responder)
+        return self.declares("create", "INSERT", (Conflict, *refuses), example)(responder)
 
     def replaces(
         self,
@@ -175,28 +146,10 @@ class RecordKind:
             return self.record_answer(context, saved)
 
         verb = "patch" if issubclass(body, MergePatch) else "update"
-        name, answer = f"{verb}{self._name}", self.saved or self.shown
+        name, answer = f"{verb}{self.name}", self.saved or self.shown
         responder = described(edit, name, summary, *codes, answer=answer, body=body, id=int)
         refusals: Sequence[type[Refusal]] = (NotFound, Conflict, PreconditionFailed, *refuses)
-        return self._write("update", "UPDATE", refusals, example)(responder)
-
-    def switches(self, summary: str, *codes: str, example: Mapping[str, Any]) -> Responder:
-        """Return the responder that enables or disables many records, all of them or none."""
-
-        async def on_post(endpoint: RecordEndpoint[Any], context: RequestContext, body: Any) -> Any:
-            saved = await endpoint.changes.update_all(context.write, body.ids, {"enabled": body.enabled})
-            if saved.policy is None or self.saved is None:
-                return BulkReport.of(saved.record)
-            counts = saved.record.changed, saved.record.unchanged
-            return PublishedBulkReport(*counts, policy_revision=in_force(context, saved))
-
-        answer = BulkReport if self.saved is None else PublishedBulkReport
-        name = f"set{self._name}sEnabled"
-        responder = described(on_post, name, summary, *codes, answer=answer, body=EnabledOrder)
-        operation_metadata.refuses_keys("sent again, it changes nothing more")(responder)
-        return self._write("set the state of many", "UPDATE", (Conflict, RowsRefused), example, single=False)(
-            responder
-        )
+        return self.declares("update", "UPDATE", refusals, example)(responder)
 
     def deletes(self, summary: str, *codes: str, refuses: Sequence[type[Refusal]] = ()) -> Responder:
         """Return the responder that deletes a record."""
@@ -209,12 +162,12 @@ class RecordKind:
             return Published(policy_revision=in_force(context, saved))
 
         answer = None if self.saved is None else Published
-        name = f"delete{self._name}"
+        name = f"delete{self.name}"
         responder = described(on_delete, name, summary, *codes, answer=answer, id=int)
         refusals: Sequence[type[Refusal]] = (
             (NotFound, PreconditionFailed, *refuses) if self.versioned else (NotFound, *refuses)
         )
-        return self._write("delete", "DELETE", refusals)(responder)
+        return self.declares("delete", "DELETE", refusals)(responder)
 
     def sets(
         self,
@@ -233,7 +186,7 @@ class RecordKind:
             operation_metadata.needs(*codes)(responder)
             operation_metadata.named(name)(responder)
             refusals: Sequence[type[Refusal]] = (NotFound, PreconditionFailed, *refuses)
-            return self._write(action, "UPDATE", refusals, example)(responder)
+            return self.declares(action, "UPDATE", refusals, example)(responder)
 
         return declare
 
@@ -249,10 +202,11 @@ class RecordKind:
         return self.saved.of(SimpleNamespace(**fields, policy_revision=revision))
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
+        """The name of the kind in names of operations, such as ``Role``."""
         return self.shown.__name__
 
-    def _write(
+    def declares(
         self,
         action: str,
         kind: DeclaredKind,

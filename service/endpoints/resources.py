@@ -130,20 +130,6 @@ class Resources(RecordEndpoint[Changes]):
     )
 
 
-class EnabledResources(RecordEndpoint[Changes]):
-    """``/api/resource/bulk/enabled``."""
-
-    on_post = RESOURCE.switches(
-        """Enable or disable many resources, all of them or none, by the rules of an edit of one.
-
-        A refusal lists the resources by their place in `ids`, as an import does.
-        """,
-        "system:resource:update",
-        "system:service:resources",
-        example={"ids": [1], "enabled": True},
-    )
-
-
 class OneResource(RecordEndpoint[Changes]):
     """``/api/resource/{id}``."""
 

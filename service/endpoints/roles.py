@@ -128,19 +128,6 @@ class Roles(RecordEndpoint[Changes]):
     )
 
 
-class EnabledRoles(RecordEndpoint[Changes]):
-    """``/api/role/bulk/enabled``."""
-
-    on_post = ROLE.switches(
-        """Enable or disable many roles, all of them or none, by the rules of an edit of one.
-
-        A refusal lists the roles by their place in `ids`, as an import does.
-        """,
-        "system:role:update",
-        example={"ids": [3], "enabled": True},
-    )
-
-
 class OneRole(RecordEndpoint[Changes]):
     """``/api/role/{id}``."""
 

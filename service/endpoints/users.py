@@ -1,22 +1,17 @@
-"""Users, their passwords and their status, one by one and many at once: ``/api/user``."""
+"""Users, their passwords and their status, one by one: ``/api/user``."""
 
-from collections.abc import Callable
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.accounts import Accounts, PasswordReset
-from service.administration.bulk_acts import MAX_USERS, BulkActs, RoleChange
-from service.administration.unit_of_work import Saved
 from service.administration.user_edits import MAX_ROLES
-from service.endpoints.record_endpoints import BulkReport, Endpoint, RecordEndpoint, RecordKind
-from service.errors import Conflict, NotFound, RowsRefused
+from service.endpoints.record_endpoints import Endpoint, RecordEndpoint, RecordKind
+from service.errors import Conflict, NotFound
 from service.kernel.identity import Kind
 from service.kernel.text import name_fault, text_fault
 from service.kernel.value_rules import bounds_of
 from service.records import user_list
-from service.records.user_list import Status
-from service.web.messages import operation_metadata
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
@@ -261,99 +256,3 @@ class UserStatus(RecordEndpoint[Accounts]):
         """
         saved = await self.changes.set_status(context.write, id, body.status, unchanged(context))
         answer_tag(context, version_tag(saved.version))
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-UserIds = Annotated[
-    list[Id], Meta(min_length=1, max_length=MAX_USERS, description="Each user once.", examples=[[4, 7]])
-]
-
-
-class StatusOfUsersOrder(Schema):
-    """The users, and the status that they are to have."""
-
-    ids: UserIds
-    status: Status
-
-
-class RoleOfUsersOrder(Schema):
-    """The users, and the role to give to them or to take from them."""
-
-    ids: UserIds
-    role_id: Id
-    action: RoleChange
-
-
-class SessionsOfUsersOrder(Schema):
-    """The users whose sessions are to end."""
-
-    ids: UserIds
-
-
-def _report(_context: RequestContext, saved: Saved[Any]) -> BulkReport:
-    return BulkReport.of(saved.record)
-
-
-def _bulk(responder: F) -> F:
-    """Declare what all bulk acts have in common."""
-    operation_metadata.dry_run(responder)
-    operation_metadata.idempotent(_report)(responder)
-    operation_metadata.refuses(Conflict, RowsRefused)(responder)
-    return responder
-
-
-class BulkEndpoint(Endpoint[BulkActs]):
-    """Acts on many users: each needs the code of the same act on one user, and opens nothing more."""
-
-
-class StatusOfUsers(BulkEndpoint):
-    """``/api/user/bulk/status``."""
-
-    @needs("system:user:update")
-    @logged("user", "set the status of many", "UPDATE")
-    @named("setUserStatuses")
-    @example_body({"ids": [2], "status": "disabled"})
-    @_bulk
-    async def on_post(self, context: RequestContext, body: StatusOfUsersOrder) -> BulkReport:
-        """Enable or disable many users, all of them or none.
-
-        By the rules of the same act on one user, for each. A refusal lists the users by their place in
-        `ids`, as an import does.
-        """
-        return _report(context, await self.part.set_status(context.write, body.ids, body.status))
-
-
-class RoleOfUsers(BulkEndpoint):
-    """``/api/user/bulk/role``."""
-
-    @needs("system:user:update")
-    @logged("user", "change a role of many", "UPDATE")
-    @named("setRoleOfUsers")
-    @example_body({"ids": [2], "roleId": 3, "action": "take"})
-    @_bulk
-    async def on_post(self, context: RequestContext, body: RoleOfUsersOrder) -> BulkReport:
-        """Give a role to many users, or take it from them; from all of them or none.
-
-        By the rules of an edit of one user, for each. Other roles of the users stay. A refusal lists the
-        users by their place in `ids`, as an import does.
-        """
-        done = await self.part.change_role(context.write, body.ids, body.role_id, body.action)
-        return _report(context, done)
-
-
-class SessionsOfUsers(BulkEndpoint):
-    """``/api/user/bulk/end-sessions``."""
-
-    @needs("system:online:kick")
-    @logged("online", "kick many", "KICK")
-    @named("kickUsers")
-    @example_body({"ids": [2]})
-    @_bulk
-    async def on_post(self, context: RequestContext, body: SessionsOfUsersOrder) -> BulkReport:
-        """End all sessions of many users, who hold no more permissions than the caller.
-
-        A refusal lists the users by their place in `ids`, as an import does. Users without a session are
-        among the unchanged.
-        """
-        return _report(context, await self.part.end_sessions(context.write, body.ids))

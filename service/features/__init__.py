@@ -8,6 +8,7 @@ NAMES = (
     "operations",
     "account_links",
     "dormant_accounts",
+    "bulk_acts",
     "service_accounts",
     "metrics",
     "export",

@@ -6,6 +6,7 @@ FEATURE = Feature(
     name="tables",
     title="Users and roles as tables, in and out, and resources out of an OpenAPI document",
     off=True,
+    needs=("bulk_acts",),
     paths=("/api/user/export", "/api/user/import", "/api/role/export", "/api/role/import"),
     commands=(
         FeatureCommands(

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from service.administration import change_log, suspended_rules
 from service.administration.change_log import check_record, check_values
 from service.administration.lasting import FOR_GOOD
-from service.administration.many_rows import RowFaults, once_each
 from service.administration.role_edits import NO_BUTTON, unknown, with_buttons
 from service.errors import ValidationFailed
+from service.features.bulk_acts.many_rows import RowFaults, once_each
 from service.features.tables.table_import import TableImport, TableRow, Work
 from service.kernel.identity import Caller
 from service.kernel.origin import field_changes

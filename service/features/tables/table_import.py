@@ -9,8 +9,8 @@ from typing import Any, Generic, Literal, TypeVar
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.events import watching
-from service.administration.many_rows import WITHIN, RowFaults
 from service.authn.revocations import Revocations
+from service.features.bulk_acts.many_rows import WITHIN, RowFaults
 from service.kernel.fields import camel
 from service.kernel.identity import Caller
 from service.kernel.origin import FieldChange

@@ -13,13 +13,13 @@ from service.administration import user_edits as account_edits
 from service.administration.change_log import check_values
 from service.administration.delegation import Delegation
 from service.administration.lasting import FOR_GOOD
-from service.administration.many_rows import RowFaults, once_each
 from service.administration.role_demands import NOT_PLAIN
 from service.administration.user_edits import AccountValues, AddressChanged, Edit, created_by
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied
+from service.features.bulk_acts.many_rows import RowFaults, once_each
 from service.features.tables.table_import import TableImport, TableRow, Work
 from service.kernel.cooperative_yield import CooperativeYield, cooperatively
 from service.kernel.identity import Caller

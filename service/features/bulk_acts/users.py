@@ -7,11 +7,11 @@ from typing import Final, Literal
 from service.administration import change_log
 from service.administration.accounts import Accounts
 from service.administration.lasting import FOR_GOOD
-from service.administration.many_rows import WITHIN, BulkDone, RowFaults, once_each
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.administration.user_edits import MAX_ROLES
 from service.authn.revocations import Revocations
 from service.errors import NotFound, ValidationFailed
+from service.features.bulk_acts.many_rows import WITHIN, BulkDone, RowFaults, once_each
 from service.kernel.account_acts import Act
 from service.kernel.identity import Target
 from service.kernel.write import Write

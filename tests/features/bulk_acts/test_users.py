@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.administration.bulk_acts import MAX_USERS
+from service.features.bulk_acts.users import MAX_USERS
 from tests.support.inside import Inside
 from tests.support.members import member
 from tests.users.people import PASSWORD, execute, made, new_role, role_id

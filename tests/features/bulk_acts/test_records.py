@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.endpoints.record_endpoints import MAX_RECORDS
+from service.features.bulk_acts.api import MAX_RECORDS
 from tests.support.inside import Inside
 from tests.support.members import member
 from tests.web.driver import Answer

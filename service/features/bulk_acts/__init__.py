@@ -1,0 +1,1 @@
+"""The same act on many users, roles or resources in one transaction."""

@@ -1,0 +1,197 @@
+"""Acts on many users, roles or resources: ``/api/user/bulk``, ``/api/role/bulk``, ``/api/resource/bulk``."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final, TypeVar
+
+from msgspec import Meta
+
+from service.administration.changes import Changes
+from service.administration.unit_of_work import Saved
+from service.endpoints.record_endpoints import (
+    Endpoint,
+    RecordEndpoint,
+    RecordKind,
+    Responder,
+    described,
+    in_force,
+)
+from service.endpoints.resources import RESOURCE
+from service.endpoints.roles import ROLE
+from service.errors import Conflict, RowsRefused
+from service.features.bulk_acts.records import update_all
+from service.features.bulk_acts.users import MAX_USERS, BulkActs, RoleChange
+from service.records.user_list import Status
+from service.web.messages import operation_metadata as operation
+from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import example_body, logged, named, needs
+from service.web.messages.schema import Id, Revision, Schema
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MAX_RECORDS: Final = 200
+"""The most records of one bulk act, as many as a page has: other changes of rights wait meanwhile."""
+
+
+class EnabledOrder(Schema):
+    """The records, and whether they are to be enabled."""
+
+    ids: Annotated[
+        list[Id],
+        Meta(min_length=1, max_length=MAX_RECORDS, description="Each record once.", examples=[[4, 7]]),
+    ]
+    enabled: bool
+
+
+class BulkReport(Schema):
+    """How many records were changed, and how many were already as they should be."""
+
+    changed: Annotated[int, Meta(ge=0, examples=[2])]
+    unchanged: Annotated[int, Meta(ge=0, examples=[0])]
+
+
+class PublishedBulkReport(BulkReport, kw_only=True):
+    """The same, and the revision of the policy from which it is in force."""
+
+    policy_revision: Revision
+
+
+UserIds = Annotated[
+    list[Id], Meta(min_length=1, max_length=MAX_USERS, description="Each user once.", examples=[[4, 7]])
+]
+
+
+class StatusOfUsersOrder(Schema):
+    """The users, and the status that they are to have."""
+
+    ids: UserIds
+    status: Status
+
+
+class RoleOfUsersOrder(Schema):
+    """The users, and the role to give to them or to take from them."""
+
+    ids: UserIds
+    role_id: Id
+    action: RoleChange
+
+
+class SessionsOfUsersOrder(Schema):
+    """The users whose sessions are to end."""
+
+    ids: UserIds
+
+
+def _report(_context: RequestContext, saved: Saved[Any]) -> BulkReport:
+    return BulkReport.of(saved.record)
+
+
+def _bulk(responder: F) -> F:
+    """Declare what all bulk acts have in common."""
+    operation.dry_run(responder)
+    operation.idempotent(_report)(responder)
+    operation.refuses(Conflict, RowsRefused)(responder)
+    return responder
+
+
+class BulkEndpoint(Endpoint[BulkActs]):
+    """Acts on many users: each needs the code of the same act on one user, and opens nothing more."""
+
+
+class StatusOfUsers(BulkEndpoint):
+    """``/api/user/bulk/status``."""
+
+    @needs("system:user:update")
+    @logged("user", "set the status of many", "UPDATE")
+    @named("setUserStatuses")
+    @example_body({"ids": [2], "status": "disabled"})
+    @_bulk
+    async def on_post(self, context: RequestContext, body: StatusOfUsersOrder) -> BulkReport:
+        """Enable or disable many users, all of them or none.
+
+        By the rules of the same act on one user, for each. A refusal lists the users by their place in
+        `ids`, as an import does.
+        """
+        return _report(context, await self.part.set_status(context.write, body.ids, body.status))
+
+
+class RoleOfUsers(BulkEndpoint):
+    """``/api/user/bulk/role``."""
+
+    @needs("system:user:update")
+    @logged("user", "change a role of many", "UPDATE")
+    @named("setRoleOfUsers")
+    @example_body({"ids": [2], "roleId": 3, "action": "take"})
+    @_bulk
+    async def on_post(self, context: RequestContext, body: RoleOfUsersOrder) -> BulkReport:
+        """Give a role to many users, or take it from them; from all of them or none.
+
+        By the rules of an edit of one user, for each. Other roles of the users stay. A refusal lists the
+        users by their place in `ids`, as an import does.
+        """
+        done = await self.part.change_role(context.write, body.ids, body.role_id, body.action)
+        return _report(context, done)
+
+
+class SessionsOfUsers(BulkEndpoint):
+    """``/api/user/bulk/end-sessions``."""
+
+    @needs("system:online:kick")
+    @logged("online", "kick many", "KICK")
+    @named("kickUsers")
+    @example_body({"ids": [2]})
+    @_bulk
+    async def on_post(self, context: RequestContext, body: SessionsOfUsersOrder) -> BulkReport:
+        """End all sessions of many users, who hold no more permissions than the caller.
+
+        A refusal lists the users by their place in `ids`, as an import does. Users without a session are
+        among the unchanged.
+        """
+        return _report(context, await self.part.end_sessions(context.write, body.ids))
+
+
+def switches(kind: RecordKind, summary: str, *codes: str, example: dict[str, Any]) -> Responder:
+    """Return the responder that enables or disables many records of ``kind``, all of them or none."""
+
+    async def on_post(endpoint: RecordEndpoint[Changes], context: RequestContext, body: Any) -> Any:
+        saved = await update_all(endpoint.changes, context.write, body.ids, {"enabled": body.enabled})
+        if saved.policy is None or kind.saved is None:
+            return BulkReport.of(saved.record)
+        counts = saved.record.changed, saved.record.unchanged
+        return PublishedBulkReport(*counts, policy_revision=in_force(context, saved))
+
+    answer = BulkReport if kind.saved is None else PublishedBulkReport
+    responder = described(
+        on_post, f"set{kind.name}sEnabled", summary, *codes, answer=answer, body=EnabledOrder
+    )
+    operation.refuses_keys("sent again, it changes nothing more")(responder)
+    refusals = (Conflict, RowsRefused)
+    return kind.declares("set the state of many", "UPDATE", refusals, example, single=False)(responder)
+
+
+class EnabledRoles(RecordEndpoint[Changes]):
+    """``/api/role/bulk/enabled``."""
+
+    on_post = switches(
+        ROLE,
+        """Enable or disable many roles, all of them or none, by the rules of an edit of one.
+
+        A refusal lists the roles by their place in `ids`, as an import does.
+        """,
+        "system:role:update",
+        example={"ids": [3], "enabled": True},
+    )
+
+
+class EnabledResources(RecordEndpoint[Changes]):
+    """``/api/resource/bulk/enabled``."""
+
+    on_post = switches(
+        RESOURCE,
+        """Enable or disable many resources, all of them or none, by the rules of an edit of one.
+
+        A refusal lists the resources by their place in `ids`, as an import does.
+        """,
+        "system:resource:update",
+        "system:service:resources",
+        example={"ids": [1], "enabled": True},
+    )

@@ -1,0 +1,43 @@
+"""The same edit of many records of one kind, with the checks of the edit of one for each."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from service.administration.changes import Changes
+from service.administration.unit_of_work import Saved, UnitOfWork
+from service.features.bulk_acts.many_rows import BulkDone, RowFaults, once_each
+from service.kernel.write import Write
+
+
+class _UnchangedError(Exception):
+    """A record has the values already that it is to get."""
+
+
+async def update_all(
+    changes: Changes, write: Write, record_ids: Sequence[int], given: Mapping[str, Any]
+) -> Saved[BulkDone]:
+    """Store the ``given`` fields of many records: of all of them, or of none.
+
+    A record that has these values already is not touched. Raises ``RowsRefused`` with a fault for each
+    record of which the edit is refused, where ``row`` is the place among the ids, from 1.
+    """
+    update = changes.edits.update
+    assert update is not None  # noqa: S101 - such records have no endpoint that edits them
+
+    def match(stored: Any) -> None:
+        if all(getattr(stored, name) == value for name, value in given.items()):
+            raise _UnchangedError
+
+    async def edit(unit: UnitOfWork) -> BulkDone:
+        faults = RowFaults()
+        once_each(faults, "ids", enumerate(map(str, record_ids), 1))
+        changed = 0
+        for place, record_id in enumerate(record_ids):
+            with suppress(_UnchangedError), faults.of(place + 1, f"ids[{place}]"):
+                await update(unit, record_id, given, match)
+                changed += 1
+        faults.require_none()
+        return BulkDone(changed, len(record_ids) - changed)
+
+    return await changes.make(write, f"{len(record_ids)} {changes.edits.noun}s edited", edit)
