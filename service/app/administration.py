@@ -8,8 +8,6 @@ from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SE
 from service.administration.delegation import Delegation
 from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.administration.own_credentials import OwnCredentials
-from service.administration.owners import Owners
-from service.administration.people import People
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.user_edits import AddressChanged
 from service.administration.ways_in import WaysIn
@@ -31,7 +29,6 @@ class Administration:
     bans: Bans
     delegation: Delegation
     kicks: Kicks
-    owners: Owners
     own_credentials: OwnCredentials
     password_reset: PasswordReset
     ways_in: WaysIn
@@ -67,7 +64,6 @@ def make(
     accounts = Accounts(
         units, revocations, passwords, rules, notices=notices, address_changed=address_changed
     )
-    people = People(settings.policy.takeover_days)
     ways_in = WaysIn(
         providers={each.name: each for each in settings.oidc.providers},
         openers=[opener(settings) for opener in provided("way-in", settings.features.off).values()],
@@ -80,7 +76,6 @@ def make(
         bans=Bans(database, delegation, revocations, notices, trail.logins),
         delegation=delegation,
         kicks=Kicks(database, delegation, sign_in.sessions),
-        owners=Owners(database, delegation, people, stores.sessions.synchronized.instant),
         own_credentials=OwnCredentials(delegation, sign_in.password_change, stores.sessions.synchronized.now),
         password_reset=PasswordReset(delegation, sign_in.password_change),
         ways_in=ways_in,

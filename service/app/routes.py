@@ -20,7 +20,6 @@ from service.endpoints import (
     menus,
     oauth,
     operation_log,
-    owners,
     policy,
     profile,
     request_rules,
@@ -227,8 +226,6 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user", users.Users(*user))
     routes.add("/api/user/{id}", users.OneUser(*user))
     routes.add("/api/user/{id}/password", users.UserPassword(changes.password_reset))
-    routes.add("/api/user/{id}/takeovers", owners.Takeovers(changes.owners))
-    routes.add("/api/user/{id}/owner/verification", owners.OwnerVerification(changes.owners))
     routes.add("/api/user/{id}/status", users.UserStatus(*user))
 
 

@@ -9,6 +9,7 @@ NAMES = (
     "account_links",
     "dormant_accounts",
     "bulk_acts",
+    "takeovers",
     "service_accounts",
     "metrics",
     "export",

@@ -216,7 +216,7 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
         "features/access_requests/requests",  # about asking, and about each stage
         "features/reviews/reviews",  # about assignments of others, and closing
         "administration/delegation",
-        "administration/owners",  # about confirming owners
+        "features/takeovers/owners",  # about confirming owners
         "features/reviews/api_sign_offs",  # about changes of others
         "errors",  # of the layer assurance, where no step-up helps
         "features/follower/hub",  # about the account that follows

@@ -4,10 +4,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from service.administration.owners import Owners
-from service.administration.owners import Takeover as TakeoverRecord
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import NotFound
+from service.features.takeovers.owners import Owners
+from service.features.takeovers.owners import Takeover as TakeoverRecord
 from service.kernel.persons import ControlAct
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext

@@ -1,0 +1,10 @@
+"""Takeovers of accounts, shown and settled."""
+
+from service.kernel.feature import Feature
+
+FEATURE = Feature(
+    name="takeovers",
+    title="Takeovers: who could get to act as the owner of an account",
+    paths=("/api/user/{id}/takeovers", "/api/user/{id}/owner"),
+    routes="routes:add_routes",
+)
