@@ -23,6 +23,7 @@ NAMES = (
     "tracing",
     "decisions",
     "follower",
+    "sentinel",
     "cluster",
     "tables",
     "explain",

@@ -2,30 +2,26 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from typing import Any, Final, Protocol
+from urllib.parse import unquote, urlencode, urlsplit
 
 from redis.asyncio import BlockingConnectionPool
-from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection
+from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from service.errors import Unavailable
+from service.kernel.feature import provided
 from service.kernel.operator_error import OperatorError
-from service.keyspace.sentinel import (
-    Primary,
-    PrimaryConnection,
-    SecurePrimaryConnection,
-    arguments_of,
-    group_of,
-)
-from service.settings.checks import cluster_url
+from service.settings.checks import cluster_url, sentinel_url
 
 POOL_SIZE = 16
 _PORT: Final = 6379
+SENTINEL_PORT: Final = 26379
+"""The port of a sentinel that names none."""
 Address = tuple[str, int]
 # The value may be a secret, so nothing else of what redis-py says is shown.
 _PARAMETER: Final = re.compile(r"(?:Invalid value for|unexpected keyword argument) '(\w{1,40})'")
@@ -33,6 +29,24 @@ _PARAMETER: Final = re.compile(r"(?:Invalid value for|unexpected keyword argumen
 
 class StoreUrlError(OperatorError, ValueError):
     """The URL of the session store can't be used; the message has at most the name of a parameter."""
+
+
+class Primary(Protocol):
+    """The primary of a store whose servers others watch; a feature finds it."""
+
+    connection_class: type[Connection]
+    """Connects to the primary, wherever it is then."""
+    arguments: dict[str, Any]
+    """Those of its connections."""
+
+    async def follow(self) -> None:
+        """Look whether another server is the primary, until cancelled."""
+
+    def drop(self) -> None:
+        """Break all connections to the primary."""
+
+    async def close(self) -> None:
+        """Disconnect."""
 
 
 def open_pool(url: str, timeout: float, primary: Primary | None = None) -> BlockingConnectionPool:
@@ -48,9 +62,8 @@ def open_pool(url: str, timeout: float, primary: Primary | None = None) -> Block
         if primary is None:
             pool = BlockingConnectionPool.from_url(url, **arguments)
         else:
-            kind = SecurePrimaryConnection if primary.group.tls else PrimaryConnection
-            given = {**arguments, **primary.group.of_primary}
-            pool = BlockingConnectionPool(connection_class=kind, primary=primary, **given)
+            given = {**arguments, **primary.arguments}
+            pool = BlockingConnectionPool(connection_class=primary.connection_class, **given)
         pool.connection_class(**pool.connection_kwargs)  # now, not at the first command
         return pool
 
@@ -68,6 +81,13 @@ def _of_pool(timeout: float) -> dict[str, Any]:
 
 
 OpenNode = Callable[[Address], BlockingConnectionPool]
+
+
+def arguments_of(query: Mapping[str, str], username: str, password: str) -> dict[str, Any]:
+    """Return redis-py's arguments for a connection; it reads those of the query itself."""
+    arguments: dict[str, Any] = {**parse_url(f"redis://?{urlencode(query)}")}
+    arguments.pop("connection_class", None)
+    return arguments | {name: text for name, text in (("username", username), ("password", password)) if text}
 
 
 def cluster_of(url: str, timeout: float) -> tuple[list[Address], OpenNode] | None:
@@ -109,8 +129,11 @@ def primary_of(url: str, timeout: float) -> Primary | None:
     Raises ``StoreUrlError``.
     """
     with _readable():
-        group = group_of(url)
-        return None if group is None else Primary(group, timeout)
+        if sentinel_url(url) is None:
+            return None
+        (find,) = provided("session-store-primary").values()
+        primary: Primary = find(url, timeout)
+        return primary
 
 
 def new_connection(pool: BlockingConnectionPool) -> AbstractConnection:
@@ -149,9 +172,9 @@ async def within(seconds: float) -> AsyncIterator[None]:
 
 def tls_addresses(url: str) -> Iterator[tuple[str, int]]:
     """Yield host and port of the servers of ``url`` if they speak TLS: the store, or all its sentinels."""
-    behind = group_of(url)
-    if behind is not None:
-        yield from behind.sentinels if behind.tls else ()
+    if (behind := sentinel_url(url)) is not None:
+        if behind.scheme == "rediss":
+            yield from ((host.name or "localhost", host.port or SENTINEL_PORT) for host in behind.hosts)
         return
     if (cluster := cluster_url(url)) is not None:
         if cluster.scheme == "rediss":

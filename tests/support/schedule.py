@@ -71,7 +71,7 @@ LONGEST: Final = (
     "tests/log_capture/test_operations.py",
     "tests/features/dormant_accounts/test_dormant.py",
     "tests/features/access_requests/test_emergencies.py",
-    "tests/keyspace/test_sentinel.py",
+    "tests/features/sentinel/test_sentinel.py",
     "tests/authz/test_publishing.py",
     "tests/features/follower/test_equality.py",
     "tests/features/scim/test_ceiling.py",

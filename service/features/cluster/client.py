@@ -22,10 +22,10 @@ from redis.exceptions import (
 from service.errors import Unavailable
 from service.features.cluster.cluster_map import ClusterMap, Node
 from service.features.cluster.request_checks import ClusterChecks
+from service.features.cluster.revocation_writer import RevocationWriter
 from service.keyspace import keys
 from service.keyspace.confirming import confirmed
 from service.keyspace.connection import Address, OpenNode
-from service.keyspace.following import RevocationWriter
 from service.keyspace.pipeline import (
     Command,
     Pipeline,

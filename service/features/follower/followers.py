@@ -7,10 +7,19 @@ import msgspec
 from msgspec import Struct
 
 from service.features.follower.protocol import is_visible
-from service.keyspace.following import is_reached
 
 _SHOWN_FOR: Final = 86_400.0  # seconds after its last renewal
 _REPLACED_FOR: Final = 3_600.0  # seconds that a process is kept after which another one came with its name
+
+
+def is_reached(place: str, at: str) -> bool:
+    """Tell whether who is at the place ``at`` has what is before ``place``, both of the same lists."""
+    pairs = [(_ids(each), _ids(other)) for each, other in zip(place.split(","), at.split(","), strict=False)]
+    return place.count(",") == at.count(",") and all(each <= other for each, other in pairs)
+
+
+def _ids(place: str) -> list[int]:
+    return [int(number) for number in place.split("-") if number]
 
 
 class FollowerFacts(Struct, frozen=True):

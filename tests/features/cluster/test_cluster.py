@@ -19,7 +19,7 @@ from service.keyspace.connection import StoreUrlError, tls_addresses
 from service.keyspace.inspection import inspect
 from service.keyspace.keys import PARTS, SLOTS, ClusterNames, Names, slot_of
 from service.settings import Auth, Redis
-from tests.keyspace.test_sentinel import until
+from tests.features.sentinel.test_sentinel import until
 from tests.support.cluster_raw import ClusterRaw
 from tests.support.valkey_cluster import ValkeyCluster
 

@@ -15,7 +15,7 @@ from service.keyspace import SessionStore
 from service.keyspace.keys import ClusterNames
 from service.keyspace.scripts import Revoked
 from tests.features.cluster.test_cluster import FACTS, log_in, opened, users_of
-from tests.keyspace.test_sentinel import until
+from tests.features.sentinel.test_sentinel import until
 from tests.support.cluster_raw import ClusterRaw
 from tests.support.valkey_cluster import ValkeyCluster
 

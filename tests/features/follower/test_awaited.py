@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from service.keyspace.following import is_reached
+from service.features.follower.followers import is_reached
 from tests.features.follower.conftest import House, log_in, may, shown_followers, waiting_hub
 
 pytestmark = pytest.mark.anyio

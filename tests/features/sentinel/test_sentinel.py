@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hiredis import Reader
 
 from service.errors import Unavailable
+from service.features.sentinel.primary import Primary, group_of
 from service.keyspace import SessionStore
 from service.keyspace.connection import StoreUrlError
-from service.keyspace.sentinel import Primary, group_of
 from service.settings import Auth, Redis
 from tests.support.sentinel import GROUP, SentinelGroup
 

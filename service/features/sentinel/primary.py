@@ -5,26 +5,25 @@ another for the address, then ask the server there whether it is the primary.
 """
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import unquote, urlencode
+from urllib.parse import unquote
 from weakref import WeakSet
 
 import structlog
 from redis.asyncio import Redis
-from redis.asyncio.connection import Connection, SSLConnection, parse_url
+from redis.asyncio.connection import Connection, SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import ReadOnlyError, RedisError
 
+from service.keyspace.connection import SENTINEL_PORT, arguments_of
 from service.settings.checks import sentinel_url
 
 EVERY: Final = 1.0
 """Seconds between two questions whether another server is the primary."""
-_PORT: Final = 26379
 _ADDRESS: Final = "SENTINEL GET-MASTER-ADDR-BY-NAME"  # redis-py knows the command by this name
 
 _log = structlog.get_logger(__name__)
@@ -59,19 +58,12 @@ def group_of(url: str) -> Group | None:
     of_primary = [unquote(part) for part in read.user.partition(":")[::2]]
     number = query.pop("db", "0")
     return Group(
-        sentinels=tuple((host.name or "localhost", host.port or _PORT) for host in read.hosts),
+        sentinels=tuple((host.name or "localhost", host.port or SENTINEL_PORT) for host in read.hosts),
         name=read.group,
         tls=read.scheme == "rediss",
         of_sentinels=arguments_of(query, *of_sentinels),
         of_primary=arguments_of({**query, "db": number}, *of_primary),
     )
-
-
-def arguments_of(query: Mapping[str, str], username: str, password: str) -> dict[str, Any]:
-    """Return redis-py's arguments for a connection; it reads those of the query itself."""
-    arguments: dict[str, Any] = {**parse_url(f"redis://?{urlencode(query)}")}
-    arguments.pop("connection_class", None)
-    return arguments | {name: text for name, text in (("username", username), ("password", password)) if text}
 
 
 class Primary:
@@ -80,6 +72,8 @@ class Primary:
     def __init__(self, group: Group, timeout: float) -> None:
         """``timeout`` (seconds) is shared by the sentinels, so that each can be asked in time."""
         self.group: Final = group
+        self.connection_class: type[Connection] = SecurePrimaryConnection if group.tls else PrimaryConnection
+        self.arguments: dict[str, Any] = {"primary": self, **group.of_primary}
         share = timeout / (len(group.sentinels) + 1)
         self._sentinels = [
             Redis(
@@ -179,3 +173,9 @@ class PrimaryConnection(Connection):
 
 class SecurePrimaryConnection(PrimaryConnection, SSLConnection):
     """The same by TLS."""
+
+
+def primary_of(url: str, timeout: float) -> Primary | None:
+    """Return what finds the primary of the group that ``url`` names; None for the URL of one server."""
+    group = group_of(url)
+    return None if group is None else Primary(group, timeout)

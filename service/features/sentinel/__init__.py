@@ -1,0 +1,1 @@
+"""A session store behind Sentinel: its primary is found, and followed."""
