@@ -17,17 +17,17 @@ from service.authz.engine.rules import ACCOUNT
 from service.authz.publishing.revisions import PublishedRevisions
 from service.errors import PermissionDenied, Unavailable
 from service.features.follower import protocol
+from service.features.follower import store as rights_changes
 from service.features.follower.followers import FollowerFacts, listed
 from service.features.follower.protocol import Changes, Checked, Followed, PolicyPart, SetDigest
 from service.features.follower.signals import LOOK_EVERY, Signals
+from service.features.follower.store import FIRST, Concerned, Place
 from service.kernel.account_acts import FOLLOW_BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller
 from service.keyspace import SessionStore, revision_in
-from service.records import rights_changes
 from service.records.database.transactions import Connection, Database
 from service.records.published import bit_positions, policy_history, policy_revisions
 from service.records.published.policy_history import Difference, Part
-from service.records.rights_changes import FIRST, Concerned, Place
 from service.settings import Auth
 
 _CHECKED: Final = 200
