@@ -13,11 +13,7 @@ from service.audit.chain.maintenance import Upkeep, retention
 from service.authn.sealing import FactorKeys
 from service.files.object_store import ObjectStore, object_store
 from service.files.orphan_cleanup import LONGEST, OrphanCleanup
-from service.jobs.housekeeping import (
-    forget_answers,
-    forget_bans,
-    forget_uses,
-)
+from service.jobs.housekeeping import forget_bans, forget_uses
 from service.jobs.runner import Job, JobRunner
 from service.kernel.feature import insert_behind, on_by, provided
 from service.keyspace import SessionStore
@@ -100,7 +96,6 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
             settings.upload.sweep_interval or None,
             within=LONGEST,
         ),
-        Job("expired-answers", "Delete kept answers to requests with a key", forget_answers, _HOUR),
         Job("old-uses", "Delete the use of permissions after 25 months", forget_uses, _DAY),
         Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),
         Job(

@@ -6,7 +6,6 @@ from service.administration.accounts import Accounts, PasswordReset
 from service.administration.bans import Bans, Kicks
 from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
 from service.administration.delegation import Delegation
-from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.administration.own_credentials import OwnCredentials
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.user_edits import AddressChanged
@@ -37,7 +36,6 @@ class Administration:
     resources: Changes
     services: Changes
     openings: Changes
-    idempotent_writes: IdempotentWrites
     units: UnitsOfWork
     notices: Notices
 
@@ -58,7 +56,6 @@ def make(
     revocations = sign_in.revocations
     passwords, rules = sign_in.passwords, sign_in.password_rules
     units = UnitsOfWork(database, policy.changes, delegation, revocations)
-    fingerprints = Fingerprints(settings.auth, passwords, stores.sessions.synchronized.now)
     (follow_address,) = provided("address-changed").values()
     address_changed: AddressChanged = follow_address(settings, sign_in.throttle)
     accounts = Accounts(
@@ -84,7 +81,6 @@ def make(
         resources=Changes(units, RESOURCES),
         services=Changes(units, SERVICES),
         openings=Changes(units, OPENINGS),
-        idempotent_writes=IdempotentWrites(database, fingerprints),
         units=units,
         notices=notices,
     )

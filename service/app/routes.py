@@ -79,6 +79,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
     Those of ``extensions`` are among the guarded ones.
     """
     policy = container.policy
+    (idempotent_writes,) = provided("idempotent-writes").values()
     dry_runs = DryRuns(container.stores.database, policy.live, container.stores.sessions, policy.concurrency)
     routes = Routes(
         app,
@@ -87,7 +88,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         dry_runs.impact_of,
         container.cross_origin,
         followed=only(container.parts.values(), attrgetter("followed")),
-        idempotent_writes=container.administration.idempotent_writes,
+        idempotent_writes=idempotent_writes(container),
     )
     features = container.features
     app.absent = off_by(container.settings.features.off)

@@ -6,6 +6,7 @@ The order is that of lists: pages, jobs, checks, commands.
 NAMES = (
     "policy_history",
     "operations",
+    "idempotency",
     "account_links",
     "dormant_accounts",
     "bulk_acts",

@@ -3,17 +3,12 @@
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
-from service.records import bans, idempotent_answers, permission_uses
+from service.records import bans, permission_uses
 from service.records.database.transactions import Connection, Database
 
 _AT_ONCE: Final = 1000  # rows deleted in one transaction
 
 Forget: TypeAlias = Callable[[Connection, int], Awaitable[int]]
-
-
-async def forget_answers(database: Database) -> str:
-    """Delete expired answers to requests with an idempotency key. Raises Unavailable."""
-    return f"{await forget_in_portions(database, idempotent_answers.forget_expired)} answers deleted"
 
 
 async def forget_bans(database: Database) -> str:

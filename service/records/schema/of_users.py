@@ -1,9 +1,9 @@
-"""What users leave and have: uploaded files, kept answers, notices, and accounts elsewhere."""
+"""What users leave and have: uploaded files, notices, and accounts elsewhere."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from service.records.schema.base import chosen, digest, filled, folded, identity, metadata, moment
+from service.records.schema.base import chosen, filled, folded, identity, metadata, moment
 from service.records.schema.rights import user
 
 file = sa.Table(
@@ -45,24 +45,6 @@ object_space = sa.Table(
     sa.Column("swept_time", sa.DateTime(timezone=True)),
 )
 """One row, created with the table."""
-
-idempotency_key = sa.Table(
-    "idempotency_key",
-    metadata,
-    sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), primary_key=True),
-    sa.Column("method", sa.Text, primary_key=True),
-    sa.Column("path", sa.Text, primary_key=True),
-    # SHA-256: clients choose keys, and may choose badly.
-    digest("key_hash", primary_key=True),
-    # Tells another body from the same one; never the body itself.
-    sa.Column("fingerprint", sa.Text, nullable=False),
-    sa.Column("status", sa.Integer, nullable=False),
-    sa.Column("headers", JSONB, nullable=False),
-    sa.Column("answer", sa.LargeBinary, nullable=False),
-    moment("create_time"),
-    sa.Index("idempotency_key_create_time_idx", "create_time"),
-)
-"""An answer is kept by the transaction that makes the write which it tells of."""
 
 notice = sa.Table(
     "notice",

@@ -1,15 +1,16 @@
 """``Idempotency-Key`` (draft-ietf-httpapi-idempotency-key-header): creating requests are safe to repeat."""
 
+import hashlib
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, cast
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, cast
 
 import msgspec
 
-from service.administration.idempotent_writes import IdempotentWrites
 from service.errors import BadRequest
-from service.kernel.write import AnsweredBeforeError
-from service.records.idempotent_answers import KeyScope, SentAnswer, hash_of
+from service.kernel.write import AnsweredBeforeError, IdempotentWrite
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import MetadataError, Operation
 from service.web.messages.schema import json_text
@@ -27,6 +28,50 @@ Run = Callable[[RequestContext, dict[str, Any]], Awaitable[Any]]
 _KEY: Final = KEY.lower().encode("ascii")
 _FORM: Final = re.compile(rb"[\x20-\x7e]{1,%d}" % MOST)
 _KEPT: Final = (b"etag", b"location")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyScope:
+    """Where a key means one request: of one user, with one method and path. ``key_hash`` is its SHA-256."""
+
+    user_id: int
+    method: str
+    path: str
+    key_hash: bytes
+
+
+@dataclass(frozen=True)
+class SentAnswer:
+    """An answer: status, headers by name, and the JSON of its data."""
+
+    status: int
+    headers: dict[str, str]
+    answer: bytes
+
+
+MakeAnswer = Callable[[Any], SentAnswer]
+"""Makes the answer from what the write has saved."""
+
+
+class IdempotentWrites(Protocol):
+    """Makes writes whose answers are kept, in the transaction of the write itself; a feature keeps them."""
+
+    def write(
+        self, scope: KeyScope, content: bytes, answer: MakeAnswer, *, holds_secret: bool
+    ) -> AbstractAsyncContextManager[IdempotentWrite]:
+        """Let the block make the write of a request, and keep what ``answer`` makes of it.
+
+        ``content`` is what a repetition must have in common with the request; ``holds_secret`` says that a
+        password may be part of it. Raises ``RequestUnderWay`` while another request uses the key,
+        ``IdempotencyKeyReused`` if the key was used with another content, and ``AnsweredBeforeError`` with
+        the kept answer if it was used with this one, once the block has found that the caller may make the
+        write.
+        """
+
+
+def hash_of(key: bytes) -> bytes:
+    """Return the hash under which a key is known."""
+    return hashlib.sha256(key).digest()
 
 
 def with_keys(operation: Operation, run: Run, writes: IdempotentWrites | None) -> Run:

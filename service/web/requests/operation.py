@@ -12,7 +12,6 @@ from typing import Any, Final, get_type_hints
 
 from msgspec import Struct
 
-from service.administration.idempotent_writes import IdempotentWrites
 from service.authz.engine.rules import ANYONE
 from service.kernel.origin import ChangeRecord
 from service.web.content.downloads import is_known
@@ -27,7 +26,7 @@ from service.web.messages.request import Request
 from service.web.messages.schema import Document, envelope, is_protocol, json_text, members_of
 from service.web.requests.application import Answer, Responder
 from service.web.requests.guard import AuthorizationGuard
-from service.web.requests.idempotency import Run, with_keys
+from service.web.requests.idempotency import IdempotentWrites, Run, with_keys
 from service.web.requests.recording import Recording
 
 CREATED: Final = 201

@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 
 from falcon.constants import COMBINED_METHODS
 
-from service.administration.idempotent_writes import IdempotentWrites
 from service.authz.engine.paths import registered_fault
 from service.authz.engine.rules import METHODS, Rule
 from service.authz.lint.coverage import catalogue_faults, coverage_faults
@@ -18,7 +17,7 @@ from service.web.messages.operation_metadata import GROUPS, Operation
 from service.web.requests.application import Answer, Application, MethodMap, Responder
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.guard import AuthorizationGuard
-from service.web.requests.idempotency import leaves_keys_open
+from service.web.requests.idempotency import IdempotentWrites, leaves_keys_open
 from service.web.requests.operation import Acknowledged, Followed, describe, responder_of
 
 

@@ -9,31 +9,13 @@ import msgspec
 from sqlalchemy import delete, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from service.features.idempotency.schema import idempotency_key
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
-from service.records.schema.of_users import idempotency_key
+from service.web.requests.idempotency import KeyScope, SentAnswer
 
 KEPT: Final = timedelta(hours=24)
 """How long an answer is kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeyScope:
-    """Where a key means one request: of one user, with one method and path. ``key_hash`` is its SHA-256."""
-
-    user_id: int
-    method: str
-    path: str
-    key_hash: bytes
-
-
-@dataclass(frozen=True)
-class SentAnswer:
-    """An answer: status, headers by name, and the JSON of its data."""
-
-    status: int
-    headers: dict[str, str]
-    answer: bytes
 
 
 @dataclass(frozen=True)
@@ -46,11 +28,6 @@ class KeptAnswer(SentAnswer):
 _KEPT: Final = RowMapper(KeptAnswer, idempotency_key)
 _KEY: Final = tuple(idempotency_key.primary_key)
 _LIVE: Final = idempotency_key.c.create_time > func.now() - KEPT
-
-
-def hash_of(key: bytes) -> bytes:
-    """Return the hash under which a key is known."""
-    return hashlib.sha256(key).digest()
 
 
 async def claim(connection: Connection, scope: KeyScope) -> bool:

@@ -9,18 +9,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from service.administration.idempotent_writes import Fingerprints, IdempotentWrites
 from service.authn.passwords import Passwords
-from service.jobs.housekeeping import forget_answers
+from service.features.idempotency.jobs import forget_answers
+from service.features.idempotency.writes import Fingerprints, IdempotentWrites
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.write import AnsweredBeforeError, IdempotentWrite, Write
 from service.records import roles
 from service.records.database.transactions import Database
-from service.records.idempotent_answers import KeyScope, SentAnswer, hash_of
 from service.records.roles import RoleValues
 from service.settings import Auth, Password
-from tests.idempotency.keyed import count, key, new, was_replayed
+from service.web.requests.idempotency import KeyScope, SentAnswer, hash_of
+from tests.features.idempotency.keyed import count, key, new, was_replayed
 from tests.support.inside import Inside
 from tests.users.people import execute
 

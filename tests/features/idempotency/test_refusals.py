@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.administration.idempotent_writes import IdempotentWrites
+from service.features.idempotency.writes import IdempotentWrites
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import (
     MetadataError,
@@ -19,7 +19,7 @@ from service.web.messages.operation_metadata import (
 from service.web.messages.schema import Schema
 from service.web.requests.application import Application
 from service.web.requests.routes import Routes, RoutesError
-from tests.idempotency.keyed import count, key, new, was_replayed
+from tests.features.idempotency.keyed import count, key, new, was_replayed
 from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.web.example_service import OpenGate

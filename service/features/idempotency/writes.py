@@ -10,14 +10,12 @@ from typing import Any, Final
 from service.authn.passwords import Passwords
 from service.authn.signing_keys import derived_keys
 from service.errors import IdempotencyKeyReused, RequestUnderWay
+from service.features.idempotency import store as idempotent_answers
+from service.features.idempotency.store import KeptAnswer
 from service.kernel.write import AnsweredBeforeError, IdempotentWrite
-from service.records import idempotent_answers
 from service.records.database.transactions import Connection, Database
-from service.records.idempotent_answers import KeptAnswer, KeyScope, SentAnswer
 from service.settings import Auth
-
-MakeAnswer = Callable[[Any], SentAnswer]
-"""Makes the answer from what the write has saved."""
+from service.web.requests.idempotency import KeyScope, MakeAnswer
 
 _SLOW: Final = "$"
 """How the hash of a fingerprint begins (PHC string format); a fingerprint itself is hexadecimal."""
@@ -137,3 +135,10 @@ class _Write:
         """Raise RuntimeError if the answer is not kept."""
         if not self._is_kept:
             raise RuntimeError("a write under an idempotency key has kept no answer")
+
+
+def idempotent_writes(container: Any) -> IdempotentWrites:
+    """Return what makes the idempotent writes of a worker."""
+    auth, stores = container.settings.auth, container.stores
+    now = stores.sessions.synchronized.now
+    return IdempotentWrites(stores.database, Fingerprints(auth, container.sign_in.passwords, now))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from service.records import idempotent_answers
+from service.features.idempotency import store as idempotent_answers
 from service.records.database.transactions import Database
-from service.records.idempotent_answers import KeyScope
-from tests.idempotency.keyed import KEPT, count, key, new, was_replayed
+from service.web.requests.idempotency import KeyScope, hash_of
+from tests.features.idempotency.keyed import KEPT, count, key, new, was_replayed
 from tests.support.inside import Inside
 from tests.users.people import execute
 from tests.web.driver import JSON
@@ -162,7 +162,7 @@ async def test_a_request_that_another_process_serves_is_under_way_until_its_tran
 ) -> None:
     body, mine = new("/api/role"), key()
     ((admin,),) = execute(shared, "SELECT id FROM sys.user WHERE user_name = 'admin'")
-    scope = KeyScope(admin, "POST", "/api/role", idempotent_answers.hash_of(mine[1].encode()))
+    scope = KeyScope(admin, "POST", "/api/role", hash_of(mine[1].encode()))
     database = Database(shared.database_url)
 
     async with database.transaction() as connection:

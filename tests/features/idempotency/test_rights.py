@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.idempotency.keyed import key, new, was_replayed
+from tests.features.idempotency.keyed import key, new, was_replayed
 from tests.support.inside import Inside
 from tests.users.people import caller, execute, new_role
 

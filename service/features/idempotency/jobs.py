@@ -1,0 +1,22 @@
+"""The job that forgets kept answers."""
+
+from typing import Final
+
+from service.features.idempotency import store
+from service.jobs.housekeeping import forget_in_portions
+from service.jobs.runner import Job
+from service.records.database.transactions import Database
+from service.settings import Settings
+
+_HOUR: Final = 3600.0
+
+
+async def forget_answers(database: Database) -> str:
+    """Delete expired answers to requests with an idempotency key. Raises Unavailable."""
+    return f"{await forget_in_portions(database, store.forget_expired)} answers deleted"
+
+
+def jobs(_settings: Settings) -> tuple[Job, ...]:
+    """Return the job."""
+    title = "Delete kept answers to requests with a key"
+    return (Job("expired-answers", title, forget_answers, _HOUR, after="file-sweep"),)
