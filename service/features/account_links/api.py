@@ -5,7 +5,6 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from service.administration.own_credentials import OwnCredentials
-from service.endpoints.challenge_bodies import Code, Credential, Expiry, PublicKey, answer_in
 from service.endpoints.profile import CurrentPassword
 from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.users import NewPassword, UserName
@@ -23,6 +22,7 @@ from service.features.account_links.forgotten_passwords import ForgottenPassword
 from service.features.account_links.invitations import Invitations
 from service.features.account_links.links import Link
 from service.features.account_links.session_ending import SessionEnding
+from service.features.second_factors.challenge_bodies import Code, Credential, Expiry, PublicKey, answer_in
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Moment, Schema, moment

@@ -5,6 +5,7 @@ from service.kernel.feature import Feature
 FEATURE = Feature(
     name="account_links",
     title="Links to users: invitations, forgotten passwords, confirmed addresses, the end of sessions",
+    needs=("second_factors",),
     paths=(
         "/api/auth/invitation",
         "/api/auth/password-reset",

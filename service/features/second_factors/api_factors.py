@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from service.endpoints.challenge_bodies import Credential, Expiry
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict, NotFound
+from service.features.second_factors.challenge_bodies import Credential, Expiry
 from service.features.second_factors.challenges import LIFE
 from service.features.second_factors.factor_reset import FactorReset
 from service.features.second_factors.own_factors import OwnFactors

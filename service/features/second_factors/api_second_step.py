@@ -6,7 +6,6 @@ from msgspec import Meta
 
 from service.authn.refresh import Refresh
 from service.authn.token_issuer import TokenPair as Issued
-from service.endpoints.challenge_bodies import Code, Credential, Expiry, PublicKey, answer_in
 from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.tokens import NO_KEYS, Device, TokenPair, handed
 from service.errors import (
@@ -19,6 +18,7 @@ from service.errors import (
     SecondFactorRequired,
     ValidationFailed,
 )
+from service.features.second_factors.challenge_bodies import Code, Credential, Expiry, PublicKey, answer_in
 from service.features.second_factors.challenges import LIFE
 from service.features.second_factors.logins import FactorLogins
 from service.features.second_factors.step_up import StepUp
