@@ -102,7 +102,7 @@ def test_each_word_of_the_glossary_is_defined_once() -> None:
 
 
 LOGS = (ROOT / "docs" / "reference" / "logs.md").read_text(encoding="utf-8")
-RECORDED = LOGS.partition("## What is recorded")[2].partition("\n## ")[0]
+RECORDED = LOGS.partition("## Recorded data")[2].partition("\n## ")[0]
 
 
 def test_every_event_of_the_login_log_is_on_the_page() -> None:
@@ -141,7 +141,7 @@ def test_the_page_of_permissions_shows_every_code_of_the_catalogue() -> None:
 
 def test_the_page_of_features_has_a_row_for_each_that_says_whether_it_has_a_switch() -> None:
     page = (REFERENCE / "features.md").read_text(encoding="utf-8")
-    listed = rows(page.partition("\n## The features\n")[2])
+    listed = rows(page.partition("\n## All features\n")[2])
     shown = {name.strip("`"): switch.startswith("yes") for name, switch, *_ in listed}
     assert shown == {feature.name: feature.off for feature in declared()}
 
