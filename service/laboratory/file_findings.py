@@ -105,8 +105,8 @@ def _pointless(demands: Iterable[Rule]) -> Iterator[Finding]:
                     yield Finding(POINTLESS, name, f"the line for {word} means nothing beside {weaker}")
 
 
-def weaker_demands(own: Shipped, shipped: Iterable[Rule], file: str) -> Iterator[Finding]:
-    """Yield the objects of which ``own`` demands less than the lines ``shipped`` of the same file do.
+def weaker_demands(own: Shipped, shipped: Iterable[Rule], level: str) -> Iterator[Finding]:
+    """Yield the objects of which ``own`` demands less than the lines ``shipped`` of the same level do.
 
     That is, somebody meets the one demand and not the other. Objects that the other does not know are left
     out: those of extensions.
@@ -122,7 +122,7 @@ def weaker_demands(own: Shipped, shipped: Iterable[Rule], file: str) -> Iterator
         if meeting(own.model_text, (weak,)) - meeting(own.model_text, (strong,)):
             here, there = " or ".join(weak), " or ".join(strong)
             yield Finding(
-                WEAKER, f"{file} {name}", f"{here} is enough, where the shipped file demands {there}"
+                WEAKER, f"{level} {name}", f"{here} is enough, where the shipped file demands {there}"
             )
 
 

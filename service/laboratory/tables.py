@@ -25,8 +25,10 @@ from service.authz.engine.rules import (
     LayerName,
     PolicyError,
     Rule,
+    assured,
 )
 from service.authz.publishing.contributions import contributions
+from service.authz.publishing.demand_table import LEVELS
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.explain import Reason
@@ -45,6 +47,7 @@ from service.kernel.services import (
     split_object,
 )
 from service.kernel.strict_yaml import OWN, Document, YamlError, document_of, read_within
+from service.settings.policy import Demands
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True):
@@ -58,11 +61,15 @@ class Disabled(_Strict):
 
 
 class Asks(_Strict):
-    """A question to one layer: about an object, or each of several, or a request that the layer resolves."""
+    """A question to one layer: about an object, or each of several, or a request that the layer resolves.
+
+    In the layer ``assurance`` also about each object that ``demanded`` lists under a ``demand``.
+    """
 
     layer: LayerName
     object: str | list[str] = ""
     request: str = ""
+    demand: str = ""
 
 
 class Case(_Strict):
@@ -100,6 +107,23 @@ class Demanded(_Strict):
     services: bool = False
 
 
+class DemandedOf(_Strict):
+    """The names of the demands on ``objects``, for each value of ``policy.assurance``.
+
+    ``others`` are methods: each endpoint with such a method that no group lists has the demands too.
+    """
+
+    base: str
+    administrators: str
+    everybody: str
+    objects: list[str]
+    others: list[Literal["GET", "POST", "PUT", "PATCH", "DELETE"]] = []
+
+    def at(self, level: Demands) -> str:
+        """Return the name of the demand at ``level``."""
+        return cast("str", getattr(self, level))
+
+
 class Stage(_Strict):
     """Holders of ``code`` approve: so many different people."""
 
@@ -121,7 +145,8 @@ class TableFile(_Strict):
     """A file of cases, with what administrators have registered and the codes of Buttons.
 
     ``services`` are other services; ``openings`` give the word that opens one of their objects. ``demands``
-    are those on registered resources. ``requestable`` are the roles that may be asked for. A file
+    are those on registered resources. ``requestable`` are the roles that may be asked for. ``demanded`` has
+    the objects that questions about a demand are about. A file
     has besides what lines of features follow from, by their words. A caller of the layer ``assurance`` is the
     strongest word that it satisfies.
     """
@@ -134,6 +159,7 @@ class TableFile(_Strict):
     openings: dict[str, Literal["@login", "@anyone"]] = {}
     demands: dict[str, Demanded] = {}
     requestable: dict[str, Requestable] = {}
+    demanded: list[DemandedOf] = []
 
     @property
     def contributed(self) -> dict[str, list[str]]:
@@ -229,7 +255,7 @@ def read_tables(paths: Iterable[Path], own: Shipped) -> tuple[Table, ...]:
 
 @lru_cache(maxsize=128)
 def _document(path: Path, raw: bytes) -> Document[TableFile]:
-    """Return a file of cases; remembered, since the lint reads most of them with each file of demands."""
+    """Return a file of cases; remembered, since the lint reads most of them once for each level."""
     return document_of(path, raw, file_kind())
 
 
@@ -257,6 +283,8 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
     ]
     if not file.cases:
         faults.append(f"{read.path}: the table has no cases")
+    faults += _demanded_faults(read)
+    demanded = _demanded(file, own)
     try:
         registered = [_registered(file, name, codes) for name, codes in file.registered.items()]
         buttons = _buttons(file.codes)
@@ -274,7 +302,7 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
         )
         rules = Lines(own.rules).joined(shared)
         resources = ResourceIndex(filter(is_registered, file.registered))
-        resolver = _Resolver(rules, resources, ExternalRoutes(rules), endpoints)
+        resolver = _Resolver(rules, resources, ExternalRoutes(rules), endpoints, demanded)
     except PolicyError as error:
         raise PolicyError(*faults, *(f"{read.path}: {fault}" for fault in error.faults)) from error
     asked: list[Asked] = []
@@ -291,6 +319,46 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
     if faults:
         raise PolicyError(*faults)
     return Table(read.path, rules, tuple(asked))
+
+
+def _demanded_faults(read: Document[TableFile]) -> Iterator[str]:
+    """Yield demands that no case asks about, so that nothing would be tested, and objects that repeat."""
+    asked = {case.asks.demand for case in read.value.cases if isinstance(case.asks, Asks)}
+    seen: set[str] = set()
+    for at, group in enumerate(read.value.demanded):
+        for number, method in enumerate(group.others):
+            if method in seen:
+                yield f"{read.place('demanded', at, 'others', number)}: {method} is listed already"
+            seen.add(method)
+        for level in LEVELS:
+            if group.at(level) not in asked:
+                name = group.at(level)
+                yield f"{read.place('demanded', at, level)}: no case asks about the demand {name!r}"
+        for number, name in enumerate(group.objects):
+            if name in seen:
+                yield f"{read.place('demanded', at, 'objects', number)}: {name} is listed already"
+            seen.add(name)
+
+
+def _demanded(file: TableFile, own: Shipped) -> dict[str, list[str]]:
+    """Return the objects of each demand at the level of ``own``; a demand of another level has none.
+
+    Which endpoints there are comes from the lines of the layer ``endpoint``, never from the demands.
+    """
+    listed = {name for group in file.demanded for name in group.objects}
+    others = [name for name in _own_endpoints(own) if name not in listed]
+    objects: dict[str, list[str]] = {group.at(level): [] for group in file.demanded for level in LEVELS}
+    for group in file.demanded:
+        objects[group.at(own.level)] += group.objects
+        objects[group.at(own.level)] += (name for name in others if name.split(" ")[1] in group.others)
+    return objects
+
+
+def _own_endpoints(own: Shipped) -> Iterator[str]:
+    """Yield the endpoints of this service, as objects of the layer ``assurance``; not those of extensions."""
+    for route in dict.fromkeys(own.routes):
+        if not any(extension.owns_path(route.partition(" ")[2]) for extension in own.extensions):
+            yield assured(ENDPOINT, route)
 
 
 def _is_off(own: Shipped, asked: Asked) -> bool:
@@ -359,16 +427,14 @@ class _Resolver:
     resources: ResourceIndex
     external: ExternalRoutes
     endpoints: ResourceIndex
+    demanded: Mapping[str, list[str]]
 
     def questions(
         self, asks: str | Asks, held: HeldCodes | Satisfied | None
     ) -> Iterator[tuple[Question, ...]]:
         """Yield what each object or request of a case asks, in the order of the layers."""
         if isinstance(asks, Asks):
-            if bool(asks.object) is bool(asks.request):
-                raise PolicyError("a question is about an object or about a request")
-            named = [asks.object] if isinstance(asks.object, str) else asks.object
-            for name in named:
+            for name in self._named(asks):
                 yield (self._one(asks, name, held),)
             return
         service, request = split_object(asks)
@@ -379,6 +445,18 @@ class _Resolver:
         # A public route authenticates nobody.
         caller = None if self.rules.codes(ENDPOINT, route) == (ANYONE,) else held
         yield Question(RESOURCE, self._resource(asks, caller), caller), Question(ENDPOINT, route, caller)
+
+    def _named(self, asks: Asks) -> list[str]:
+        """Return the objects that a question to one layer names; ``[""]`` for a request."""
+        if [bool(asks.object), bool(asks.request), bool(asks.demand)].count(True) != 1:
+            raise PolicyError("a question is about an object, a request or a demand, and only one of them")
+        if not asks.demand:
+            return [asks.object] if isinstance(asks.object, str) else asks.object
+        if asks.layer != ASSURANCE:
+            raise PolicyError(f"the layer {asks.layer} is not asked about a demand: {ASSURANCE} is")
+        if asks.demand not in self.demanded:
+            raise PolicyError(f"nothing in 'demanded' has the demand {asks.demand!r}")
+        return self.demanded[asks.demand]
 
     def _one(self, asks: Asks, name: str, held: HeldCodes | Satisfied | None) -> Question:
         if name:

@@ -25,7 +25,7 @@ from service.authz.engine.rules import (
 )
 from service.authz.invariants.checking import check
 from service.authz.publishing.contributions import contributions
-from service.authz.publishing.demands import FILES, FOLDER
+from service.authz.publishing.demands import FOLDER, levels_of
 from service.authz.publishing.shipped import Shipped, policy_folder, read_named
 from service.kernel.extension import CASES
 from service.kernel.permission_catalogue import Page, permissions
@@ -45,9 +45,13 @@ from service.laboratory.tables import (
     table_of,
 )
 from service.settings import Settings
+from service.settings.policy import Demands
 
 CATALOGUE_TABLE: Final = Path("catalogue")
 """What stands for a file where a case of this table is named."""
+
+DEMAND_CASES: Final = f"{FOLDER}.yaml"
+"""The table of demands, in a policy folder."""
 
 _NOBODY: Final = "newcomer"
 _FIELD: Final = re.compile(r"\{\w+\}")
@@ -152,7 +156,7 @@ class Tested(msgspec.Struct, frozen=True, rename="camel"):
 
     ``invariants`` are those that are broken; ``unchecked`` are those about roles, which no file holds.
     ``unmeasured``: coverage or mutants were asked for, and mean nothing while something fails. ``beside``
-    are the files of demands that are not in use, whose tables and invariants were looked at too.
+    are the levels of demands that are not in use, whose tables and invariants were looked at too.
     """
 
     passed: bool
@@ -175,17 +179,20 @@ def own_tables(own: Shipped, folders: Iterable[Path]) -> tuple[Table, ...]:
     return (*read_tables(folders, own), table_of(catalogue_cases(own.catalogue, own.opened_by), own))
 
 
-def table_places(folder: Path, assurance: str) -> list[Path]:
-    """Return where the tables of a policy folder are; those of demands stand beside the file in use."""
-    demands = folder / FOLDER / f"{assurance}.yaml"
-    return [folder / CASES, *([demands] if demands.exists() else [])]
+def table_places(folder: Path, level: Demands) -> list[Path]:
+    """Return where the tables of a policy folder are: those of all levels, then those of the demands.
+
+    A folder of a development version has a table for each level, such as ``assurance/base.yaml``.
+    """
+    demands = (folder / DEMAND_CASES, folder / FOLDER / f"{level}.yaml")
+    return [folder / CASES, *(path for path in demands if path.exists())]
 
 
-def demand_files(settings: Settings) -> tuple[str, ...]:
-    """Return the names of the files of demands that the folder of ``settings`` has, the one in use first."""
-    folder, used = policy_folder(settings.policy.folder) / FOLDER, settings.policy.assurance
-    others = (name for name in FILES if name != used and (folder / f"{name}.csv").exists())
-    return (used, *others)
+def demand_levels(settings: Settings) -> tuple[Demands, ...]:
+    """Return the levels that the folder of ``settings`` has demands for, the one in use first."""
+    used = settings.policy.assurance
+    there = levels_of(policy_folder(settings.policy.folder))
+    return (used, *(level for level in there if level != used))
 
 
 def run_tests(own: Shipped, tables: Sequence[Table], *, coverage: bool, mutate: bool) -> Tested:
@@ -275,24 +282,24 @@ def tested(settings: Settings, paths: Sequence[str], *, coverage: bool, mutate: 
         return run_tests(own, tables, coverage=coverage, mutate=mutate)
     tables = own_tables(own, [*table_places(folder, used), *own.cases_of_extensions])
     result = run_tests(own, tables, coverage=coverage, mutate=mutate)
-    for name in demand_files(settings)[1:]:
-        result = _beside(result, settings, folder, name)
+    for level in demand_levels(settings)[1:]:
+        result = _beside(result, settings, folder, level)
     return result
 
 
-def _beside(result: Tested, settings: Settings, folder: Path, name: str) -> Tested:
-    """Return ``result`` with that of the file of demands ``name``, which is not in use.
+def _beside(result: Tested, settings: Settings, folder: Path, level: Demands) -> Tested:
+    """Return ``result`` with that of the demands of ``level``, which is not in use.
 
     Its tables are asked of the service's enforcer: that both answer alike is known of the one in use.
     """
-    own = read_named(settings, folder, assurance=name)
-    failures = run_tables(own.model_text, read_tables(table_places(folder, name)[1:], own), ("indexed",))
+    own = read_named(settings, folder, assurance=level)
+    failures = run_tables(own.model_text, read_tables(table_places(folder, level)[1:], own), ("indexed",))
     broken = map(str, check(own.invariants, own.policy(Lines(), {}, 0)).violations)
     invariants = tuple(dict.fromkeys((*result.invariants, *broken)))
     return msgspec.structs.replace(
         result,
         passed=result.passed and not failures and invariants == result.invariants,
-        beside=(*result.beside, name),
+        beside=(*result.beside, level),
         failures=(*result.failures, *failures),
         invariants=invariants,
     )

@@ -10,7 +10,7 @@ from service.settings.table import setting
 from service.settings.values import Digests, LogOutput, OptionalPath, Packages, Paths
 
 Demands: TypeAlias = Literal["base", "administrators", "everybody"]
-"""The files of demands that a node may use."""
+"""The levels of demands that a node may use: each is a column of ``assurance.table``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Policy:
     )
     assurance: Demands = setting(
         "base",
-        help="How strongly somebody must have authenticated, by a file of the folder `assurance`: `base`, a "
+        help="How strongly somebody must have authenticated, by a column of `assurance.table`: `base`, a "
         "login; `administrators`, two factors for what changes users, roles, the policy, keys and services, "
         "and a fresh login for ending sessions and for the own address and phone number; `everybody`, two "
         "factors for all but enrolling, logging out and one's own data. Name the same on all nodes.",

@@ -7,6 +7,7 @@ import pytest
 
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import WORDS, PolicyError, Rule, read_rules
+from service.authz.publishing.demand_table import TABLE, read_table
 from service.authz.publishing.shipped import policy_folder, read_shipped
 from service.authz.review.sources import static_policy
 from service.kernel.codes import HeldCodes
@@ -25,7 +26,7 @@ def test_without_settings_the_shipped_files_are_read() -> None:
     assert shipped.base == read_rules(POLICIES / "base.csv")
     assert shipped.endpoints == read_rules(POLICIES / "endpoints.csv")
     assert shipped.accounts == read_rules(POLICIES / "accounts.csv")
-    assert shipped.assurance == read_rules(POLICIES / "assurance" / "base.csv")
+    assert shipped.assurance == read_table(POLICIES / TABLE)["base"]
     assert shipped.rules == (*shipped.base, *shipped.endpoints, *shipped.accounts, *shipped.assurance)
 
 
@@ -141,9 +142,10 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 def test_the_order_of_lines_changes_neither_the_digest_nor_who_passes(tmp_path: Path) -> None:
     folder = tmp_path / "policies"
     shutil.copytree(policy_folder(None), folder)
-    for path in (*folder.glob("*.csv"), *folder.glob("assurance/*.csv")):
+    for path in (*folder.glob("*.csv"), folder / TABLE):
         lines = [line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")]
-        path.write_text("\n".join(reversed(lines)), "utf-8")
+        head, rows = ([lines[0]], lines[1:]) if path.name == TABLE else ([], lines)
+        path.write_text("\n".join((*head, *reversed(rows))), "utf-8")
     plain, turned = read_shipped(), read_shipped(folder=folder)
     assert turned.rules != plain.rules
     assert turned.digest == plain.digest

@@ -10,13 +10,14 @@ import pytest
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PolicyError, Rule, assured
 from service.authz.proof.batch_decider import all_requests
 from service.authz.proof.demands import demands_on, meeting
+from service.authz.publishing.demand_table import LEVELS
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import read_shipped
 from service.kernel.account_acts import DEMANDED
 from service.kernel.assurance import Demand, words_of
 from service.kernel.services import BoundResource, Service
+from service.settings.policy import Demands
 
-NAMES = ("base", "administrators", "everybody")
 SERVICES = ("orders", "endpoint", "account", "assurance")
 
 
@@ -36,9 +37,9 @@ def some_resources(dice: random.Random, routes: list[str]) -> list[BoundResource
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LEVELS)
 @pytest.mark.parametrize("seed", range(4))
-def test_no_edit_of_an_administrator_lowers_a_shipped_demand(name: str, seed: int) -> None:
+def test_no_edit_of_an_administrator_lowers_a_shipped_demand(name: Demands, seed: int) -> None:
     dice = random.Random(seed)
     shipped = read_shipped(assurance=name)
     routes = sorted({rule.object for rule in shipped.endpoints if rule.layer == ENDPOINT})

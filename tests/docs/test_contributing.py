@@ -146,8 +146,8 @@ print(json.dumps(found))
 def trial(changed: tuple[Path, list[Path]], stores: EmbeddedStores) -> dict[str, Any]:
     """What commands, tests of pages, types and a migration of the copy say, asked in one process."""
     root, _ = changed
-    (root / "broken" / "assurance").mkdir(parents=True)
-    for name in ("base.csv", "endpoints.csv", "accounts.csv", "assurance/base.csv"):
+    (root / "broken").mkdir()
+    for name in ("base.csv", "endpoints.csv", "accounts.csv", "assurance.table"):
         text = (root / "policies" / name).read_text()
         (root / "broken" / name).write_text(text.replace("system:role:users", "system:role:list"))
     with database(stores) as url:

@@ -14,6 +14,7 @@ from service.operator.known_routes import known_routes, routes_of_code
 from service.operator.stores import past_pooler, reachable
 from service.settings import Policy, Settings, load, local_previous, local_secret, rotate_local_secret
 from service.web.requests.routes import RoutesError
+from tests.support.demand_rows import add_demands
 
 POOLER, SERVER = "postgresql://pooler:6432/x", "postgresql://server1,server2/x"
 GIVEN = {
@@ -60,9 +61,9 @@ def test_the_shipped_lines_tell_the_routes_of_the_code() -> None:
 def test_lines_of_the_operator_are_compared_with_the_code(tmp_path: Path) -> None:
     folder = tmp_path / POLICIES
     shutil.copytree(ROOT / POLICIES, folder)
-    with (folder / "endpoints.csv").open("a") as lines, (folder / "assurance/base.csv").open("a") as demands:
+    with (folder / "endpoints.csv").open("a") as lines:
         lines.write("p, endpoint, GET /api/gone, @login\n")
-        demands.write("p, assurance, endpoint GET /api/gone, @login\n")
+    add_demands(folder, "endpoint GET /api/gone", "@login")
     settings = Settings(policy=Policy(folder=folder))
     with pytest.raises(RoutesError, match="GET /api/gone"):
         known_routes(settings, configured(settings))

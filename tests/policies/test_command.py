@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from service.authz.publishing.demand_table import TABLE
 from service.cli import policy_test as command
 from tests.policies.stock import POLICIES, ROOT
 from tests.service.test_commands import HEAVY, NEVER_USED, imported_by
@@ -49,14 +50,14 @@ def keep_few(folder: Path) -> None:
     kept = [line for line in lines if any(fragment in line for fragment in fragments)]
     (folder / "endpoints.csv").write_text("\n".join(kept))
     endpoints = {line.split(", ")[2] for line in kept if line.startswith("p, endpoint,")}
-    base = folder / "assurance" / "base.csv"
-    demands = [line.split(", ") for line in base.read_text().splitlines() if line.startswith("p,")]
+    rows = (folder / TABLE).read_text().splitlines()
+    objects = {row: row.rpartition("| ")[2] for row in rows}
     left = [
-        line
-        for line in demands
-        if not line[2].startswith("endpoint ") or line[2].removeprefix("endpoint ") in endpoints
+        row
+        for row, name in objects.items()
+        if not name.startswith("endpoint ") or name.removeprefix("endpoint ") in endpoints
     ]
-    base.write_text("\n".join(map(", ".join, left)))
+    (folder / TABLE).write_text("\n".join(left))
     stated = folder / "invariants.yaml"
     before, _, after = stated.read_text().partition("statements:")[0].partition("\nassurance:\n")
     stated.write_text("\nlines:".join((before, after.partition("\nlines:")[2])))

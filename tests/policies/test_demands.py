@@ -1,25 +1,29 @@
-"""The shipped demands: each file has its tables, and says what its name promises."""
+"""The shipped demands: each level has its cases, and says what its name promises."""
 
 from __future__ import annotations
 
 import re
+import shutil
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from service.authz.engine.rules import PolicyError, Rule
+from service.authz.publishing.demand_table import LEVELS, TABLE
 from service.authz.publishing.demands import MAKING_KEYS, REACHABLE, demands_of_extension, read_demands
 from service.authz.publishing.shipped import Shipped, read_shipped
-from service.kernel.assurance import EVERY_CALLER, WORDS, Satisfied, words_at
+from service.kernel.assurance import BY_STRONGEST, EVERY_CALLER, WORDS, Satisfied, words_at
+from service.kernel.codes import HeldCodes
 from service.kernel.permission_catalogue import ADMINISTERING
 from service.laboratory.mutation import Bench
 from service.laboratory.table_run import run_tables
 from service.laboratory.tables import read_tables
-from service.laboratory.tested import own_tables, table_places
+from service.laboratory.tested import DEMAND_CASES, own_tables, table_places
+from service.settings.policy import Demands
 from tests.policies.stock import POLICIES
+from tests.support.demand_rows import set_demands
 
-LEVELS = ["base", "administrators", "everybody"]
 OWN_DATA = [
     *REACHABLE,
     "POST /api/auth/logout/all",
@@ -47,19 +51,19 @@ PERSONS = [satisfied for satisfied in EVERY_CALLER if satisfied is not KEY]
 
 
 @cache
-def shipped(level: str) -> Shipped:
+def shipped(level: Demands) -> Shipped:
     return read_shipped(assurance=level)
 
 
 @cache
-def demands(level: str) -> dict[str, set[str]]:
+def demands(level: Demands) -> dict[str, set[str]]:
     words: dict[str, set[str]] = {}
     for rule in shipped(level).assurance:
         words.setdefault(rule.object, set()).add(rule.code)
     return words
 
 
-def endpoints(level: str) -> dict[str, set[str]]:
+def endpoints(level: Demands) -> dict[str, set[str]]:
     return {
         name.removeprefix("endpoint "): words
         for name, words in demands(level).items()
@@ -73,11 +77,12 @@ def passes(words: set[str], satisfied: Satisfied) -> bool:
 
 @pytest.mark.extended  # of the level in force, dev.py check asks this of all lines
 @pytest.mark.parametrize("level", LEVELS)
-def test_its_tables_hold_and_depend_on_each_of_its_lines(level: str) -> None:
+def test_its_cases_hold_and_depend_on_each_of_its_lines(level: Demands) -> None:
     own = shipped(level)
     tables = own_tables(own, table_places(POLICIES, level))
-    demanding = [table for table in tables if table.path.name == f"{level}.yaml"]
+    demanding = [table for table in tables if table.path.name == DEMAND_CASES]
 
+    assert demanding
     assert run_tables(own.model_text, demanding) == []
     assert [line for line in Bench(own, demanding).uncovered_lines() if "p, assurance" in line] == []
 
@@ -100,7 +105,7 @@ def test_base_asks_for_a_login_only() -> None:
 
 
 @pytest.mark.parametrize("level", ["administrators", "everybody"])
-def test_who_has_logged_in_with_a_password_alone_administers_nothing(level: str) -> None:
+def test_who_has_logged_in_with_a_password_alone_administers_nothing(level: Demands) -> None:
     asked = {"POST /api/policy/explain", *(name for name in ADMINISTERING if " /access/" in name)}
     written = {name for name in ADMINISTERING - asked if not name.startswith("GET ")}
     weak = [satisfied for satisfied in PERSONS if "@two-factors" not in satisfied.codes]
@@ -137,7 +142,7 @@ def test_everybody_needs_two_factors_for_all_but_the_own_data() -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_demand_is_never_less_than_the_one_before(level: str) -> None:
+def test_a_demand_is_never_less_than_the_one_before(level: Demands) -> None:
     weaker = LEVELS[max(LEVELS.index(level) - 1, 0)]
 
     assert demands(level).keys() == demands(weaker).keys()
@@ -150,7 +155,7 @@ def test_a_demand_is_never_less_than_the_one_before(level: str) -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_making_a_key_demands_what_all_endpoints_do_together(level: str) -> None:
+def test_making_a_key_demands_what_all_endpoints_do_together(level: Demands) -> None:
     makers = [satisfied for satisfied in PERSONS if passes(demands(level)[MAKING_KEYS], satisfied)]
 
     assert makers
@@ -160,14 +165,11 @@ def test_making_a_key_demands_what_all_endpoints_do_together(level: str) -> None
 
 @pytest.mark.parametrize("word", [word for word in WORDS if word not in ("@anyone", "@initial", "@login")])
 def test_no_file_may_close_the_ways_to_prove_more(tmp_path: Path, word: str) -> None:
-    file = tmp_path / "strict.csv"
-    text = (POLICIES / "assurance" / "base.csv").read_text()
-    name = "endpoint POST /api/auth/step-up"
-    assert f"{name}, @login\n" in text
-    file.write_text(text.replace(f"{name}, @login\n", f"{name}, {word}\n"))
+    shutil.copy(POLICIES / TABLE, tmp_path)
+    set_demands(tmp_path, "endpoint POST /api/auth/step-up", word, "base")
 
     with pytest.raises(PolicyError, match="else nobody could get more"):
-        read_demands(file, shipped("base").endpoints)
+        read_demands(tmp_path, "base", shipped("base").endpoints)
 
 
 @pytest.mark.parametrize(
@@ -175,14 +177,11 @@ def test_no_file_may_close_the_ways_to_prove_more(tmp_path: Path, word: str) -> 
     [("@service", "a key would make others"), ("@login", "demands less than")],
 )
 def test_no_file_may_make_a_key_the_way_round_a_factor(tmp_path: Path, made: str, fault: str) -> None:
-    file = tmp_path / "own.csv"
-    text = (POLICIES / "assurance" / "administrators.csv").read_text()
-    line = f"p, assurance, {MAKING_KEYS}, @two-factors-within-15m\n"
-    assert line in text
-    file.write_text(text.replace(line, f"p, assurance, {MAKING_KEYS}, {made}\n"))
+    shutil.copy(POLICIES / TABLE, tmp_path)
+    set_demands(tmp_path, MAKING_KEYS, made, "administrators")
 
     with pytest.raises(PolicyError, match=fault):
-        read_demands(file, shipped("base").endpoints)
+        read_demands(tmp_path, "administrators", shipped("administrators").endpoints)
 
 
 SHOP = [
@@ -217,6 +216,15 @@ def test_an_extension_demands_nothing_of_what_is_not_its_own(name: str, word: st
         demands_of_extension(Path("shop.csv"), [*SHOP, Rule("assurance", name, word)])
 
 
-def test_tables_of_other_files_are_not_asked() -> None:
-    assert read_tables(table_places(POLICIES, "everybody"), shipped("everybody"))
-    assert [place.name for place in table_places(POLICIES, "everybody")] == ["cases", "everybody.yaml"]
+@pytest.mark.parametrize("level", LEVELS)
+def test_each_demand_of_the_cases_is_asked_of_every_kind_of_caller(level: Demands) -> None:
+    (table,) = read_tables([POLICIES / DEMAND_CASES], shipped(level))
+    asked: dict[str, list[Satisfied | None]] = {}
+    for each in table.asked:
+        (question,) = each.questions
+        assert not isinstance(question.held, HeldCodes)
+        asked.setdefault(question.object, []).append(question.held)
+
+    for name in demands(level):
+        assert len(asked[name]) == len(WORDS) + 1, name
+        assert {*asked[name]} == {None, *BY_STRONGEST.values()}, name

@@ -14,6 +14,7 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.rules import PolicyError, Rule
 from service.authz.invariants.reading import read_invariants
 from service.authz.lint.coverage import losing
+from service.authz.publishing.demand_table import LEVELS
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.authz.review import menu_findings, request_findings, stored_findings
@@ -23,6 +24,7 @@ from service.authz.review.stored_findings import StoredResource, unmet_demands
 from service.kernel.assurance import Acr
 from service.kernel.services import BoundResource, Service
 from service.laboratory import file_findings
+from service.settings.policy import Demands
 from tests.docs.pages import between
 from tests.policies.stock import POLICIES, SHIPPED
 
@@ -271,9 +273,11 @@ def test_a_demand_beside_a_weaker_one_of_the_same_object_is_a_finding() -> None:
     assert pointless[0].reason == "the line for @two-factors-within-15m means nothing beside @two-factors"
 
 
-@pytest.mark.parametrize("name", ["base", "administrators", "everybody"])
-def test_the_shipped_demands_have_no_line_without_effect_and_no_opening_that_is_not_listed(name: str) -> None:
-    own = read_shipped(assurance=name)
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_shipped_demands_have_no_line_without_effect_and_no_opening_that_is_not_listed(
+    level: Demands,
+) -> None:
+    own = read_shipped(assurance=level)
     listed = {each.finding for each in file_findings.file_findings(own, ())}
     assert not {file_findings.POINTLESS, file_findings.INVARIANT} & listed
 

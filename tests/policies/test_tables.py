@@ -75,7 +75,7 @@ def failures_of(path: Path, text: str) -> list[tuple[str, tuple[str, ...]]]:
         (CALLERS + ALLOWED + "    required: []\n", "cases.yaml:3: a denial names what is required"),
         (
             CALLERS + DENIED.replace("object: GET", "request: GET /a, object: GET"),
-            "an object or about a request",
+            "a question is about an object, a request or a demand, and only one of them",
         ),
         (CALLERS + "registered: {GET /api/x: [a:b], 'GET /{x': []}\n" + ALLOWED, "'GET /{x'"),
         (

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from service.authz.engine.lines import Lines
-from service.authz.engine.rules import PolicyError, read_rules
+from service.authz.engine.rules import PolicyError
 from service.authz.invariants.checking import check
-from service.authz.publishing.demands import FILES
+from service.authz.publishing.demand_table import LEVELS, TABLE, read_table
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.cli import policy_check
 from service.kernel import account_acts
@@ -21,12 +21,14 @@ from service.laboratory.file_findings import weaker_demands
 from service.laboratory.tables import Table, read_tables
 from service.laboratory.tested import tested as result_of
 from service.settings import load
+from service.settings.policy import Demands
 from tests.policies.stock import MODEL, POLICIES
+from tests.support.demand_rows import set_demands
 from tests.support.unstarted import SHIPPED
 
-FACTORS = "p, assurance, account change-factors self, @two-factors-within-15m"
-OWN_FACTORS = "p, assurance, endpoint GET /api/user/profile/factors"
-ADDRESS = "p, assurance, endpoint PUT /api/user/profile/password, @initial"
+FACTORS = "account change-factors self"
+OWN_FACTORS = "endpoint GET /api/user/profile/factors"
+PASSWORD = "endpoint PUT /api/user/profile/password"
 
 
 @pytest.fixture
@@ -36,62 +38,47 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "policies"
 
 
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text("utf-8")
-    assert text.count(f"{old}\n") == 1
-    path.write_text(text.replace(f"{old}\n", f"{new}\n"), "utf-8")
-
-
 def broken(own: Shipped) -> list[str]:
     violations = check(own.invariants, own.policy(Lines(), {}, 0)).violations
     return [f"{violation.statement.name}: {violation.finding}" for violation in violations]
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_the_shipped_demands_are_those_of_the_exact_list(file: str) -> None:
-    own = read_shipped(assurance=file)
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_shipped_demands_are_those_of_the_exact_list(level: Demands) -> None:
+    own = read_shipped(assurance=level)
     assert broken(own) == []
-    assert list(weaker_demands(own, own.assurance, file)) == []
+    assert list(weaker_demands(own, own.assurance, level)) == []
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
-    ("old", "new", "name"),
-    [
-        (FACTORS, FACTORS.replace("@two-factors-within-15m", "@initial"), "account change-factors self"),
-        (
-            f"{OWN_FACTORS}, @login",
-            f"{OWN_FACTORS}, @login\n{OWN_FACTORS}, @service",
-            "endpoint GET /api/user/profile/factors",
-        ),
-    ],
+    ("name", "words"),
+    [(FACTORS, "@initial"), (OWN_FACTORS, "@login @service")],
     ids=["a weaker word", "keys beside people"],
 )
 def test_a_weaker_demand_breaks_the_exact_list_and_is_weaker_than_the_shipped_one(
-    folder: Path, file: str, old: str, new: str, name: str
+    folder: Path, level: Demands, name: str, words: str
 ) -> None:
-    edit(folder / "assurance" / f"{file}.csv", old, new)
-    own = read_shipped(MODEL, folder, assurance=file)
-    shipped = read_rules(POLICIES / "assurance" / f"{file}.csv")
+    set_demands(folder, name, words, level)
+    own = read_shipped(MODEL, folder, assurance=level)
+    shipped = read_table(POLICIES / TABLE)[level]
 
-    assert [each.partition(" demands ")[0] for each in broken(own)] == [f"assurance {file}: {name}"]
-    assert [each.place for each in weaker_demands(own, shipped, file)] == [f"{file} {name}"]
+    assert [each.partition(" demands ")[0] for each in broken(own)] == [f"assurance {level}: {name}"]
+    assert [each.place for each in weaker_demands(own, shipped, level)] == [f"{level} {name}"]
 
 
 def test_a_stronger_demand_is_no_weaker_one(folder: Path) -> None:
-    edit(folder / "assurance" / "base.csv", ADDRESS, ADDRESS.replace("@initial", "@login"))
+    set_demands(folder, PASSWORD, "@login @service", "base")
     own = read_shipped(MODEL, folder)
 
     assert list(weaker_demands(own, SHIPPED.assurance, "base")) == []
     assert broken(own) != []
 
 
-def test_a_file_of_demands_that_is_not_in_use_is_tested_and_checked_too(
+def test_a_column_of_demands_that_is_not_in_use_is_tested_and_checked_too(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    edit(
-        folder / "assurance" / "everybody.csv", FACTORS, FACTORS.replace("@two-factors-within-15m", "@login")
-    )
+    set_demands(folder, FACTORS, "@login", "everybody")
     variables = {"PORTCULLIS_CONFIG": "", "PORTCULLIS_POLICY__FOLDER": str(folder)}
     for path in (folder / "cases").iterdir():
         if path.name != "sign-in.yaml":
@@ -101,7 +88,7 @@ def test_a_file_of_demands_that_is_not_in_use_is_tested_and_checked_too(
         "service.laboratory.tested.table_of", lambda *_: Table(Path("none"), Lines(SHIPPED.rules), ())
     )
 
-    status = policy_check.run(Namespace(lines=False), variables)
+    status = policy_check.run(Namespace(lines=False, table=False), variables)
     printed = capsys.readouterr().out
     result = result_of(load(variables), (), coverage=False, mutate=False)
 
@@ -111,7 +98,7 @@ def test_a_file_of_demands_that_is_not_in_use_is_tested_and_checked_too(
     assert "lines are not in order" in printed
     assert not result.passed
     assert any("assurance everybody: account change-factors self" in each for each in result.invariants)
-    assert any("everybody.yaml" in failure.place for failure in result.failures)
+    assert any("assurance.yaml" in failure.place for failure in result.failures)
 
 
 def test_files_without_a_list_of_demands_are_a_finding() -> None:
@@ -119,8 +106,19 @@ def test_files_without_a_list_of_demands_are_a_finding() -> None:
     assert replace(SHIPPED.invariants, statements=tuple(kept)).unlisted == ("assurance",)
 
 
-@pytest.mark.parametrize("name", ["more.csv", "assurance/strict.csv", "cases/lines.csv", "BASE.CSV"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "more.csv",
+        "assurance/strict.csv",
+        "cases/lines.csv",
+        "BASE.CSV",
+        "Assurance.table",
+        "more/assurance.table",
+    ],
+)
 def test_a_file_of_lines_that_nobody_reads_is_refused(folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("p, endpoint, DELETE /api/user/{id}, @anyone\n")
     with pytest.raises(PolicyError, match=re.escape(f"{name}: nobody reads it")):
         read_shipped(MODEL, folder)

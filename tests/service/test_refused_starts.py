@@ -16,6 +16,7 @@ import pytest
 from service.server.serve import Preparation, PreparationError
 from service.settings import Database, Policy, Settings
 from tests.service.conftest import variables_for
+from tests.support.demand_rows import add_demands, set_demands
 from tests.support.running import ROOT, lives, portcullis
 from tests.support.waiting import eventually
 
@@ -87,8 +88,7 @@ def test_lines_that_differ_from_the_routes_are_refused_each_by_its_route(tmp_pat
     assert missing in text
     assert opened[0] in text
     lines.write_text(text.replace(missing, "").replace(*opened) + "p, endpoint, GET /api/nowhere, @anyone\n")
-    with (tmp_path / "policies" / "assurance" / "base.csv").open("a") as demands:
-        demands.write("p, assurance, endpoint GET /api/nowhere, @anyone\n")
+    add_demands(tmp_path / "policies", "endpoint GET /api/nowhere", "@anyone")
     message = refusal(tmp_path, PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
     for route in ("GET /api/role/list", "DELETE /api/role/{id}", "GET /api/nowhere"):
         assert route in message
@@ -97,22 +97,20 @@ def test_lines_that_differ_from_the_routes_are_refused_each_by_its_route(tmp_pat
 def test_an_endpoint_without_a_demand_is_refused_and_so_is_a_demand_that_nobody_could_meet(
     tmp_path: Path,
 ) -> None:
-    shutil.copytree(ROOT / "policies", tmp_path / "policies")
-    demands = tmp_path / "policies" / "assurance" / "base.csv"
-    text = demands.read_text()
-    for word in ("@login", "@service"):
-        text = text.replace(f"p, assurance, endpoint GET /api/role/list, {word}\n", "")
-    text = text.replace("POST /api/auth/logout, @initial", "POST /api/auth/logout, @two-factors")
-    text = text.replace("POST /api/auth/login, @anyone", "POST /api/auth/login, @login")
-    demands.write_text(text + "p, assurance, account delete others, @login\n")
-    message = refusal(tmp_path, PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
+    folder = tmp_path / "policies"
+    shutil.copytree(ROOT / "policies", folder)
+    set_demands(folder, "endpoint GET /api/role/list", "")
+    set_demands(folder, "endpoint POST /api/auth/logout", "@two-factors @service", "base")
+    set_demands(folder, "endpoint POST /api/auth/login", "@login", "base")
+    add_demands(folder, "account delete others", "@login")
+    message = refusal(tmp_path, PORTCULLIS_POLICY__FOLDER=str(folder))
     for fault in (
         "'endpoint GET /api/role/list' has no line",
         "'endpoint POST /api/auth/logout' is open to @initial or @login",
         "'endpoint POST /api/auth/login' has the line for @anyone alone",
         "'p, assurance, account delete others, @login' is about none of its objects",
     ):
-        assert f"{demands}: {fault}" in message
+        assert f"{folder / 'assurance.table'}, column base: {fault}" in message
 
 
 def test_a_line_that_can_not_be_read_is_refused_with_its_place(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Reads the exact list of a file of demands: ``invariants.yaml`` has one for each file of ``assurance/``."""
+"""Reads the exact lists of demands: ``invariants.yaml`` has one for each value of ``policy.assurance``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, get_args
@@ -11,15 +11,15 @@ DemandList: TypeAlias = dict[str, str | list[str]]
 """By words, any one of which is enough, the objects with just these; ``others`` are those of all others."""
 
 _OTHERS: Final = "others"
-_FILES: Final = get_args(Demands)
+_LEVELS: Final = get_args(Demands)
 
 
 def demand_faults(
-    file: str, demands: Mapping[str, str | list[str]]
+    level: str, demands: Mapping[str, str | list[str]]
 ) -> Iterator[tuple[Sequence[str | int], str]]:
-    """Yield where in the list of ``file``, and what is wrong."""
-    if file not in _FILES:
-        yield (), f"the files of demands are {', '.join(_FILES)}, not {file!r}"
+    """Yield where in the list of ``level``, and what is wrong."""
+    if level not in _LEVELS:
+        yield (), f"the values of policy.assurance are {', '.join(_LEVELS)}, not {level!r}"
     if not isinstance(demands.get(_OTHERS), str):
         yield (), f"'{_OTHERS}' has the words of all objects that are not listed"
     seen: set[str] = set()
@@ -43,7 +43,7 @@ def _word_faults(words: str) -> Iterator[str]:
 
 
 def exact_demands(
-    file: str, demands: Mapping[str, str | list[str]], open_to_all: Sequence[str], place: str
+    level: str, demands: Mapping[str, str | list[str]], open_to_all: Sequence[str], place: str
 ) -> ExactDemands:
     """Return the statement of a list without faults; ``open_to_all`` are the objects that demand nothing."""
     groups = tuple(
@@ -52,10 +52,10 @@ def exact_demands(
         if not isinstance(names, str)
     )
     return ExactDemands(
-        name=f"{ASSURANCE} {file}",
+        name=f"{ASSURANCE} {level}",
         reason="the list of how strongly somebody must have authenticated is exact",
         place=place,
-        file=file,
+        level=level,
         others=tuple(str(demands[_OTHERS]).split(" ")),
         groups=(((ANYONE,), tuple(open_to_all)), *groups),
     )

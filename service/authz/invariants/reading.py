@@ -135,9 +135,9 @@ def _faults(document: Document[InvariantsFile]) -> Iterator[str]:
         tuple(_lines(document))
     except PolicyError as error:
         yield from error.faults
-    for file, demands in (document.value.assurance or {}).items():
-        for keys, reason in demand_faults(file, demands):
-            yield f"{document.place('assurance', file, *keys)}: {reason}"
+    for level, demands in (document.value.assurance or {}).items():
+        for keys, reason in demand_faults(level, demands):
+            yield f"{document.place('assurance', level, *keys)}: {reason}"
     for at, stated in enumerate(document.value.statements):
         for keys, reason in _faults_of(stated):
             yield f"{document.place('statements', at, *keys)}: {reason}"
@@ -229,8 +229,8 @@ def _statements(document: Document[InvariantsFile]) -> Iterator[Statement]:
                 objects=tuple(objects),
             )
     open_to_all = () if content.anyone is None else content.anyone.assurance or ()
-    for file, demands in (content.assurance or {}).items():
-        yield exact_demands(file, demands, open_to_all, document.place("assurance", file))
+    for level, demands in (content.assurance or {}).items():
+        yield exact_demands(level, demands, open_to_all, document.place("assurance", level))
     if content.lines is not None:
         yield ExactLines(
             name="lines",

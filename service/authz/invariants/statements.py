@@ -105,13 +105,14 @@ class ExactLines(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactDemands(Statement):
-    """The demands of the file ``file`` are exactly these: ``others`` on each object that no group names.
+    """The demands of a level are exactly these: ``others`` on each object that no group names.
 
-    ``groups`` are words, any one of which is enough, and the objects of the layer ``assurance`` that have
-    them. ``besides`` are objects of further lines, which the list does not know.
+    ``level`` is a value of ``policy.assurance``. ``groups`` are words, any one of which is enough, and the
+    objects of the layer ``assurance`` that have them. ``besides`` are objects of further lines, which the
+    list does not know.
     """
 
-    file: str
+    level: str
     others: tuple[str, ...]
     groups: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
     besides: tuple[str, ...] = ()
@@ -190,13 +191,13 @@ class Invariants:
         kept = (_served(statement, is_off) for statement in self.statements)
         return Invariants(tuple(statement for statement in kept if statement is not None))
 
-    def with_demands(self, file: str) -> Invariants:
-        """Return the same for a node that uses this file of demands, without the lists of the others."""
+    def with_demands(self, level: str) -> Invariants:
+        """Return the same for a node that uses the demands of ``level``, without the lists of the others."""
         return Invariants(
             tuple(
                 statement
                 for statement in self.statements
-                if not isinstance(statement, ExactDemands) or statement.file == file
+                if not isinstance(statement, ExactDemands) or statement.level == level
             )
         )
 

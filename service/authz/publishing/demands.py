@@ -1,8 +1,12 @@
-"""Reads the demands of a node: how strongly somebody must have authenticated for what, in ``assurance/``."""
+"""Reads the demands of a node: how strongly somebody must have authenticated for what.
+
+They are in ``assurance.table``. Folders of development versions have a file of lines for each level in its
+place, such as ``assurance/base.csv``, and are read as before.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
 from service.authz.engine.rules import (
     ACCOUNT,
@@ -19,14 +23,15 @@ from service.authz.engine.rules import (
     assured,
     read_rules,
 )
+from service.authz.publishing.demand_table import LEVELS, TABLE, DemandLines, read_table
 from service.kernel.account_acts import DEMANDED
 from service.kernel.assurance import EVERY_CALLER, INITIAL, SERVICE
 from service.settings.policy import Demands
 
 FOLDER: Final = "assurance"
-"""The folder of the files, one for each value of the setting."""
-FILES: Final = get_args(Demands)
-"""Their names, without the ending."""
+"""The folder of the former files of lines, and of their decision tables."""
+FORMER: Final = tuple(f"{FOLDER}/{level}.csv" for level in LEVELS)
+"""The former files of lines, by their names in a policy folder."""
 
 _ALWAYS_OPEN: Final = tuple(assured(RESOURCE, name) for name in (NO_SESSION, PREFLIGHT))
 _WITHOUT_RESOURCE: Final = (*_ALWAYS_OPEN, assured(RESOURCE, UNREGISTERED))
@@ -52,14 +57,50 @@ What is demanded of who enrols a first factor, or changes factors, are objects o
 """
 
 
-def read_demands(path: Path, endpoints: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Return the demands of the file ``path``; ``endpoints`` are the lines of this service's endpoints.
+def former_files(folder: Path) -> list[Path]:
+    """Return the former files of demands that a policy folder has."""
+    return [path for path in (folder / name for name in FORMER) if path.exists()]
 
-    Raises PolicyError with every fault: an endpoint or an act without a line, a line about something else, a
-    demand on what asks nobody who they are, one on ``REACHABLE`` that a login does not meet, and making keys
-    with less than what keys open.
+
+def levels_of(folder: Path) -> tuple[Demands, ...]:
+    """Return the levels that a policy folder has demands for: all, or those with a former file."""
+    if (folder / TABLE).exists():
+        return LEVELS
+    return tuple(level for level in LEVELS if (folder / FOLDER / f"{level}.csv").exists())
+
+
+def lines_of(folder: Path, level: Demands) -> tuple[str, tuple[Rule, ...]]:
+    """Return where the demands of ``level`` stand in a policy folder, for messages, and their lines.
+
+    Raises PolicyError with file, line and reason of every fault, and where the folder has the table and
+    former files: one of them would have no effect.
     """
-    rules = read_rules(path)
+    table, former = folder / TABLE, former_files(folder)
+    if table.exists() and former:
+        raise PolicyError(*(f"{path}: it stands beside {table}: remove one of the two" for path in former))
+    if former:
+        path = folder / FOLDER / f"{level}.csv"
+        return str(path), read_rules(path)
+    return f"{table}, column {level}", read_table(table)[level]
+
+
+def all_lines(folder: Path, shipped: Path) -> DemandLines:
+    """Return the demands of all levels; a level without a former file has those of the folder ``shipped``.
+
+    Raises PolicyError as ``lines_of`` does.
+    """
+    there = levels_of(folder) or LEVELS
+    return {level: lines_of(folder if level in there else shipped, level)[1] for level in LEVELS}
+
+
+def read_demands(folder: Path, level: Demands, endpoints: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Return the demands of a level; ``endpoints`` are the lines of this service's endpoints.
+
+    Raises PolicyError with every fault: what ``lines_of`` refuses, an endpoint or an act without a line, a
+    line about something else, a demand on what asks nobody who they are, one on ``REACHABLE`` that a login
+    does not meet, and making keys with less than what keys open.
+    """
+    place, rules = lines_of(folder, level)
     codes = _by_object(rule for rule in endpoints if rule.layer == ENDPOINT)
     words = _by_object(rules)
     known = [
@@ -69,21 +110,21 @@ def read_demands(path: Path, endpoints: Iterable[Rule]) -> tuple[Rule, ...]:
     ]
     # Whether there is such an endpoint is compared with the routes, as of its other lines.
     faults = [
-        f"{path}: '{rule}' is about none of its objects"
+        f"{place}: '{rule}' is about none of its objects"
         for rule in _strangers(rules, known)
         if not rule.object.startswith(assured(ENDPOINT, ""))
     ]
     faults += (
-        f"{path}: '{name}' has no line; {ANYONE} demands nothing" for name in known if name not in words
+        f"{place}: '{name}' has no line; {ANYONE} demands nothing" for name in known if name not in words
     )
     faults += (
-        f"{path}: '{name}' has the line for {ANYONE} alone: nobody is authenticated there"
+        f"{place}: '{name}' has the line for {ANYONE} alone: nobody is authenticated there"
         for name in (*_ALWAYS_OPEN, *(assured(ENDPOINT, name) for name in public(codes)))
         if words.get(name, (ANYONE,)) != (ANYONE,)
     )
-    faults += _ways_round(path, words)
+    faults += _ways_round(place, words)
     faults += (
-        f"{path}: '{name}' is open to {INITIAL} or {LOGIN}: else nobody could get more, or leave"
+        f"{place}: '{name}' is open to {INITIAL} or {LOGIN}: else nobody could get more, or leave"
         for name in (assured(ENDPOINT, name) for name in REACHABLE)
         if name in words and not {ANYONE, INITIAL, LOGIN} & {*words[name]}
     )
@@ -92,16 +133,16 @@ def read_demands(path: Path, endpoints: Iterable[Rule]) -> tuple[Rule, ...]:
     return rules
 
 
-def _ways_round(path: Path, words: Mapping[str, Collection[str]]) -> Iterator[str]:
+def _ways_round(place: str, words: Mapping[str, Collection[str]]) -> Iterator[str]:
     """Yield why a key would be the way round a demand: somebody could make one who does not meet it."""
     making = frozenset(words.get(MAKING_KEYS, ()))
     if SERVICE in making:
-        yield f"{path}: '{MAKING_KEYS}' has a line for {SERVICE}: a key would make others"
+        yield f"{place}: '{MAKING_KEYS}' has a line for {SERVICE}: a key would make others"
     for name, of in words.items():
         if not name.startswith(assured(ENDPOINT, "")) or SERVICE not in of:
             continue
         if any(making & caller.codes and not caller.codes & {*of} for caller in EVERY_CALLER):
-            yield f"{path}: '{MAKING_KEYS}' demands less than '{name}', which is open to keys"
+            yield f"{place}: '{MAKING_KEYS}' demands less than '{name}', which is open to keys"
 
 
 def demands_of_extension(path: Path, rules: Iterable[Rule]) -> tuple[Rule, ...]:

@@ -33,7 +33,8 @@ from service.authz.engine.rules import (
 from service.authz.invariants.reading import read_invariants
 from service.authz.invariants.statements import NONE, Invariants
 from service.authz.lint.model import lint_model, parsed_model
-from service.authz.publishing.demands import FILES, FOLDER, demands_of_extension, read_demands
+from service.authz.publishing.demand_table import TABLE
+from service.authz.publishing.demands import FORMER, demands_of_extension, read_demands
 from service.authz.publishing.derive import digest_of, with_demands
 from service.kernel.account_acts import ACTS, ASKING
 from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions, pages_with
@@ -44,14 +45,18 @@ from service.kernel.request_objects import code_of_review
 from service.kernel.services import OWN_ACTIONS, PORTCULLIS, split_object
 from service.settings import Policy as PolicySettings
 from service.settings import Settings
+from service.settings.policy import Demands
 
 MODEL: Final = "model.conf"
-BASE: Final = "base"
+BASE: Final[Demands] = "base"
 """The demands that all versions had: a login."""
 POLICIES: Final = "policies"
 
-_FILES: Final = ("base.csv", ENDPOINTS, "accounts.csv", *(f"{FOLDER}/{name}.csv" for name in FILES))
-"""The files of lines of a policy folder."""
+_FILES: Final = ("base.csv", ENDPOINTS, "accounts.csv", TABLE)
+"""The files of lines of a policy folder; the former files of demands may stand in place of the table."""
+
+_ENDINGS: Final = frozenset({".csv", ".table"})
+"""The endings of files of lines."""
 
 _SITUATIONS: Final = (UNREGISTERED, NO_SESSION, PREFLIGHT)
 """What ``base.csv`` opens."""
@@ -83,6 +88,7 @@ class Shipped:
     takeover_days: int = TAKEOVER_DAYS
     off: tuple[Feature, ...] = ()
     absent: frozenset[str] = frozenset()
+    level: Demands = BASE
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -195,7 +201,9 @@ def configured(settings: Settings) -> Shipped:
     return replace(shipped, takeover_days=policy.takeover_days)
 
 
-def read_named(settings: Settings, folder: Path | None, *, assurance: str, strict: bool = False) -> Shipped:
+def read_named(
+    settings: Settings, folder: Path | None, *, assurance: Demands, strict: bool = False
+) -> Shipped:
     """Read the model, invariants and extensions that ``settings`` name, with the lines of ``folder``.
 
     The rest is as for ``read_shipped``: whether the result may serve is not asked.
@@ -212,7 +220,7 @@ def read_shipped(
     extensions: Iterable[str] = (),
     *,
     strict: bool = False,
-    assurance: str = BASE,
+    assurance: Demands = BASE,
     off: tuple[Feature, ...] = (),
     lint: Lint = lint_model,
 ) -> Shipped:
@@ -221,13 +229,13 @@ def read_shipped(
     ``invariants`` are further files of statements, besides the one in ``folder``, which may be missing.
     ``extensions`` are packages, whose lines and statements are added: ExtensionError if one can't be used.
     ``lint`` checks the model; only policies by which nobody decides may be checked less strictly. ``strict``
-    omits the lines for ``@unregistered``. ``assurance`` names the file of demands. What is about the
+    omits the lines for ``@unregistered``. ``assurance`` names the column of demands. What is about the
     features ``off`` is read and left out. Raises PolicyError with
     file, line and reason of every fault; each file has lines of its own layers only.
     """
     model = model or _shipped(MODEL)
     folder = policy_folder(folder)
-    _require_known(folder, _FILES)
+    _require_known(folder, _FILES, FORMER)
     text = read_model(model, lint)
     base = _read_openings(folder / "base.csv")
     if strict:
@@ -235,7 +243,7 @@ def read_shipped(
     added = load_extensions(extensions)
     lines = tuple(line for extension in added for line in _read_extension(extension))
     endpoints = _read_endpoints(folder / ENDPOINTS)
-    demanded = read_demands(folder / FOLDER / f"{assurance}.csv", endpoints)
+    demanded = read_demands(folder, assurance, endpoints)
     own = [place / INVARIANTS for place in (folder, *(extension.policies for extension in added))]
     stated = read_invariants((*(path for path in own if path.exists()), *invariants)).with_own(lines)
     stated = stated.with_demands(assurance)
@@ -250,6 +258,7 @@ def read_shipped(
         extensions=added,
         assurance=(*_served(demanded, off), *(line for line in lines if line.layer == ASSURANCE)),
         off=off,
+        level=assurance,
         absent=_objects(endpoints) - _objects(_served(endpoints, off)),
     )
 
@@ -269,12 +278,12 @@ def files_of(policy: PolicySettings) -> list[Path]:
     return [policy.model or _shipped(MODEL), *sorted(path for path in folder.rglob("*") if path.is_file())]
 
 
-def _require_known(folder: Path, names: Collection[str]) -> None:
+def _require_known(folder: Path, names: Collection[str], former: Collection[str] = ()) -> None:
     """Raise PolicyError for each file of lines below ``folder`` that nobody would read."""
     strays = [
         path
         for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() == ".csv" and str(path.relative_to(folder)) not in names
+        if path.suffix.lower() in _ENDINGS and str(path.relative_to(folder)) not in {*names, *former}
     ]
     if strays:
         known = ", ".join(names)

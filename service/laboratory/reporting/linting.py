@@ -12,8 +12,8 @@ import msgspec
 from service.administration.approver_findings import approver_findings
 from service.administration.people import People
 from service.app import check_routes, made_routes
-from service.authz.engine.rules import PolicyError, read_rules
-from service.authz.publishing.demands import FOLDER
+from service.authz.engine.rules import PolicyError
+from service.authz.publishing.demands import lines_of
 from service.authz.publishing.derive import derive
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy
@@ -27,7 +27,7 @@ from service.kernel.feature import off_by
 from service.kernel.permission_catalogue import CATALOGUE, permissions
 from service.kernel.services import PORTCULLIS
 from service.laboratory import file_findings
-from service.laboratory.tested import demand_files, near, table_places
+from service.laboratory.tested import demand_levels, near, table_places
 from service.operator import installation
 from service.operator.database import with_database
 from service.operator.stores import reachable
@@ -35,6 +35,7 @@ from service.records import bindings, resources, role_holdings
 from service.records.database.transactions import Database
 from service.records.installation.seed_catalogue import ADMINISTRATOR_ROLE, ROLES, WILDCARDS, seeded_resources
 from service.settings import Features, Settings
+from service.settings.policy import Demands
 from service.web.requests.routes import Routes, RoutesError
 
 _STORED: Final = (*stored_findings.CODES, *request_findings.CODES, *menu_findings.CODES)
@@ -86,22 +87,22 @@ def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
 
 
 def _files(settings: Settings) -> list[Finding]:
-    """Return the findings in the files: with each file of demands, whichever is in use."""
+    """Return the findings in the files: with the demands of each level, whichever is in use."""
     findings: dict[Finding, None] = {}
     made: list[Routes] = []
-    for name in demand_files(settings):
-        of_file = _with_demands(settings, name, made)
-        if any(finding.finding == file_findings.POLICY for finding in of_file):
-            return of_file
-        findings |= dict.fromkeys(of_file)
+    for level in demand_levels(settings):
+        of_level = _with_demands(settings, level, made)
+        if any(finding.finding == file_findings.POLICY for finding in of_level):
+            return of_level
+        findings |= dict.fromkeys(of_level)
     return list(findings)
 
 
-def _with_demands(settings: Settings, name: str, made: list[Routes]) -> list[Finding]:
-    """Return the findings with one file of demands; ``made`` keeps the routes, which are the same for all."""
+def _with_demands(settings: Settings, level: Demands, made: list[Routes]) -> list[Finding]:
+    """Return the findings with the demands of a level; ``made`` keeps the routes, the same for all levels."""
     folder = near(policy_folder(settings.policy.folder))
     try:
-        own = read_named(settings, folder, assurance=name)
+        own = read_named(settings, folder, assurance=level)
     except PolicyError as error:
         return file_findings.refused(file_findings.POLICY, error.faults, str(folder))
     findings = []
@@ -110,11 +111,11 @@ def _with_demands(settings: Settings, name: str, made: list[Routes]) -> list[Fin
         check_routes(own, known=made[0])
     except RoutesError as error:
         findings += file_findings.refused(file_findings.ROUTES, error.faults, str(folder / "endpoints.csv"))
-    shipped = read_rules(policy_folder(None) / FOLDER / f"{name}.csv")
+    _, shipped = lines_of(policy_folder(None), level)
     return [
         *findings,
-        *file_findings.file_findings(own, table_places(folder, name)),
-        *file_findings.weaker_demands(own, shipped, name),
+        *file_findings.file_findings(own, table_places(folder, level)),
+        *file_findings.weaker_demands(own, shipped, level),
     ]
 
 

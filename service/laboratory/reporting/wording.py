@@ -66,7 +66,7 @@ def _(statement: statements.ExactLines) -> str:
 def _(statement: statements.ExactDemands) -> str:
     groups = "; ".join(f"{' or '.join(words)} for {_listed(names)}" for words, names in statement.groups)
     return (
-        f"The demands of {statement.file}.csv are exactly: {groups}; and "
+        f"The demands of {statement.level} are exactly: {groups}; and "
         f"{' or '.join(statement.others)} for all other objects."
     )
 

@@ -109,7 +109,7 @@ def test_workers_with_another_own_part_are_named_and_a_fault_where_the_setting_d
 
 
 def test_workers_with_another_policy_assurance_are_named(look_at: LookAt, database_url: str) -> None:
-    own, other = (read_shipped(assurance=level).digest for level in ("base", "administrators"))
+    own, other = read_shipped(assurance="base").digest, read_shipped(assurance="administrators").digest
     assert own != other
     execute(
         database_url,
