@@ -9,7 +9,6 @@ from service.administration.delegation import Delegation
 from service.administration.own_credentials import OwnCredentials
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.user_edits import AddressChanged
-from service.administration.ways_in import WaysIn
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.sign_in import SignIn
@@ -30,7 +29,6 @@ class Administration:
     kicks: Kicks
     own_credentials: OwnCredentials
     password_reset: PasswordReset
-    ways_in: WaysIn
     roles: Changes
     menus: Changes
     resources: Changes
@@ -52,7 +50,6 @@ def make(
     """Return what makes the changes that callers of the worker ask for."""
     database = stores.database
     delegation = Delegation(policy.live, stores.sessions.synchronized.instant)
-    second = sign_in.second_factors
     revocations = sign_in.revocations
     passwords, rules = sign_in.passwords, sign_in.password_rules
     units = UnitsOfWork(database, policy.changes, delegation, revocations)
@@ -60,12 +57,6 @@ def make(
     address_changed: AddressChanged = follow_address(settings, sign_in.throttle)
     accounts = Accounts(
         units, revocations, passwords, rules, notices=notices, address_changed=address_changed
-    )
-    ways_in = WaysIn(
-        providers={each.name: each for each in settings.oidc.providers},
-        openers=[opener(settings) for opener in provided("way-in", settings.features.off).values()],
-        cut_off=[*provided("cut-off").values()],
-        passkeys=second.passkeys,
     )
     return Administration(
         accounts=accounts,
@@ -75,7 +66,6 @@ def make(
         kicks=Kicks(database, delegation, sign_in.sessions),
         own_credentials=OwnCredentials(delegation, sign_in.password_change, stores.sessions.synchronized.now),
         password_reset=PasswordReset(delegation, sign_in.password_change),
-        ways_in=ways_in,
         roles=Changes(units, ROLES),
         menus=Changes(units, MENUS),
         resources=Changes(units, RESOURCES),

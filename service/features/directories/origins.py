@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 from service.administration import change_log
 from service.administration.unit_of_work import RightsUnits, UnitOfWork
-from service.administration.ways_in import WaysIn
 from service.authn.login_log import LoginLog
 from service.errors import Conflict, NotFound
 from service.features.directories import store as directories
@@ -14,6 +13,7 @@ from service.features.directories import store_sign_ins as sign_ins
 from service.features.directories.directory import Directories
 from service.features.directories.managed import managed_by
 from service.features.directories.sessions import end_sessions_of
+from service.features.directories.ways_in import WaysIn
 from service.kernel.account_acts import Act
 from service.kernel.identity import Caller, Target, oneself
 from service.kernel.notify import Notices, acted_by

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from service.features.directories.ways_in import ways_in_of
 from service.features.second_factors import api_factors, api_second_step
 from service.features.second_factors.factor_reset import FactorReset
 from service.features.second_factors.logins import FactorLogins
@@ -35,7 +36,7 @@ def add_routes(routes: Routes, container: Any) -> None:
         party=second.party,
         notices=changes.notices,
         revocations=sign_in.revocations,
-        ways_in=changes.ways_in,
+        ways_in=ways_in_of(container.settings, second),
         log=log,
         now=second.now,
     )

@@ -5,6 +5,7 @@ from service.kernel.feature import Feature
 FEATURE = Feature(
     name="second_factors",
     title="Second factors: authenticator apps, passkeys and recovery codes",
+    needs=("directories",),
     paths=(
         "/api/auth/login/second-factor",
         "/api/auth/login/passkey",

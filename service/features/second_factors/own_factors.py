@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from service.administration import change_log
 from service.administration.delegation import Delegation
-from service.administration.ways_in import WaysIn
 from service.authn.login_log import LoginLog
 from service.authn.revocations import Revocations
 from service.authn.sealing import FactorKeys
 from service.errors import Conflict, NotFound, ValidationFailed
+from service.features.directories.ways_in import WaysIn
 from service.features.second_factors import recovery_codes, store, totp
 from service.features.second_factors.challenges import Challenge, Challenges
 from service.features.second_factors.checking import about

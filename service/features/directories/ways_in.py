@@ -3,10 +3,13 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from service.authn.second_factors import SecondFactors
 from service.errors import Conflict
+from service.kernel.feature import provided
 from service.records import accounts, factors, origins, role_rights
 from service.records.database.transactions import Connection
 from service.records.origins import Origin
+from service.settings import Settings
 from service.settings.providers import Provider
 
 
@@ -52,3 +55,13 @@ class WaysIn:
 
     def _opens(self, origin: Origin) -> bool:
         return any(opens(origin) for opens in self.openers)
+
+
+def ways_in_of(settings: Settings, second_factors: SecondFactors) -> WaysIn:
+    """Return the ways in of the installation of ``settings``."""
+    return WaysIn(
+        providers={each.name: each for each in settings.oidc.providers},
+        openers=[opener(settings) for opener in provided("way-in", settings.features.off).values()],
+        cut_off=[*provided("cut-off").values()],
+        passkeys=second_factors.passkeys,
+    )
