@@ -27,7 +27,7 @@ from service.errors import (
 from service.kernel.device import DEVICE
 from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import whole
-from service.web.messages.context import RequestContext
+from service.web.messages.context import RequestContext, SessionOwner
 from service.web.messages.cookies import Cookies
 from service.web.messages.operation_metadata import example_body, logged, named, public, refuses, refuses_keys
 from service.web.messages.schema import Document, Schema
@@ -80,8 +80,17 @@ class TokenPair(Schema):
     expires_in: Annotated[int, Meta(ge=1, examples=[7200])]
 
 
+def owner_of(pair: Issued) -> SessionOwner:
+    """Return the user and the device that tokens were issued to."""
+    return SessionOwner(pair.user_id, pair.user_name, pair.device)
+
+
 def handed(pair: Issued, context: RequestContext, cookies: Cookies) -> TokenPair:
-    """Return the tokens of an answer, which also sets them as cookies where there are any."""
+    """Return the tokens of an answer, which also sets them as cookies where there are any.
+
+    The operation log names the owner of the session.
+    """
+    context.session_of = owner_of(pair)
     cookies.set(context, pair)
     return TokenPair.of(pair)
 
@@ -144,7 +153,9 @@ class Refresh:
         """
         await self._throttle.refresh_from(context.address)
         claims = self._refresh.verify(body.refresh_token)
-        return TokenPair.of(await _renewed(self._refresh, self._throttle, claims, context))
+        pair = await _renewed(self._refresh, self._throttle, claims, context)
+        context.session_of = owner_of(pair)
+        return TokenPair.of(pair)
 
 
 class RefreshInCookieMode:

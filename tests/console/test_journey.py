@@ -149,14 +149,15 @@ def test_from_the_first_password_to_a_log_that_tells_who_was_refused_and_then_al
     expect(page.get_by_text("were saved.")).to_be_visible()
     assert tried(fresh.house) == 201
 
-    fresh.house.wait_for_log("operation", 2, userName="wren")
+    fresh.house.wait_for_log("operation", 4, userName="wren")
     hands.follow("Audit log")
     headed(page, "Audit log")
     hands.fill("User", "wren")
     rows = page.get_by_role("table").get_by_role("row")
-    expect(rows).to_have_count(3)
+    expect(rows).to_have_count(5)
     expect(rows.nth(1)).to_contain_text("wren created role tried")
-    expect(rows.nth(2)).to_contain_text("wren was not allowed to create a role")
+    expect(rows.nth(2)).to_contain_text("wren signed in")
+    expect(rows.nth(3)).to_contain_text("wren was not allowed to create a role")
     assert hands.clicks <= MOST_CLICKS
 
 

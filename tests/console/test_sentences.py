@@ -200,6 +200,14 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ),
     (entry("auth login", kind="LOGIN", userName=None), "Somebody signed in"),
     (
+        entry("auth accept an invitation", userName=None, targets=["user:lee"]),
+        "lee accepted an invitation",
+    ),
+    (
+        entry("auth accept an invitation", userName=None, status=400, targets=["user:lee"]),
+        "Somebody tried to accept an invitation",
+    ),
+    (
         entry("role create (answered again)", kind="QUERY", targets=["role:clerk"]),
         "admin created role clerk (the same answer again)",
     ),

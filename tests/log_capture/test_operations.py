@@ -126,6 +126,18 @@ async def test_a_request_without_a_token_is_recorded_as_nobodys(logged: Logged) 
     assert (entry["decision"], entry["decision_id"]) == (None, None)
 
 
+async def test_a_login_and_a_refresh_are_recorded_with_the_owner_of_the_session(logged: Logged) -> None:
+    person = await logged.person()
+    login = {"userName": person.name, "password": PASSWORD, "device": "desk"}
+    answer, entry = await logged.entry_of("POST", "/api/auth/login", login)
+    assert (entry["user_id"], entry["user_name"], entry["device"]) == (person.id, person.name, "desk")
+    spent = {"refreshToken": answer.json["data"]["refreshToken"]}
+    _, entry = await logged.entry_of("POST", "/api/auth/refresh", spent)
+    assert (entry["user_id"], entry["user_name"], entry["device"]) == (person.id, person.name, "desk")
+    _, entry = await logged.entry_of("POST", "/api/auth/login", login | {"password": "wrong"})
+    assert (entry["status"], entry["user_id"], entry["user_name"]) == (401, None, None)
+
+
 async def test_a_denial_is_recorded_with_its_decision_and_the_one_who_was_denied(logged: Logged) -> None:
     person = await logged.person()
     token = await logged.inside.log_in(person.name, PASSWORD)

@@ -39,7 +39,7 @@ const GIVEN = /** @type {Record<string, {kind: string, verbs: [string, string, s
  * @returns {Word[]}
  */
 export function sentence(entry, changes = entry.changes ?? []) {
-  /** @type {Word} */ const actor = { text: entry.userName ?? T.somebody, actor: true };
+  /** @type {Word} */ const actor = { text: entry.userName ?? ownerOf(entry) ?? T.somebody, actor: true };
   const action = entry.action.endsWith(AGAIN) ? entry.action.slice(0, -AGAIN.length) : entry.action;
   /** @type {Word[]} */ const words = [
     actor,
@@ -47,6 +47,16 @@ export function sentence(entry, changes = entry.changes ?? []) {
     action === entry.action ? "" : ` ${T.again}`,
   ];
   return words.filter((word) => word !== "");
+}
+
+/**
+ * Return the owner of the link that an entry without a session is about; null where several records, or none, are
+ * known. A link proves whose account it is.
+ * @param {any} entry
+ */
+function ownerOf({ module, targets, status }) {
+  if (module !== "auth" || status >= 400 || targets?.length !== 1) return null;
+  return kindOf(targets[0]) === "user" ? nameOf(targets[0]) : null;
 }
 
 /** Return what happened to a session, as the login log has it. @param {any} entry @returns {Word[]} */

@@ -9,7 +9,7 @@ export const OPERATIONS = {
   time: "Time",
   user: "User",
   userId: "User (id)",
-  nobody: "Nobody signed in",
+  nobody: "Unknown",
   what: "Event",
   operation: "Operation",
   targets: "Records",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from service.audit.redaction import redacted_text
 from service.authz.engine.policy import Decision, Policy
@@ -53,6 +53,14 @@ class EventOf(Protocol):
         """Return the entry of ``context``."""
 
 
+class SessionOwner(NamedTuple):
+    """The user and the device of a session."""
+
+    user_id: int
+    user_name: str
+    device: str
+
+
 class RequestContext:
     """One request; created by the middleware, filled on the way, read when its log line is written.
 
@@ -60,6 +68,7 @@ class RequestContext:
     ``request_id`` names the request in logs; ``echoed_id`` is
     what the answer says: below ``/access/`` exactly the id that was sent. The guard sets ``policy``,
     ``caller`` and ``decision``, its latest one;
+    ``session_of`` is the owner of the session that a public operation has opened or renewed.
     ``opened`` is that of the resource layer. ``shown`` are codes without which rows would be left out.
     ``satisfied`` is what the layer ``assurance`` is asked about, as of the admission.
     ``has_body`` is true if the whole body had arrived before the guard was asked; only then it sets
@@ -82,6 +91,7 @@ class RequestContext:
     operation: Operation | None = None
     policy: Policy | None = None
     caller: Caller | None = None
+    session_of: SessionOwner | None = None
     decision: Decided | None = None
     opened: Decided | None = None
     satisfied: Satisfied | None = None

@@ -66,7 +66,7 @@ class Recording:
     def event(self, context: RequestContext, /, *, with_data: bool = True) -> OperationEvent:
         """Return the entry of the request ``context``; ``with_data`` is False while it is being served."""
         logged = self._logged
-        caller = context.caller
+        caller = context.caller or context.session_of
         decision = context.decision
         policy = decision or context.policy
         recorded = context.recorded
