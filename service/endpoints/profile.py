@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -51,7 +51,8 @@ class UserInfo(Schema):
 
     `permissions` are the codes as the roles give them, so a wildcard stands for itself: `*` is everything.
     `GET /api/menu/mine` has the same, and in `codes` each code that a wildcard stands for.
-    `endings` are of the roles that end by themselves, the first to end first.
+    `endings` are of the roles that end by themselves, the first to end first. `mustChangePassword` is true in
+    a session of an initial password, which can do little but change the password; otherwise it is absent.
     """
 
     user_id: Id
@@ -62,6 +63,7 @@ class UserInfo(Schema):
     roles: Annotated[list[str], Meta(examples=[["super"]])]
     permissions: Annotated[list[str], Meta(examples=[["*"]])]
     endings: list[RoleEnd]
+    must_change_password: Literal[True] | UnsetType = UNSET
 
 
 class Info:
@@ -83,7 +85,12 @@ class Info:
         if info is None:  # deleted while the token was valid
             raise RefreshRequired
         shown = asdict(info) | {"permissions": codes_shown(context.user, info.permissions)}
-        return UserInfo(**shown, endings=[RoleEnd.of(each) for each in ends])
+        session = context.user.authentication
+        return UserInfo(
+            **shown,
+            endings=[RoleEnd.of(each) for each in ends],
+            must_change_password=True if session and session.initial else UNSET,
+        )
 
 
 CurrentPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["three wary herons"])]

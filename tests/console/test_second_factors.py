@@ -144,6 +144,10 @@ def test_an_initial_password_is_changed_before_anything_else_is_shown(visit: Vis
     visit.page.keyboard.press("Enter")
     home(visit.page, "newly")
     expect(visit.page.get_by_role("heading", level=1)).to_have_text("Your sessions")
+    local.execute(INITIAL, None, ADMINISTRATOR)
+    local.wait_for_log("operation", userName="newly", kind="UPDATE")
+    refused = local.api.get("/api/operation-log/list?userName=newly&decision=deny").json()["data"]["items"]
+    assert refused == []  # the console asked for nothing that was closed
 
 
 def test_who_does_not_change_an_initial_password_can_sign_out(visit: Visit, local: House) -> None:

@@ -45,6 +45,8 @@ export class Problem extends Error {
     /** @type {string | undefined} */ requestId: string | undefined;
     /** @type {Violation[]} */ violations: Violation[];
     retryAfter: number | undefined;
+    /** What was refused, such as `POST /api/user`, if `send` has sent it. @type {string | undefined} */
+    operation: string | undefined;
 }
 /**
  * The session of this browser. Tokens are in memory only and shared between its tabs: a new tab asks the others, and

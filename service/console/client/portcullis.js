@@ -45,6 +45,8 @@ export class Problem extends Error {
     /** @type {string | undefined} */ this.requestId = document.requestId;
     /** @type {Violation[]} */ this.violations = document.errors ?? [];
     this.retryAfter = retryAfter;
+    /** What was refused, such as `POST /api/user`, if `send` has sent it. @type {string | undefined} */
+    this.operation = undefined;
   }
 }
 
@@ -56,6 +58,16 @@ export class Problem extends Error {
  * @returns {Promise<Answer>}
  */
 export async function send(method, template, options = {}) {
+  try {
+    return await sent(method, template, options);
+  } catch (problem) {
+    if (problem instanceof Problem) problem.operation = `${method} ${template}`;
+    throw problem;
+  }
+}
+
+/** @param {string} method @param {string} template @param {Options} options @returns {Promise<Answer>} */
+async function sent(method, template, options) {
   const headers = new Headers({ Accept: "application/json", ...options.headers });
   if (options.raw) headers.set("Accept", "*/*");
   if (options.ifMatch) headers.set("If-Match", options.ifMatch);
@@ -385,10 +397,13 @@ export class Session {
   /** Read who the caller is, what they may call. */
   async identify() {
     const used = this.#proof;
-    const [{ data: info }, { data: own }] = await Promise.all([
-      this.call("GET", "/api/user/info"),
-      this.call("GET", "/api/user/operations"),
-    ]);
+    const { data: info } = await this.call("GET", "/api/user/info");
+    if (info.mustChangePassword) {
+      // What comes next would be refused, and the log would have it as a refusal of the user.
+      if (this.me) await this.restart();
+      throw new Problem(401, { code: "insufficient_user_authentication", required: ["@login"] });
+    }
+    const { data: own } = await this.call("GET", "/api/user/operations");
     this.operations = new Set(own.operations);
     const { userId: id, userName: name, nickName, avatar, email, roles, permissions } = info;
     this.me = { id, name, nickName, avatar, email, roles, permissions };

@@ -84,6 +84,8 @@ export interface Problem extends Error {
   violations: Violation[];
   /** Seconds to wait, if the answer said so. */
   retryAfter: number | undefined;
+  /** What was refused, such as `POST /api/user`, if `send` has sent it. */
+  operation: string | undefined;
 }
 
 export interface Violation {
