@@ -1,5 +1,6 @@
 // @ts-check
 /** The page that a view gets: what it was asked for, and what it may do. */
+import { Problem } from "../client/portcullis.js";
 import { ACTION } from "../strings/common.js";
 import { h, link } from "./dom.js";
 import { session } from "./session.js";
@@ -10,9 +11,19 @@ import { session } from "./session.js";
  * @property {(title: string, path: string) => void} announce Takes the title of a view, and its path.
  * @property {(hash: string, push: boolean) => void} readdress Changes the address only; `push` makes an entry of the
  *   history.
+ * @property {(sent: boolean) => Promise<void>} cutOff Says that leaving a page has cut off a change; `sent`: its
+ *   request may have arrived.
  * @property {() => Promise<void>} reload Shows the view of the address again.
  * @property {() => Page | null} shown Returns the page that is shown.
  */
+
+/**
+ * True if a request that leaving the page ends would have saved something.
+ * @param {string} method @param {string} template @param {{dryRun?: boolean, signal?: AbortSignal}} [options]
+ */
+function saves(method, template, { dryRun, ...options } = {}) {
+  return method !== "GET" && !dryRun && !("signal" in options) && template !== "/api/policy/explain";
+}
 
 /** A view that is shown: what it was asked for, and what it may do. */
 export class Page {
@@ -30,8 +41,20 @@ export class Page {
     this.signal = signal;
     this.router = router;
     /** Send a request; ends when the view is left. Throws `Problem`. @type {import("../types/call.js").Call} */
-    this.call = (/** @type {any} */ method, /** @type {any} */ template, /** @type {any} */ options) =>
-      session.call(method, template, { signal: this.signal, ...options });
+    this.call = async (
+      /** @type {any} */ method,
+      /** @type {any} */ template,
+      /** @type {any} */ options,
+    ) => {
+      const sent = !signal.aborted;
+      try {
+        return await session.call(method, template, { signal, ...options });
+      } catch (problem) {
+        const ended = signal.aborted && !(problem instanceof Problem);
+        if (ended && saves(method, template, options)) router.cutOff(sent).catch(() => {});
+        throw problem;
+      }
+    };
     this.heading = h("h1", { tabindex: "-1" });
     /** Beside the heading: what is unusual about the state of a record. */
     this.state = h("span", { class: "badges" });

@@ -3,9 +3,9 @@
  * Shows the view of the address. Addresses are fragments, such as `#/users/17?tab=roles`, so that every view and filter
  * has a deep link and the server needs no routes.
  */
-import { navigationOf } from "../navigation.js";
-import { FRAME, PRODUCT } from "../strings/frame.js";
-import { trouble } from "../parts/trouble.js";
+import { navigationOf, OWN } from "../navigation.js";
+import { FRAME } from "../strings/frame.js";
+import { titleOf, trouble } from "../parts/trouble.js";
 import { Problem } from "../client/portcullis.js";
 import { button, h, link, unsaved } from "./dom.js";
 import { focusIn, focusOn, forgetFocus } from "./focus.js";
@@ -26,6 +26,8 @@ const left = new Map();
 /** The views, and the parts of them, that have been loaded. @type {Set<View | import("../types/view").Part>} */
 const reached = new Set();
 
+/** The id of a record in an address; what is none leads to no view. */
+const ID = /^[1-9]\d{0,18}$/;
 /** The patterns of views that have the way to them above their heading, for which room is left while they load. */
 const BELOW = /\{|\/(?:new|import|register|coverage|compare)$/;
 /** How long the view before stays in place of a skeleton, in milliseconds: for the same record longer. */
@@ -38,9 +40,13 @@ const PATIENCE = { other: 300, same: 600 };
 /** @type {() => Promise<void>} */ let identified;
 /** @type {Page | null} */ let shown = null;
 let hash = "";
-let entry = 0;
+/** The entry of the history that is shown, and how many stand before it. */
+let [entry, position] = [0, 0];
 let latest = 0;
+/** Whether the address is on its way back to the entry that is shown. */
 let returning = false;
+/** Whether the reader is asked if they want to leave. */
+let asking = false;
 
 /** What pages ask of this module. @type {import("./page.js").Router} */
 const ROUTER = {
@@ -50,8 +56,14 @@ const ROUTER = {
     if (push) {
       left.set(entry, spot());
       entry = ++latest;
-      history.pushState({ entry }, "", hash);
-    } else history.replaceState({ entry }, "", hash);
+      position += 1;
+      history.pushState({ entry, position }, "", hash);
+    } else history.replaceState({ entry, position }, "", hash);
+  },
+  async cutOff(sent) {
+    if (!shown) return; // the session has ended, which says more
+    const { tell } = await import("../parts/dialog.js");
+    tell(sent ? FRAME.cutOff : FRAME.notSent);
   },
   reload: () => show({ same: true }),
   shown: () => shown,
@@ -86,7 +98,7 @@ export function match(path) {
     const fits = pattern.every((part, place) => {
       if (!part.startsWith("{")) return part === steps[place];
       params[part.slice(1, -1)] = decoded(steps[place]);
-      return steps[place] !== "";
+      return part === "{id}" ? ID.test(steps[place]) : steps[place] !== "";
     });
     if (fits) return { view, params };
   }
@@ -104,10 +116,10 @@ export function start(place, titled, identify) {
   announced = titled;
   identified = identify;
   history.scrollRestoration = "manual"; // what is scrolled to has to be loaded first
-  entry = history.state?.entry ?? 0;
+  ({ entry, position } = { entry: 0, position: 0, ...history.state });
   latest = Math.max(latest, entry);
   hash = location.hash;
-  history.replaceState({ entry }, "");
+  history.replaceState({ entry, position }, "");
   addEventListener("hashchange", moved);
   addEventListener("beforeunload", (event) => {
     if (unsaved.size) event.preventDefault();
@@ -129,33 +141,57 @@ async function moved() {
     returning = false;
     return;
   }
-  const known = history.state?.entry;
-  const target = location.hash;
-  if (target === hash && known !== undefined) return;
-  if (unsaved.size && !(await confirmed())) {
-    returning = true;
-    if (known === undefined || known > entry) history.back();
-    else history.forward();
+  const known = () => history.state?.entry;
+  if (asking) {
+    if (known() <= entry) cancelled(1); // the answer is about where the address leads by then
     return;
   }
+  if (location.hash === hash && known() !== undefined) return;
+  if (known() < entry && cancelled(1)) return stay();
+  if (unsaved.size && !(await confirmed())) return stay();
+  cancelled(Infinity);
   left.set(entry, spot());
-  const back = known !== undefined && left.has(known);
-  entry = known ?? ++latest;
-  hash = target;
-  if (known === undefined) history.replaceState({ entry }, "");
+  const back = left.has(known());
+  position = history.state?.position ?? position + 1;
+  entry = known() ?? ++latest;
+  hash = location.hash;
+  history.replaceState({ entry, position }, "");
   await show({ back });
 }
 
+/**
+ * Cancel the dialogs that are open, that on top first, as Escape does; returns how many there were.
+ * @param {number} most
+ */
+function cancelled(most) {
+  const open = [...document.querySelectorAll("dialog[open]")].reverse().slice(0, most);
+  for (const dialog of open) dialog.dispatchEvent(new Event("cancel", { cancelable: true }));
+  return open.length;
+}
+
+/** Bring the address back to the view that is shown: the reader stays. */
+function stay() {
+  const far = position - (history.state?.position ?? position + 1);
+  if (far === 0) return;
+  returning = true;
+  history.go(far);
+}
+
 async function confirmed() {
-  const { ask } = await import("../parts/dialog.js");
-  return (
-    (await ask({
-      title: FRAME.leave,
-      text: FRAME.leaveText,
-      confirm: FRAME.leaveConfirm,
-      danger: true,
-    })) !== false
-  );
+  asking = true;
+  try {
+    const { ask } = await import("../parts/dialog.js");
+    return (
+      (await ask({
+        title: FRAME.leave,
+        text: FRAME.leaveText,
+        confirm: FRAME.leaveConfirm,
+        danger: true,
+      })) !== false
+    );
+  } finally {
+    asking = false;
+  }
 }
 
 /** @param {{same?: boolean, back?: boolean, first?: boolean}} how */
@@ -225,8 +261,9 @@ async function show({ same = false, back = false } = {}) {
     }
   } catch (problem) {
     if (signal.aborted) return;
-    if (!made.heading.textContent) made.title(PRODUCT);
-    made.put(trouble(problem, () => made.reload()));
+    if (!made.heading.textContent) made.title(entryOf(path) ?? titleOf(problem));
+    if (!made.above.childElementCount && path !== "/") made.crumbs(above(path) ?? ["/", FRAME.home]);
+    made.put(trouble(problem, () => made.reload(), undefined, made.heading.textContent ?? ""));
   } finally {
     clearTimeout(late);
   }
@@ -305,9 +342,29 @@ async function loaded(matched) {
   }
 }
 
+/** Return what the navigation calls the view of a path; undefined if it has no entry for it. @param {string} path */
+function entryOf(path) {
+  return entries().find(([own]) => own === path)?.[1];
+}
+
+/** Return the way to the view of the navigation that a path belongs to; null for none. @param {string} path */
+function above(path) {
+  const belongs = entries()
+    .filter(([own]) => path.startsWith(`${own}/`) && session.mayCall(match(own)?.view.operation))
+    .sort(([first], [second]) => second.length - first.length);
+  return belongs.length > 0 ? /** @type {[string, string]} */ (belongs[0].slice(0, 2)) : null;
+}
+
+/** Return the entries of the navigation, and those of the caller's account. */
+function entries() {
+  return [...navigation().flatMap(([, all]) => all), ...OWN];
+}
+
 /** @param {Page} made @param {string} title @param {string} text @param {...import("./dom.js").Child} actions */
 function refuse(made, title, text, ...actions) {
+  const way = above(made.path);
   made.title(title);
+  if (way) made.crumbs(way);
   made.put(
     h("p", null, text),
     actions.length > 0 && h("div", { class: "actions" }, actions),

@@ -4,6 +4,9 @@ import { Session } from "../client/portcullis.js";
 
 /** @typedef {import("../client/types.js").Me} Me */
 
+/** The most characters of a user name: names from directories may be email addresses. */
+export const LONGEST_USER_NAME = 254;
+
 const { tokenName = "Authorization", tokenPrefix = "Bearer ", passkeys } = document.documentElement.dataset;
 
 /** @type {Omit<Session, "call"> & {call: import("../types/call.js").Call}} */

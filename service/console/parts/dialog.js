@@ -2,9 +2,11 @@
 /** Dialogs, questions and short messages. */
 import { button, h } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
-import { trouble } from "./trouble.js";
+import { late, trouble } from "./trouble.js";
 
 let made = 0;
+
+late.show = (title, problem) => dialog(title, trouble(problem));
 
 /**
  * Show a dialog over the page; the focus returns when it closes. Closes by Escape and its button, unless `fixed`.
@@ -70,6 +72,8 @@ export function dialog(title, ...nodes) {
  */
 export async function ask({ title, text, confirm, danger = false, extra = [], wide = false, act }) {
   const { form } = await import("./form.js");
+  /** The act that is under way, with what it is given. */
+  const doing = /** @type {{act: Promise<Record<string, any>> | null}} */ ({ act: null });
   const fields = extra.filter((item) => !(item instanceof Node));
   const content = form({
     fields,
@@ -80,8 +84,12 @@ export async function ask({ title, text, confirm, danger = false, extra = [], wi
       extra.filter((item) => item instanceof Node),
     ],
     save: async (values, how) => {
-      await act?.(values, how);
-      box.close(values);
+      doing.act = Promise.resolve(act?.(values, how)).then(() => values);
+      try {
+        box.close(await doing.act);
+      } finally {
+        if (box.element.isConnected) doing.act = null;
+      }
     },
     cancel: () => box.close(false),
     quiet: true,
@@ -93,7 +101,9 @@ export async function ask({ title, text, confirm, danger = false, extra = [], wi
     /** @type {HTMLElement | null} */ (
       content.querySelector(danger ? "[data-cancel]" : "[type=submit]")
     )?.focus();
-  return (await box.closed) ?? false;
+  const answer = (await box.closed) ?? false;
+  // Closed before the service answered: the act goes on. If it is refused, the form has said so.
+  return answer === false && doing.act ? doing.act.catch(() => false) : answer;
 }
 
 /**

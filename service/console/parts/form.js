@@ -2,9 +2,9 @@
 /** Forms: fields with labels, help and faults; what the service refuses is shown at the field it names. */
 import { Problem, newKey } from "../client/portcullis.js";
 import { button, h, unsaved } from "../core/dom.js";
-import { ACTION } from "../strings/common.js";
+import { ACTION, TROUBLE } from "../strings/common.js";
 import { FORM } from "../strings/form.js";
-import { requested, trouble } from "./trouble.js";
+import { late, requested, trouble } from "./trouble.js";
 
 /**
  * One field. `type` is text (default), password, email, tel, url, number, date, datetime (a time in the reader's zone,
@@ -138,6 +138,7 @@ export function form({
   element.refuse = (problem) => {
     if (problem instanceof DOMException && problem.name === "AbortError") return;
     const notSaved = subject && FORM.notSaved(subject(element.values()));
+    if (!element.isConnected) return late.show(notSaved ?? TROUBLE.notDone(submit), problem);
     const faults = faultsOf(problem, element.values());
     const labels = faults.map((fault) => mark(fault, shown));
     if (faults.length > 0 && labels.every((label) => label !== null)) {

@@ -12,11 +12,14 @@ import { STEP_UP } from "../strings/step-up.js";
  * @param {unknown} problem
  * @param {(() => any) | null} [retry]
  * @param {string} [subject] What has not been done, such as "Role Clerk was not saved".
+ * @param {string} [heading] What stands above it: a title that says the same is left out.
  */
-export function trouble(problem, retry, subject) {
+export function trouble(problem, retry, subject, heading) {
   if (!(problem instanceof Problem)) {
     if (!(problem instanceof DOMException && problem.name === "AbortError")) console.warn(problem);
-    return box("bad", TROUBLE.inConsole, [h("p", null, String(problem))]);
+    return box("bad", heading === TROUBLE.inConsole ? "" : TROUBLE.inConsole, [
+      h("p", null, String(problem)),
+    ]);
   }
   const { status, code, document, detail } = problem;
   const { title, text, complete } = meaning(problem);
@@ -24,7 +27,8 @@ export function trouble(problem, retry, subject) {
   const assurance = document.layer === "assurance";
   const codes = assurance ? "" : (document.required ?? []).join(", ");
   const again = status === 0 || status === 429 || status >= 500;
-  return box(status >= 500 || status === 0 ? "warn" : "bad", subject ? `${subject}: ${title}` : title, [
+  const named = subject ? `${subject}: ${title}` : title;
+  return box(status >= 500 || status === 0 ? "warn" : "bad", heading === named ? "" : named, [
     text && h("p", null, text),
     !complete && detail && detail !== problem.title && h("p", null, detail),
     document.until && h("p", null, TROUBLE.bannedUntil(new Date(document.until).toLocaleString())),
@@ -50,6 +54,13 @@ export function trouble(problem, retry, subject) {
     requested(problem),
   ]);
 }
+
+/**
+ * Shows what has gone wrong where nothing of the act is left on the page. Set by `dialog.js`, which is there wherever
+ * something can be closed.
+ * @type {{show: (title: string, problem: unknown) => void}}
+ */
+export const late = { show() {} };
 
 /**
  * Return a button, and below it what a refusal of `act` means, with a way to try again.
@@ -80,20 +91,33 @@ export function notProved(problem, where) {
   return new Problem(problem.status, { ...problem.document, ...where });
 }
 
+/** The operations that save nothing: what they are refused for needs no word about it. */
+const READING = /^GET |^POST \/api\/(?:auth\/|policy\/explain$)|\/options$/;
+
+/** Return the title of what went wrong, for a page that can show nothing else. @param {unknown} problem */
+export function titleOf(problem) {
+  return problem instanceof Problem ? meaning(problem).title : TROUBLE.inConsole;
+}
+
 /**
  * Return what a refusal means in the words of the console, by the most telling of its members, and whether these say
  * all that the service says.
  * @param {Problem} problem
  * @returns {{title: string, text: string, complete: boolean}}
  */
-export function meaning({ status, code, document }) {
+export function meaning({ status, code, document, operation }) {
   const { rule, layer } = document;
   const texts = /** @type {Record<string | number, any>} */ ({ ...TROUBLE, ...TROUBLE.rules });
   const own = code === "conflict" && layer === "account" ? "self" : null;
   const key = [own, rule, code, status].find((name) => Array.isArray(texts[name])) ?? "other";
   const [title, text] = texts[key];
   const ordinary = code === "permission_denied" && ["resource", "endpoint"].includes(String(layer));
-  return { title, text, complete: ordinary || TROUBLE.complete.has(String(key)) };
+  const saving = operation !== undefined && !READING.test(operation);
+  return {
+    title,
+    text: text === TROUBLE.notSaved && !saving ? "" : text,
+    complete: ordinary || TROUBLE.complete.has(String(key)),
+  };
 }
 
 /**
@@ -199,6 +223,6 @@ function box(kind, title, children) {
     "div",
     { class: `trouble ${kind}`, role: "alert" },
     icon("warn"),
-    h("div", null, h("strong", null, title), children),
+    h("div", null, title && h("strong", null, title), children),
   );
 }

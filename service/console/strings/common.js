@@ -19,13 +19,19 @@ export const ACTION = {
   reset: "Clear the filters",
   copy: "Copy",
   copied: "Copied",
+  copyOne: (/** @type {string} */ text) => `Copy: ${text}`,
+  copiedOne: (/** @type {string} */ text) => `Copied: ${text}`,
   next: "Next",
   previous: "Previous",
   apply: "Apply",
   reload: "Refresh",
 };
 
+const NOT_SAVED = "Nothing was saved.";
+
 export const TROUBLE = {
+  /** Said of requests that save something, and of no others. */
+  notSaved: NOT_SAVED,
   request: "Request",
   decision: "Decision",
   /** What a status means to the reader: title and text; the detail of the service follows. */
@@ -37,11 +43,11 @@ export const TROUBLE = {
   401: ["You are not signed in", "Your session has ended. Sign in to go on."],
   403: ["You may not do this", "Your permissions do not allow it, or do not reach far enough."],
   404: ["There is nothing here", "It may have been deleted, or you may not see it."],
-  409: ["This conflicts with what is stored", "Nothing was saved."],
+  409: ["This conflicts with what is stored", NOT_SAVED],
   412: ["Somebody else has changed this meanwhile", "Nothing was saved, and nothing that you typed is lost."],
-  413: ["This is too large", "Nothing was saved."],
-  415: ["This kind of file is not accepted", "Nothing was saved."],
-  422: ["Some values break a rule", "Nothing was saved."],
+  413: ["This is too large", NOT_SAVED],
+  415: ["This kind of file is not accepted", NOT_SAVED],
+  422: ["Some values break a rule", NOT_SAVED],
   429: ["Too many attempts", "The service takes more of them after a while."],
   500: ["The service failed", "The log of the service has the details under the id of the request."],
   503: [

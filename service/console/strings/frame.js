@@ -39,6 +39,8 @@ export const FRAME = {
   leave: "Leave without saving?",
   leaveText: "What you have typed on this page has not been saved.",
   leaveConfirm: "Leave",
+  cutOff: "You left the page before the service answered. Check whether the change was made.",
+  notSent: "Nothing was sent: you left the page first.",
   changes: "Your permissions have changed. The navigation shows what you may do now.",
 };
 

@@ -2,6 +2,7 @@
 /** The pages that links in mails lead to, and the one that asks for such a mail. Nobody needs to have signed in. */
 import { send } from "../client/portcullis.js";
 import { button, h } from "../core/dom.js";
+import { LONGEST_USER_NAME } from "../core/session.js";
 import { alone } from "../parts/alone.js";
 import { form } from "../parts/form.js";
 import { fresh } from "../parts/password.js";
@@ -84,7 +85,12 @@ function name(done) {
         name: "userName",
         label: T.forgotten.userName,
         required: true,
-        attributes: { autocomplete: "username", autocapitalize: "none", spellcheck: "false", maxlength: 64 },
+        attributes: {
+          autocomplete: "username",
+          autocapitalize: "none",
+          spellcheck: "false",
+          maxlength: LONGEST_USER_NAME,
+        },
       },
     ],
     submit: T.forgotten.submit,

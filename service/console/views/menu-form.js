@@ -52,10 +52,12 @@ async function edit(page, forest) {
   const names = (/** @type {any} */ menu) => ["parentId", ...fields(menu).map((field) => field.name)];
   const pick = (/** @type {any} */ menu) => Object.fromEntries(names(menu).map((name) => [name, menu[name]]));
   /** @type {Record<string, any>} */ let stored = {};
+  let name = "";
   const made = await merging({
     read: async () => {
       const answer = await page.call("GET", ONE, { path });
       stored = pick(answer.data);
+      name = T.named(answer.data);
       return answer;
     },
     pick,
@@ -69,14 +71,14 @@ async function edit(page, forest) {
       const write = (/** @type {boolean} */ dryRun) =>
         page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
-      return agreed({ title: T.saveTitle(T.named(stored)), confirm: ACTION.save, write });
+      return agreed({ title: T.saveTitle(name), confirm: ACTION.save, write });
     },
     saved: ({ data }) => {
       tell(T.saved(T.named(data)));
       page.go(`/menus/${data.id}`);
     },
   });
-  page.title(T.editTitle(T.named(stored)));
+  page.title(T.editTitle(name));
   page.put(made);
 }
 

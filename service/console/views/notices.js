@@ -8,6 +8,9 @@ import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { NOTICES as T } from "../strings/notices.js";
 
+/** The kinds that somebody has caused by asking for a role: `account` says who. */
+const ASKED = new Set(["access_request_made", "emergency_given"]);
+
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
   const read = button(
@@ -34,8 +37,9 @@ export async function show(page) {
       { title: T.when, cell: (notice) => time(notice.createTime) },
       {
         title: T.where,
-        cell: ({ actedBy, clientIp, browser, os }) =>
-          T.by[actedBy] ?? [clientIp, browser, os].filter(Boolean).join(", "),
+        cell: ({ kind, facts, actedBy, clientIp, browser, os }) =>
+          (ASKED.has(kind) && facts.account) ||
+          (T.by[actedBy] ?? [clientIp, browser, os].filter(Boolean).join(", ")),
       },
     ],
     row: ({ facts }) => (facts.request ? `${REQUESTS}/${facts.request}` : null),

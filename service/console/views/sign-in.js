@@ -2,7 +2,7 @@
 /** Asks for a login: as a page before there is a session, as a dialog over the page when one has ended. */
 import { Problem } from "../client/portcullis.js";
 import { h, link } from "../core/dom.js";
-import { session, takesPasskeys } from "../core/session.js";
+import { LONGEST_USER_NAME, session, takesPasskeys } from "../core/session.js";
 import { alone } from "../parts/alone.js";
 import { attempting, requested, trouble } from "../parts/trouble.js";
 import { form } from "../parts/form.js";
@@ -43,13 +43,14 @@ export async function page({ required, problem } = {}) {
 export async function again(problem) {
   const { dialog } = await import("../parts/dialog.js"); // the page asks without it
   const settle = () => box.close(true);
-  const why = problem && problem.status === 403 ? trouble(problem) : requested(problem);
+  const refused = problem?.status === 403;
   const box = dialog(
     SIGN_IN.again,
-    why,
+    refused && trouble(problem),
     h("p", null, SIGN_IN.againText),
     credentials(session.me?.name ?? "", settle).element,
     document.documentElement.dataset.providers && ways(),
+    !refused && requested(problem), // for the support: nobody else needs it
   );
   elsewhere().then(settle);
   if (!(await box.closed)) throw problem ?? new Problem(401, { code: "unauthenticated" });
@@ -82,7 +83,12 @@ function credentials(name, done) {
         label: SIGN_IN.userName,
         required: true,
         value: name,
-        attributes: { autocomplete: "username", autocapitalize: "none", spellcheck: "false", maxlength: 64 },
+        attributes: {
+          autocomplete: "username",
+          autocapitalize: "none",
+          spellcheck: "false",
+          maxlength: LONGEST_USER_NAME,
+        },
       },
       {
         name: "password",

@@ -1,6 +1,7 @@
 // @ts-check
 /** Creates a user, or edits one. */
 import { badge, linkButton } from "../core/dom.js";
+import { LONGEST_USER_NAME } from "../core/session.js";
 import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
 import { invite } from "../parts/invitations.js";
@@ -153,7 +154,7 @@ function fields(user, roles) {
       required: true,
       value: user.userName,
       help: T.userNameHelp,
-      attributes: { maxlength: 64, spellcheck: "false" },
+      attributes: { maxlength: LONGEST_USER_NAME, spellcheck: "false" },
     },
     {
       name: "nickName",
