@@ -143,6 +143,48 @@ def store(client: httpx.Client, *, everywhere: bool) -> dict[str, list[int]]:
     return ids
 
 
+def store_long(client: httpx.Client) -> dict[str, list[int]]:
+    """Store records whose names and codes are as long as they may be; return their ids, by kind."""
+    ids: dict[str, list[int]] = {}
+
+    def make(kind: str, **body: Any) -> int:
+        answer = client.post(f"/api/{kind}", json=body)
+        assert answer.status_code == 201, answer.text
+        record: int = answer.json()["data"]["id"]
+        ids.setdefault(kind, []).append(record)
+        return record
+
+    code = "long:" + "part:" * 23 + "read"
+    button = make("menu", menuType="Button", title="T" * 64, authMark=code)
+    resource = make(
+        "resource",
+        method="GET",
+        path="/long" + "/of-many-segments" * 14,
+        resourceName="E" * 64,
+        resourceCode="long." * 12 + "code",
+    )
+    client.put(f"/api/menu/{button}/resources", json={"resourceIds": [resource]}).raise_for_status()
+    names = {"roleName": "R" * 64, "roleCode": "role-" * 12 + "code", "description": "D" * 400}
+    role = make("role", **names, menuIds=[button])
+    address = "somebody.of.a.directory@" + "example." * 27 + "an.example"
+    make(
+        "user",
+        userName=address,
+        nickName="N" * 64,
+        email=address,
+        password="four wary herons",
+        roleIds=[role],
+    )
+    return ids
+
+
+def remove_long(client: httpx.Client, ids: dict[str, list[int]]) -> None:
+    """Delete the records of ``store_long``."""
+    for kind in ("user", "role", "resource", "menu"):
+        for record in ids[kind]:
+            client.delete(f"/api/{kind}/{record}").raise_for_status()
+
+
 def _store(client: httpx.Client, kind: str, body: dict[str, Any], number: int) -> int:
     for _ in range(5):
         answer = client.post(f"/api/{kind}", json=body)

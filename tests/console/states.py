@@ -71,6 +71,79 @@ ASTRAY: Final = """() => {
 }"""
 """The tab stops after which the next one of the same part of the page is above or to the left."""
 
+DRAWN: Final = "() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
+"""Waits until the page has followed its size: what scrolls now can be reached by keys."""
+WIDTHS: Final = (1440, 1024, 390)
+"""CSS pixels of the windows in which the rules hold."""
+_FAULTS: Final = """() => {
+  const faults = [];
+  const main = document.querySelector("main");
+  const top = [...document.querySelectorAll("dialog[open]")].at(-1) ?? main;
+  const name = (one) => `${one.localName}.${one.className}: ${(one.textContent || "").trim().slice(0, 60)}`;
+  const shown = (one) => one.getClientRects().length > 0 && one.checkVisibility({ visibilityProperty: true });
+  const every = (selector) => [...top.querySelectorAll(selector)].filter(shown);
+  const lines = (one) => {
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    const tops = [...range.getClientRects()].filter(({ width }) => width > 0).map(({ top }) => top);
+    return tops.sort((a, b) => a - b).filter((at, place) => place === 0 || at > tops[place - 1] + 6).length;
+  };
+
+  for (const code of every(":is(td, th) :is(code, .path, a)")) {
+    const cell = code.closest("td, th");
+    if (cell.getBoundingClientRect().width < 90 && lines(code) > 2) faults.push(`broken up: ${name(code)}`);
+  }
+
+  const end = Math.ceil((document.querySelector(".layout")?.getBoundingClientRect().bottom ?? 0) + scrollY);
+  const { scrollHeight: long } = document.documentElement;
+  if (long > Math.max(innerHeight, end)) faults.push(`scrolls into nothing: ${long} of ${end}`);
+
+  const odd = /\\b(?:undefined|null|NaN|Infinity|Invalid Date)\\b|\\[object /;
+  const said = [document.title];
+  const texts = document.createTreeWalker(top, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    if (!texts.currentNode.parentElement.closest("pre, .model, .lines")) said.push(texts.currentNode.data);
+  }
+  for (const one of top.querySelectorAll("*")) {
+    for (const { name, value } of one.attributes)
+      if (/^(aria-label|title|placeholder|alt|href|value|datetime)$/.test(name)) said.push(value);
+    if (one.matches("input:not([type=checkbox], [type=radio])")) said.push(one.value);
+  }
+  for (const text of said) if (odd.test(text)) faults.push(`says ${text.trim().slice(0, 80)}`);
+
+  const boxes = ".card, .note, .trouble, .message, .badge, .button, dd, .filter, .dialog-body, h1";
+  for (const one of [top, ...every(boxes)]) {
+    const { display, overflowX } = getComputedStyle(one);
+    const cut = overflowX === "hidden" && one.title; // which says all of it when pointed at
+    if (display === "inline" || cut) continue;
+    if (one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0)
+      faults.push(`hangs out by ${one.scrollWidth - one.clientWidth}: ${name(one)}`);
+  }
+  for (const one of every("input, select, textarea")) {
+    const [own, around] = [one, one.parentElement].map((each) => each.getBoundingClientRect());
+    if (own.width > 4 && own.right > around.right + 1) faults.push(`wider than its place: ${name(one)}`);
+  }
+  for (const one of every(".filter")) {
+    const { width } = one.getBoundingClientRect();
+    if (innerWidth > 640 && width > 320) faults.push(`a filter of ${Math.round(width)} px: ${name(one)}`);
+  }
+
+  for (const one of every(".page > .body > .listing > .scroll.list")) {
+    const out = one.scrollWidth - one.clientWidth;
+    if (innerWidth >= 1024 && out > 1) faults.push(`cuts off ${out} of the list ${one.ariaLabel}`);
+  }
+
+  const heading = main?.querySelector("h1")?.textContent ?? "";
+  if (heading === "" || heading === "Portcullis") faults.push(`is titled "${heading}"`);
+  if (main?.querySelector(".page > .body > .trouble") && !main.querySelector(".crumbs a"))
+    faults.push("shows trouble, and no way back");
+  if (/Nothing was saved/.test(main?.querySelector(".page > .body > .trouble")?.textContent))
+    faults.push("says that nothing was saved, of what was only read");
+  return faults;
+}"""
+"""What breaks a rule of all views and dialogs: codes broken letter by letter, a page longer than its content,
+values that are none, text that hangs out of its box, a record without a title or a way back."""
+
 
 _FIND: Final = """() => [...document.querySelectorAll("main :is(button, .acts > summary)")].filter((one) =>
   !one.disabled && !one.matches(".sort, .fold, .twist, [data-key], [role=tab], .listing tr + tr *"))"""
@@ -98,13 +171,25 @@ class Hostile:
 
 def paths(ids: dict[str, list[int]]) -> list[str]:
     """Return the paths of all views, those of a record with the id of one of ``ids``, by kind."""
-    known = {f"{kind}s": str(numbers[3]) for kind, numbers in ids.items() if numbers} | {
+    known = {f"{kind}s": str(numbers[:4][-1]) for kind, numbers in ids.items() if numbers} | {
         "directories": "hostile"
     }
     return [
         re.sub(r"\{\w+\}", known.get(pattern.split("/")[1], "1"), pattern) + ASKED.get(pattern, "")
         for pattern in PATTERNS
     ]
+
+
+def faults(page: Page, what: str) -> list[str]:
+    """Return what breaks a rule in the state that is shown, ``what``, at each of ``WIDTHS``."""
+    before = page.viewport_size or SIZES[0]
+    broken = []
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": before["height"]})
+        page.evaluate(DRAWN)
+        broken += [f"{what}, {width}: {fault}" for fault in page.evaluate(_FAULTS)]
+    page.set_viewport_size(before)
+    return broken
 
 
 _MOVE: Final = """path => {

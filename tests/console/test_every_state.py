@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.console.hostile import TEXTS
-from tests.console.states import ASTRAY, LAYOUT, SIZES, Hostile, states
+from tests.console.states import ASTRAY, DRAWN, LAYOUT, SIZES, Hostile, faults, states
 from tests.console.visits import Visit
 
 pytestmark = [pytest.mark.extended, pytest.mark.timeout(1_800)]
@@ -35,32 +36,47 @@ IDLE: Final = """() => {
   return !place.querySelector("[aria-busy=true]");
 }"""
 
-DRAWN: Final = "() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
-"""Waits until the page has followed its size: what scrolls now can be reached by keys."""
 
-
-def test_no_view_menu_or_dialog_has_a_fault_of_accessibility(calm: Visit, hostile: Hostile) -> None:
-    faults, seen = [], 0
+def test_every_view_menu_and_dialog_keeps_the_rules_and_is_accessible(calm: Visit, hostile: Hostile) -> None:
+    broken, seen = [], 0
     known: set[tuple[str, str]] = set()
     for path in hostile.paths:
         for state in states(calm, path, known):
             seen += 1
+            broken += faults(calm.page, state)
             for size in SIZES:
                 calm.page.set_viewport_size(size)
                 calm.page.evaluate(DRAWN)
                 try:
                     calm.axe()
                 except AssertionError as error:
-                    faults.append(f"{state}, {size['width']}: {error}")
+                    broken.append(f"{state}, {size['width']}: {error}")
                 if astray := calm.page.evaluate(ASTRAY):
-                    faults.append(f"{state}, {size['width']}: {astray}")
+                    broken.append(f"{state}, {size['width']}: {astray}")
             calm.page.set_viewport_size(SIZES[0])
-    assert not faults, "\n".join(faults)
+    assert not broken, "\n".join(broken)
     assert seen > 1.5 * len(hostile.paths)  # menus and dialogs were among them
 
 
+def test_the_way_back_closes_each_dialog_and_leaves_its_view(calm: Visit, hostile: Hostile) -> None:
+    page = calm.page
+    dialogs = page.locator("dialog[open]")
+    closed, known = 0, set[tuple[str, str]]()
+    for path in hostile.paths:
+        for _ in states(calm, path, known):
+            if not dialogs.count():
+                continue
+            heading = page.get_by_role("heading", level=1).inner_text()
+            page.evaluate("() => history.back()")
+            expect(dialogs).to_have_count(0)
+            page.wait_for_function("(path) => location.hash === `#${path}`", arg=path)
+            expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+            closed += 1
+    assert closed > 40
+
+
 def test_what_is_typed_anywhere_stays_text(calm: Visit, hostile: Hostile) -> None:
-    faults, fields = [], 0
+    wrong, fields = [], 0
     known: set[tuple[str, str]] = set()
     for path in hostile.paths:
         for state in states(calm, path, known):
@@ -70,6 +86,6 @@ def test_what_is_typed_anywhere_stays_text(calm: Visit, hostile: Hostile) -> Non
             calm.page.wait_for_function(IDLE)
             layout = calm.page.evaluate(LAYOUT)
             if layout["markup"] or layout["width"] > calm.page.evaluate("() => innerWidth"):
-                faults.append(f"{state}: {layout}")
-    assert not faults, "\n".join(faults)
+                wrong.append(f"{state}: {layout}")
+    assert not wrong, "\n".join(wrong)
     assert fields > 100

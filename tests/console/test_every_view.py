@@ -2,15 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.console.hostile import remove_long, store_long
 from tests.console.house import House
-from tests.console.states import ASTRAY, LAYOUT, NARROW, SIZES, Hostile, show
+from tests.console.states import ASTRAY, LAYOUT, NARROW, SIZES, Hostile, faults, paths, show
 from tests.console.test_users import act, headed
 from tests.console.visits import Visit
+
+
+@pytest.fixture
+def long(house: House) -> Iterator[dict[str, list[int]]]:
+    """The ids of records with the longest names and codes."""
+    ids = store_long(house.api)
+    yield ids
+    remove_long(house.api, ids)
+
+
+def test_every_view_keeps_the_rules_with_the_longest_names(
+    visit: Visit, house: House, long: dict[str, list[int]]
+) -> None:
+    broken: list[str] = []
+    visit.sign_in()
+    for path in paths(long):
+        show(visit.page, path)
+        broken += faults(visit.page, path)
+    assert not broken, "\n".join(broken)
+    refused = house.api.get("/api/operation-log/list?userName=admin&decision=deny").json()
+    assert refused["data"]["items"] == []  # nothing that the console asks by itself is refused
+
+
+def test_what_is_not_there_has_a_title_and_a_way_back(visit: Visit) -> None:
+    page = visit.page
+    heading, back = page.get_by_role("heading", level=1), page.get_by_role("navigation", name="Back")
+    visit.sign_in(address="/roles/999999")
+    for address, title in (
+        ("/roles/999999", "There is nothing here"),
+        ("/roles/abc", "There is no such page"),
+        ("/users/0", "There is no such page"),
+    ):
+        visit.go(address)
+        expect(heading).to_have_text(title)
+        expect(page).to_have_title(f"{title} · Portcullis")
+        expect(page.get_by_role("main")).not_to_contain_text("Nothing was saved")
+        back.get_by_role("link").click()
+        headed(page, address.split("/")[1].title())
+    visit.context.set_offline(offline=True)
+    visit.expected.append("net::ERR_INTERNET_DISCONNECTED")
+    for address, title in (("/roles", "Roles"), ("/roles/1", "The service can't be reached")):
+        visit.go(address)
+        expect(heading).to_have_text(title)
+    visit.context.set_offline(offline=False)
+    back.get_by_role("link").click()
+    expect(page.get_by_role("table")).to_be_visible()
 
 
 @pytest.mark.extended
@@ -18,7 +66,7 @@ def test_hostile_texts_stay_texts_no_view_is_too_wide_and_tab_stops_follow_the_e
     calm: Visit, hostile: Hostile
 ) -> None:
     page = calm.page
-    faults = []
+    wrong = []
     for path in [*hostile.paths, "/%3Cimg%20src=x%20onerror=alert(1)%3E"]:
         page.set_viewport_size(NARROW)
         shown = show(page, path)
@@ -28,9 +76,9 @@ def test_hostile_texts_stay_texts_no_view_is_too_wide_and_tab_stops_follow_the_e
         page.set_viewport_size(SIZES[0])
         astray += page.evaluate(ASTRAY)
         if layout != {"width": NARROW["width"], "markup": 0, "torn": 0} or astray:
-            faults.append((path, layout, astray))
+            wrong.append((path, layout, astray))
     expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page")
-    assert not faults, "\n".join(map(str, faults))
+    assert not wrong, "\n".join(map(str, wrong))
 
 
 UNSAFE: Final = "<img src=x onerror=alert(1)><svg/onload=alert(2)>'\"&{{7*7}}"

@@ -32,11 +32,22 @@ export function h(tag, attributes, ...children) {
     else if (ADDRESSES.has(name) && !SAFE.test(String(value))) continue;
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...pieces(children));
+  element.append(...pieces(tag === "code" ? children.map(parted) : children));
   // The options of a select exist only now.
   if (tag === "select" && attributes?.value !== undefined)
     /** @type {any} */ (element).value = attributes.value;
   return element;
+}
+
+/**
+ * Return a code or a path with places to break it after each of its parts, anything else as it is.
+ * @param {Child} text
+ * @returns {Child}
+ */
+function parted(text) {
+  if (typeof text !== "string" || text.length < 12) return text;
+  const parts = text.split(/(?<=[/:.@_-])(?=\w|\{)/);
+  return parts.flatMap((part, place) => (place === 0 ? [part] : [document.createElement("wbr"), part]));
 }
 
 /**
@@ -127,7 +138,28 @@ export function definition(pairs) {
 
 /** @param {string} text @param {string} [kind] good, warn, bad, info or nothing. */
 export function badge(text, kind = "") {
-  return h("span", { class: `badge ${kind}`.trim() }, text);
+  return h("span", { class: `badge ${kind}`.trim(), title: text.length > 20 ? text : null }, text);
+}
+
+/**
+ * Return badges for the first of some texts, and how many more there are, so that a row of a list is one line high.
+ * @param {readonly string[]} texts
+ * @param {number} [most]
+ */
+export function few(texts, most = 1) {
+  const rest = texts.slice(texts.length > most ? most : texts.length);
+  return h(
+    "span",
+    { class: "badges few" },
+    texts.slice(0, most).map((text) => badge(text)),
+    rest.length > 0 &&
+      h(
+        "span",
+        { class: "badge", title: rest.join(", ") },
+        h("span", { "aria-hidden": "true" }, `+${rest.length}`),
+        h("span", { class: "hidden" }, rest.join(", ")),
+      ),
+  );
 }
 
 /** Return badges, and what stands in a row with them. @param {...Child} children */
@@ -236,6 +268,7 @@ const PATHS = {
   upload: "M12 16V5M7 9l5-5 5 5M4 20h16",
   warn: "M12 4l9 16H3zM12 10v4M12 17h.01",
   check: "M5 12l5 5 9-10",
+  copy: "M9 9h11v11H9zM5 15H4V4h11v1",
   help: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM9.5 9.5a2.5 2.5 0 1 1 3.5 2.3c-.7.3-1 .8-1 1.7M12 17h.01",
   device: "M5 4h14v12H5zM3 20h18",
   more: "M5 12h.01M12 12h.01M19 12h.01",

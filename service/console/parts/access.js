@@ -58,7 +58,7 @@ export async function access(page, subject, asker = subject) {
           cell: (item) =>
             item.kind === "request" ? objectOf(page, item.object) : h("code", null, item.object),
         },
-        { title: T.kind, cell: (item) => T.kinds[item.kind] },
+        { title: T.kind, kind: "wide", cell: (item) => T.kinds[item.kind] },
         { title: T.layers["assurance"], cell: (item) => demanded(item.assurance) },
         { title: T.resourceLine, cell: (item) => passedBy(item.resource) },
         { title: T.endpointLine, cell: (item) => passedBy(item.endpoint ?? item.grant) },

@@ -6,6 +6,7 @@ import { MENUS as T } from "../strings/menus.js";
 import { history } from "./history.js";
 import { covered } from "./menus.js";
 import { chosen } from "./chooser.js";
+import { copyable } from "./copy.js";
 import { tell } from "./dialog.js";
 import { attempt, previewed, remove, setEnabled, undoing } from "./preview.js";
 import { isWildcard } from "./codes.js";
@@ -81,7 +82,7 @@ function above({ parent }) {
 /** @param {Menu} menu */
 function facts(menu) {
   return definition([
-    [T.code, menu.authMark && h("code", null, menu.authMark)],
+    [T.code, copyable(menu.authMark)],
     [T.name, menu.name],
     [T.path, menu.path],
     [T.component, menu.component],

@@ -10,8 +10,10 @@ import { h } from "../core/dom.js";
 export function scrolling(label, ...children) {
   const place = h("div", { class: "scroll", role: "region", "aria-label": label }, children);
   new ResizeObserver(() => {
-    if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
-    else place.removeAttribute("tabindex");
+    const fits = place.scrollWidth <= place.clientWidth;
+    place.classList.toggle("fits", fits); // then the head of a table stays in sight while the page scrolls
+    if (fits) place.removeAttribute("tabindex");
+    else place.tabIndex = 0;
   }).observe(place);
   return place;
 }

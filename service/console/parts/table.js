@@ -19,7 +19,7 @@ const before = new Map();
  * @property {string} title
  * @property {(row: any) => import("../core/dom.js").Child} cell
  * @property {string} [sort] A key of the server.
- * @property {string} [kind] May be number.
+ * @property {string} [kind] May be number, line, or wide: left out where there is little room.
  * @property {string} [help] Stands below the title.
  */
 
@@ -100,6 +100,7 @@ export function listing(page, config) {
     body,
   );
   const place = scrolling(caption, table);
+  place.classList.toggle("list", !config.grid); // a grid scrolls in its box, in both directions
   const pager = h("nav", { class: "pager", "aria-label": TABLE.pages });
   const status = h("p", { class: "hidden", role: "status" });
 
@@ -273,7 +274,11 @@ export function listing(page, config) {
             content.map((piece) => (typeof piece === "string" ? piece : piece.textContent)).join(" "),
           ),
         );
-      const shown = index === 0 && href ? link(href, content) : content;
+      const words = content.every((piece) => typeof piece === "string") ? content.join("") : null;
+      const text = words
+        ? h("span", { class: "cut", title: words.length > 20 ? words : null }, words)
+        : content;
+      const shown = index === 0 && href ? link(href, text) : text;
       // On a narrow screen a cell is a grid: what it holds is one item of it.
       return h(
         index === 0 ? "th" : "td",

@@ -19,9 +19,13 @@ export function stateOf({ status, ban, kind, invited, directory }) {
   return unusual.length ? badges(...unusual) : null;
 }
 
-/** Return when a user has signed in last, or that this has never been. @param {User} user */
-export function lastLogin({ lastLoginTime }) {
-  return lastLoginTime ? time(lastLoginTime) : T.never;
+/**
+ * Return when a user has signed in last, or that this has never been.
+ * @param {User} user
+ * @param {{ago?: boolean, day?: boolean}} [options] Those of `time`.
+ */
+export function lastLogin({ lastLoginTime }, options = {}) {
+  return lastLoginTime ? time(lastLoginTime, options) : T.never;
 }
 
 /**

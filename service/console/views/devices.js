@@ -19,7 +19,7 @@ export async function show(page) {
       },
       { title: T.browser, cell: (login) => [login.browser, login.os].filter(Boolean).join(", ") },
       { title: T.address, cell: (login) => login.loginIp },
-      { title: T.login, cell: (login) => time(login.loginTime) },
+      { title: T.login, cell: (login) => time(login.loginTime, { ago: true }) },
       { title: T.refresh, cell: (login) => time(login.lastRefreshTime, { ago: true }) },
     ],
     load: async () => {

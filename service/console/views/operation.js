@@ -1,6 +1,7 @@
 // @ts-check
 /** One entry of the operation log: who, what, the changes before and after, the decision, and what was sent. */
 import { badge, card, definition, h, link } from "../core/dom.js";
+import { copyable } from "../parts/copy.js";
 import { explainAddress } from "../parts/logs.js";
 import { plain, sentence } from "../parts/sentence.js";
 import { time } from "../parts/time.js";
@@ -42,8 +43,8 @@ export async function show(page) {
           [T.repetitions, entry.repetitions !== null ? T.ofRepetitions(entry.repetitions) : null],
           [T.outcome, [entry.status, entry.error].filter(Boolean).join(" ")],
           [T.elapsed, T.milliseconds(entry.elapsedMs)],
-          [T.request, entry.requestId && h("code", null, entry.requestId)],
-          [T.trace, entry.traceId && h("code", null, entry.traceId)],
+          [T.request, copyable(entry.requestId)],
+          [T.trace, copyable(entry.traceId)],
           [
             T.targets,
             entry.targets &&
@@ -74,7 +75,7 @@ export async function show(page) {
                 entry.decision === "deny" ? "bad" : "good",
               ),
             ],
-            [T.decisionId, entry.decisionId && h("code", null, entry.decisionId)],
+            [T.decisionId, copyable(entry.decisionId)],
             [T.revision, entry.policyRevision],
           ]),
           page.may("POST /api/policy/explain") && h("p", null, link(explainAddress(entry), T.explain)),

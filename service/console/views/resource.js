@@ -1,6 +1,7 @@
 // @ts-check
 /** One resource: what is stored, which Buttons open it, and what can be done about it. */
 import { badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
+import { copyable } from "../parts/copy.js";
 import { ask, tell } from "../parts/dialog.js";
 import { history } from "../parts/history.js";
 import { Forest, pathOf, readMenus } from "../parts/menus.js";
@@ -78,7 +79,7 @@ export async function show(page) {
             ? link(`/services?name=${resource.service}`, resource.service)
             : resource.service,
         ],
-        [T.code, h("code", null, resource.resourceCode)],
+        [T.code, copyable(resource.resourceCode)],
         [
           T.assurance,
           resource.assurance && demandsText([resource.assurance, ...(resource.services ? ["service"] : [])]),

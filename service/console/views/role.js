@@ -1,7 +1,8 @@
 // @ts-check
 /** One role: what it gives, who has it, what it may do, and what was done to it. */
-import { button, card, definition, h, linkButton } from "../core/dom.js";
+import { button, card, definition, linkButton } from "../core/dom.js";
 import { access } from "../parts/access.js";
+import { copyable } from "../parts/copy.js";
 import { history } from "../parts/history.js";
 import { members } from "../parts/members.js";
 import { permissions } from "../parts/permissions.js";
@@ -50,7 +51,7 @@ export async function show(page) {
     aside: card(
       T.facts,
       definition([
-        [T.code, h("code", null, role.roleCode)],
+        [T.code, copyable(role.roleCode)],
         [T.description, role.description],
         [T.maxDuration, role.maxDuration && duration(role.maxDuration)],
         [T.reason, role.reasonRequired && T.reasonNeeded],

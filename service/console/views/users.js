@@ -1,6 +1,6 @@
 // @ts-check
 /** All users: filters, pages, and the way to each. */
-import { badge, badges, linkButton } from "../core/dom.js";
+import { few, linkButton } from "../core/dom.js";
 import { exporting } from "../parts/transfer.js";
 import { bulkBar } from "../parts/bulk.js";
 import { USER } from "../parts/columns.js";
@@ -77,11 +77,20 @@ export async function show(page) {
         { title: T.email, sort: "email", cell: (user) => user.email ?? "" },
         {
           title: T.roles,
-          cell: (user) => badges(user.roles.map((/** @type {any} */ role) => badge(role.roleName))),
+          cell: (user) => few(user.roles.map((/** @type {any} */ role) => role.roleName)),
         },
         { title: T.status, sort: "status", cell: stateOf },
-        { title: T.lastLogin, sort: "lastLoginTime", cell: lastLogin },
-        { title: T.created, sort: "createTime", cell: (user) => time(user.createTime) },
+        {
+          title: T.lastLogin,
+          sort: "lastLoginTime",
+          cell: (user) => lastLogin(user, { ago: true, day: true }),
+        },
+        {
+          title: T.created,
+          sort: "createTime",
+          kind: "wide",
+          cell: (user) => time(user.createTime, { day: true }),
+        },
       ],
       select: bulk?.key,
       chosen: bulk?.choose,

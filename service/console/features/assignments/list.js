@@ -37,7 +37,7 @@ export async function show(page) {
         { title: T.from, sort: "from", cell: begun },
         { title: T.until, sort: "until", cell: ending },
         { title: T.reason, cell: ({ reason }) => reason },
-        { title: T.source, cell: ({ source }) => T.sources[source] ?? source },
+        { title: T.source, kind: "wide", cell: ({ source }) => T.sources[source] ?? source },
         { title: T.decided, sort: "createTime", cell: decided },
       ],
       row: ({ userId }) => (page.may("GET /api/user/{id}/roles") ? `/users/${userId}/roles` : null),

@@ -5,6 +5,7 @@ import { TROUBLE } from "../../strings/common.js";
 import { POLICY as T } from "../../strings/policy.js";
 import { demandsText } from "../../strings/step-up.js";
 import { USERS } from "../../strings/users.js";
+import { copyable } from "../../parts/copy.js";
 import { codes } from "../../parts/policy.js";
 import { requestLine } from "../../parts/request-line.js";
 import { OWN } from "../../parts/resources.js";
@@ -155,7 +156,7 @@ export function layerStep(page, layer, note) {
         ),
       ),
     layer.wouldOpen && opening(page, layer.wouldOpen),
-    h("p", { class: "request" }, T.id, " ", h("code", null, layer.decisionId)),
+    h("p", { class: "request" }, T.id, " ", copyable(layer.decisionId)),
   );
 }
 
@@ -196,7 +197,7 @@ export function assuranceStep({ met, satisfied, resource, endpoint }) {
           h("code", null, layer.object),
           `: ${demandsText(words(layer)) || T.closedDemand} `,
           badge(layer.allowed ? T.met : T.notMet, layer.allowed ? "good" : "bad"),
-          h("p", { class: "request" }, T.id, " ", h("code", null, layer.decisionId)),
+          h("p", { class: "request" }, T.id, " ", copyable(layer.decisionId)),
         ),
       ),
     ),
