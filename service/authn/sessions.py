@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 import structlog
+from msgspec import Meta, Struct
 
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.errors import Conflict, NotFound, ValidationFailed
@@ -16,33 +18,31 @@ from service.records.logs.events import SessionEvent
 _log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnSession:
+class OwnSession(Struct, frozen=True):
     """A device session as its user sees it."""
 
-    device: str
+    device: Annotated[str, Meta(examples=["web"])]
     login_time: datetime
     last_refresh_time: datetime
-    login_ip: str
+    login_ip: Annotated[str, Meta(examples=["203.0.113.7"])]
     user_agent: str
-    browser: str
-    os: str
+    browser: Annotated[str, Meta(examples=["Firefox 145"])]
+    os: Annotated[str, Meta(examples=["Linux"])]
     current: bool
 
 
-@dataclass(frozen=True, slots=True)
-class OnlineUser:
+class OnlineUser(Struct, frozen=True):
     """A device session as administrators see it."""
 
-    login_id: str
-    user_name: str
+    login_id: Annotated[str, Meta(examples=["1"])]
+    user_name: Annotated[str, Meta(examples=["admin"])]
     nick_name: str
-    device: str
+    device: Annotated[str, Meta(examples=["web"])]
     login_time: datetime
-    login_ip: str
+    login_ip: Annotated[str, Meta(examples=["203.0.113.7"])]
     user_agent: str
-    browser: str
-    os: str
+    browser: Annotated[str, Meta(examples=["Firefox 145"])]
+    os: Annotated[str, Meta(examples=["Linux"])]
 
 
 @dataclass(frozen=True, slots=True)

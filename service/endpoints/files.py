@@ -14,30 +14,22 @@ from service.files.links import PublicLinks
 from service.files.uploads import Offer, Uploads
 from service.records import files
 from service.records.database.transactions import Database
+from service.records.files import File
 from service.web.content.downloads import ANY_TYPE, Downloads, file_tag
 from service.web.content.multipart import AROUND, FileBody
 from service.web.content.streams import Stream
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.preconditions import answer_tag, require_match
-from service.web.messages.record_schemas import filters_of
-from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, moment, page_answer, sort_keys
+from service.web.messages.record_schemas import filters_of, shows
+from service.web.messages.schema import Moment, Page, PageQuery, Schema, moment, page_answer, sort_keys
 
 FIELD: Final = "file"
 
 
+@shows(File, leave_out=("key",))
 class StoredFile(Schema):
     """An uploaded file. Its content never changes; `sha256` in quotes is its `ETag`."""
-
-    id: Id
-    name: Annotated[str, Meta(examples=["report.pdf"])]
-    size: Annotated[int, Meta(ge=0, description="Bytes.", examples=[48213])]
-    content_type: Annotated[str, Meta(description="Detected from the content.", examples=["application/pdf"])]
-    sha256: Annotated[str, Meta(description="In hexadecimal.")]
-    owner_id: Annotated[int | None, Meta(description="The uploading user; null after that user is deleted.")]
-    owner_name: str | None
-    link_expire_time: Annotated[Moment | None, Meta(description="Null without a public link.")]
-    create_time: Moment
 
 
 @filters_of(files.FileFilter)

@@ -1,6 +1,5 @@
 """Jobs and their runs: ``/api/jobs``."""
 
-from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta
@@ -10,10 +9,10 @@ from service.jobs.runner import Job
 from service.jobs.scheduler import Scheduler
 from service.records import jobs
 from service.records.database.transactions import Connection, Database
-from service.records.jobs import Outcome
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
-from service.web.messages.schema import Id, Moment, Schema, moment
+from service.web.messages.record_schemas import Shown, shows
+from service.web.messages.schema import Schema
 
 RUNS_SHOWN = 10
 """How many runs of each job are shown, the newest ones."""
@@ -22,19 +21,13 @@ RUNS_SHOWN = 10
 JobName = Annotated[str, Meta(examples=["file-sweep"])]
 
 
-class JobRun(Schema):
+@shows(jobs.JobRun, leave_out=("job_name",))
+class JobRun(Shown):
     """A run of a job; `userName` asked for it, null for one by schedule."""
 
-    id: Id
-    worker: str
-    user_name: str | None
-    begin_time: Moment
-    end_time: Moment | None
-    outcome: Outcome
-    detail: Annotated[str, Meta(examples=["12 objects deleted"])]
 
-
-class JobState(Schema):
+@shows(jobs.StoredJob, leave_out=("job_name", "due_in"), before="runs")
+class JobState(Shown):
     """A job, when it is due, and its last runs, the newest first.
 
     `interval` is in seconds, null for a job that only runs when somebody asks for it. A run that takes longer
@@ -46,11 +39,6 @@ class JobState(Schema):
     title: str
     interval: float | None
     within: float
-    paused: bool
-    due_time: Moment | None
-    requested_by: str | None
-    failing: bool
-    success_time: Moment | None
     runs: list[JobRun]
 
 
@@ -65,24 +53,16 @@ async def states(connection: Connection, of: tuple[Job, ...]) -> list[JobState]:
     stored = await jobs.settle(connection, {job.name: job.interval for job in of})
     runs = await jobs.runs(connection, [job.name for job in of], RUNS_SHOWN)
     return [
-        JobState(
+        JobState.of(
+            stored_job,
             name=job.name,
             title=job.title,
             interval=job.interval,
             within=job.within,
-            paused=stored_job.paused,
-            due_time=_moment(stored_job.due_time),
-            requested_by=stored_job.requested_by,
-            failing=stored_job.failing,
-            success_time=_moment(stored_job.success_time),
-            runs=[JobRun.of(run) for run in runs[job.name]],
+            runs=runs[job.name],
         )
         for job, stored_job in zip(of, stored, strict=True)
     ]
-
-
-def _moment(time: datetime | None) -> Moment | None:
-    return None if time is None else moment(time)
 
 
 class JobEndpoint:

@@ -6,34 +6,21 @@ from msgspec import Meta
 
 from service.endpoints.log_views import LogEndpoint, LogQuery, LogView, Word, export_of, list_of
 from service.records.logs.events import SessionEvent
-from service.records.logs.queries import LOGINS, LoginFilter
+from service.records.logs.queries import LOGINS, Login, LoginFilter
 from service.web.content import log_lists
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import login, named
-from service.web.messages.schema import SEVERAL, Id, Moment, PageNumber, PageSize, Schema
+from service.web.messages.record_schemas import shows
+from service.web.messages.schema import SEVERAL, Id, PageNumber, PageSize, Schema
 
 Device = Annotated[str, Meta(min_length=1, max_length=32)]
 Events = Annotated[list[SessionEvent], SEVERAL]
 Outcomes = Annotated[list[Literal["success", "failure"]], SEVERAL]
 
 
+@shows(Login)
 class LoginEntry(Schema):
     """An event of a session, or a failed attempt; `reason` is the code of the refusal."""
-
-    id: Id
-    create_time: Moment
-    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
-    event: Annotated[str, Meta(examples=["login"])]
-    outcome: Literal["success", "failure"]
-    reason: Annotated[str, Meta(examples=["login_failed"])] | None
-    user_id: Id | None
-    user_name: Annotated[str, Meta(examples=["admin"])] | None
-    device: Annotated[str, Meta(examples=["web"])] | None
-    login_ip: Annotated[str, Meta(examples=["203.0.113.7"])] | None
-    user_agent: str | None
-    browser: Annotated[str, Meta(examples=["Firefox 145"])] | None
-    os: Annotated[str, Meta(examples=["Linux"])] | None
-    trace_id: Annotated[str, Meta(examples=["4bf92f3577b34da6a3ce929d0e0e4736"])] | None
 
 
 class LoginQuery(LogQuery):

@@ -17,7 +17,8 @@ from service.records.logs.queries import CHANGING_OPERATIONS, OPERATIONS, Operat
 from service.web.content.log_lists import Address, RequestId, TimePage, TraceId, UserName
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs, refuses
-from service.web.messages.schema import SEVERAL, Id, Moment, Schema
+from service.web.messages.record_schemas import shows
+from service.web.messages.schema import SEVERAL, Id, Schema
 
 Kinds = Annotated[list[OperationKind], SEVERAL]
 Decisions = Annotated[list[Literal["allow", "deny"]], SEVERAL]
@@ -29,57 +30,18 @@ Target = Annotated[
         "`resource:{method} {path}`, `button:{authMark}` or `menu:{title}`."
     ),
 ]
-Targets = Annotated[list[str], Meta(examples=[["role:auditor"]], description="The records it was about.")]
-ChangeCount = Annotated[
-    int, Meta(ge=1, examples=[2], description="How many fields it has changed; `changes` may have fewer.")
-]
-Repetitions = Annotated[
-    int,
-    Meta(ge=1, examples=[12]),
-    Meta(
-        description="How many refused reads this entry stands for: those that followed another one within a "
-        "minute, of which it tells the first. `null` for an entry of one call."
-    ),
-]
 Statuses = Annotated[
     list[Annotated[str, Meta(pattern=whole("[1-5](?:[0-9]{2}|xx)"), examples=["4xx"])]],
     Meta(max_length=20, description="Statuses such as `403`, or classes such as `4xx`, separated by commas."),
 ]
 
 
+@shows(queries.Operation)
 class OperationEntry(Schema):
     """A call of the service, with any outcome; `decision` is that of the policy, if it was asked."""
 
-    id: Id
-    create_time: Moment
-    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
-    user_id: Id | None
-    user_name: Annotated[str, Meta(examples=["admin"])] | None
-    device: Annotated[str, Meta(examples=["web"])] | None
-    module: Annotated[str, Meta(examples=["role"])]
-    action: Annotated[str, Meta(examples=["create"])]
-    kind: Annotated[str, Meta(examples=["INSERT"])]
-    method: Annotated[str, Meta(examples=["POST"])]
-    url: Annotated[str, Meta(examples=["/api/role"])]
-    query: str | None
-    client_ip: Annotated[str, Meta(examples=["203.0.113.7"])] | None
-    user_agent: str | None
-    status: Annotated[int, Meta(examples=[403])]
-    error: Annotated[str, Meta(examples=["permission_denied"])] | None
-    elapsed_ms: Annotated[float, Meta(ge=0, examples=[3.25])]
-    decision: Literal["allow", "deny"] | None
-    decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])] | None
-    policy_revision: Annotated[int, Meta(examples=[12])] | None
-    targets: Targets | None
-    change_count: ChangeCount | None
-    trace_id: Annotated[str, Meta(examples=["4bf92f3577b34da6a3ce929d0e0e4736"])] | None
-    dry_run: Annotated[
-        bool, Meta(description="Whether it only asked what it would change: nothing was saved.")
-    ]
-    repetitions: Repetitions | None
 
-
-class OperationExportEntry(OperationEntry):
+class OperationExportEntry(OperationEntry, kw_only=True):
     """A call as files show it."""
 
     changes: Any
@@ -100,7 +62,7 @@ class FieldChange(Schema):
     added: Annotated[int, Meta(ge=0, examples=[2])] | UnsetType = UNSET
 
 
-class OperationDetail(OperationEntry):
+class OperationDetail(OperationEntry, kw_only=True):
     """A call with its changes, request data and answer, without secrets; null if nothing is kept."""
 
     changes: list[FieldChange] | None

@@ -13,25 +13,22 @@ from service.authz.publishing.watch import PolicyWatch
 from service.endpoints.policy_layers import Line
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict
+from service.records.published.policy_workers import PolicyWorker
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import logged, named, needs, publishes, refuses, tagged
 from service.web.messages.preconditions import answer_tag, content_tag
-from service.web.messages.schema import SEVERAL, Moment, PartQuery, Published, Revision, Schema
+from service.web.messages.record_schemas import shows
+from service.web.messages.schema import SEVERAL, PartQuery, Published, Revision, Schema
 
 Count = Annotated[int, Meta(ge=0, examples=[296])]
 
 
+@shows(PolicyWorker, leave_out=("facts",))
 class Worker(Schema):
     """A worker, its policy revision, and the fault if that can't be the newest.
 
     `ownDigest` is that of its node's static policy; `null` for an older version.
     """
-
-    worker: Annotated[str, Meta(examples=["node-1:4711:9f03ab"])]
-    revision: Annotated[int, Meta(ge=0, examples=[12])]
-    fault: str | None
-    seen_time: Moment
-    own_digest: str | None
 
 
 class PolicyInForce(Schema):

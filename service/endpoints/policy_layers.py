@@ -9,12 +9,13 @@ from msgspec import Meta
 from service.authz.engine.policy import Policy
 from service.authz.review.explain import LayerExplained, LayerPassed
 from service.authz.review.impact import Difference, Standing, access_diff
+from service.kernel import value_rules
 from service.web.messages.access_change import AccessChange
 from service.web.messages.schema import Moment, PartQuery, Schema
 
 Line = Annotated[str, Meta(examples=["p, endpoint, GET /api/role/list, system:role:list"])]
-RoleCode = Annotated[str, Meta(examples=["auditor"])]
-Code = Annotated[str, Meta(examples=["system:role:list"])]
+RoleCode = value_rules.RoleCode
+Code = value_rules.Code
 Rows = Annotated[
     list[str],
     Meta(examples=[["holdsSubtree"]]),

@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.administration.bans import Bans, Kicks
+from service.authn import sessions
 from service.authn.sessions import Sessions
 from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.tokens import EndedDevice
@@ -14,6 +15,7 @@ from service.kernel.value_rules import BAN_REASON, bounds_of
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
 from service.web.messages.operation_metadata import example_body, logged, login, named, needs, refuses
+from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Moment, Page, PageQuery, Schema, moment
 
 
@@ -58,17 +60,9 @@ class LogoutAll(_SessionEnd):
         return Ended(ended=ended)
 
 
+@shows(sessions.OwnSession)
 class Session(Schema):
     """A device on which the caller is logged in; `current` is true for the requesting one."""
-
-    device: Annotated[str, Meta(examples=["web"])]
-    login_time: Moment
-    last_refresh_time: Moment
-    login_ip: Annotated[str, Meta(examples=["203.0.113.7"])]
-    user_agent: str
-    browser: Annotated[str, Meta(examples=["Firefox 145"])]
-    os: Annotated[str, Meta(examples=["Linux"])]
-    current: bool
 
 
 class OwnSessions(Endpoint[Sessions]):
@@ -99,18 +93,9 @@ LONGEST_BAN = 10 * 366 * 86_400
 """The longest ban with an end, in seconds; without ``seconds`` a ban has no end."""
 
 
+@shows(sessions.OnlineUser)
 class OnlineUser(Schema):
     """A user on one device; `loginId` is the `sub` of the tokens."""
-
-    login_id: Annotated[str, Meta(examples=["1"])]
-    user_name: Annotated[str, Meta(examples=["admin"])]
-    nick_name: str
-    device: Annotated[str, Meta(examples=["web"])]
-    login_time: Moment
-    login_ip: Annotated[str, Meta(examples=["203.0.113.7"])]
-    user_agent: str
-    browser: Annotated[str, Meta(examples=["Firefox 145"])]
-    os: Annotated[str, Meta(examples=["Linux"])]
 
 
 class OnlineUsers(Page[OnlineUser]):

@@ -22,6 +22,7 @@ from service.web.messages.record_schemas import (
     filters_of,
     patch_of,
     replacement_of,
+    shows,
 )
 from service.web.messages.schema import Id, Moment, PageQuery, Schema, UpdatedBy, sort_keys
 
@@ -34,16 +35,9 @@ class RoleOfUser(Schema):
     role_name: Annotated[str, Meta(examples=["Auditor"])]
 
 
+@shows(user_list.BanInForce)
 class BanOfUser(Schema):
     """A ban in force; `until` is null for one without an end."""
-
-    until: Moment | None
-    reason: Annotated[str, Meta(examples=["password shared"])]
-    banned_by: Annotated[
-        str | None,
-        Meta(description="The name of the user who banned; null if deleted.", examples=["admin"]),
-    ]
-    create_time: Moment
 
 
 RecoveryEmail = Annotated[

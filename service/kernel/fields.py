@@ -37,6 +37,17 @@ def ITS_EDIT(_value: object) -> None:  # noqa: N802 - as above
     """Leave the check to the edit that writes the field: it depends on more than the value."""
 
 
+def names_of(record: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a record or its class, a dataclass or a Struct, in their order."""
+    names: tuple[str, ...] | None = getattr(record, "__struct_fields__", None)
+    return tuple(field.name for field in dataclasses.fields(record)) if names is None else names
+
+
+def values_of(record: Any, kind: type | None = None) -> dict[str, Any]:
+    """Return the fields of a record by name: all of them, or those that ``kind`` has too."""
+    return {name: getattr(record, name) for name in names_of(record if kind is None else kind)}
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """What is declared of a field, beside its type and what the API's documents say of it (``msgspec.Meta``).

@@ -92,6 +92,23 @@ MAX_ID: Final = 2**63 - 1
 """The largest id: PostgreSQL's bigint."""
 
 ID: Final = Meta(ge=1, le=MAX_ID, examples=[1])
+Id = Annotated[int, ID]
+"""An id: an integer from 1 to ``MAX_ID``."""
+UserName = Annotated[str, Meta(examples=["heron"])]
+"""The name of a user, as records and answers have it."""
+RoleCode = Annotated[str, Meta(examples=["auditor"])]
+"""The code of a role, as records and answers have it."""
+UpdatedBy = Annotated[
+    str | None,
+    Meta(
+        examples=["admin"],
+        description="Who has made or last edited the record: the user name at that time, `@operator` for an "
+        "operator's command, null for what a start has seeded.",
+    ),
+]
+"""Who has made or last edited a record."""
+Code = Annotated[str, Meta(examples=["system:role:list"])]
+"""A permission code, as records and answers have it."""
 
 ONE_LINE: Final = r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?"
 """The pattern of display names: one line, no space at either end."""

@@ -12,6 +12,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.persons import MOST_TAKEOVER_DAYS, ControlAct, Edge
+from service.records.database.portions import delete_some
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.base import past
 from service.records.schema.rights import account_control
@@ -28,7 +29,7 @@ def _leading() -> sa.Select[tuple[object, ...]]:
     table = account_control.c
     live = (table.act_time > _SINCE) & table.end_time.is_(None)
     known = known.union(sa.select(table.holder_id).join(known, table.account_id == known.c.id).where(live))
-    return sa.select(*_EDGE.columns).where(table.account_id.in_(sa.select(known.c.id)), live)
+    return _EDGE.select.where(table.account_id.in_(sa.select(known.c.id)), live)
 
 
 _LEADING: Final = _leading()
@@ -75,6 +76,4 @@ async def end(connection: AsyncConnection, account_id: int, holder_ids: Collecti
 async def forget_old(connection: AsyncConnection, most: int) -> int:
     """Delete at most ``most`` rows that no setting lets count any more; return how many."""
     old = account_control.c.act_time < past() - sa.text(f"interval '{MOST_TAKEOVER_DAYS} days'")
-    key = sa.tuple_(*account_control.primary_key.columns)
-    chosen = sa.select(*account_control.primary_key.columns).where(old).limit(most)
-    return (await connection.execute(sa.delete(account_control).where(key.in_(chosen)))).rowcount
+    return await delete_some(connection, account_control, old, most)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
+from msgspec import Struct
 from sqlalchemy import BigInteger, ColumnElement, bindparam, case, cast, extract, func, insert, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
@@ -68,8 +69,7 @@ class Credentials(Standing):
     password_age: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recoverable:
+class Recoverable(Struct, frozen=True, kw_only=True):
     """Who may set a forgotten password by a link to ``email``, the address that they have confirmed."""
 
     user_id: int
@@ -159,25 +159,25 @@ _ENTRANT: Final = RowMapper(
 )
 _NAMED: Final = user.c.user_name_key == bindparam("name_key")
 _NUMBERED: Final = user.c.id == bindparam("user_id", type_=BigInteger())
-_ACCOUNTS: Final = select(*_STANDING.columns).select_from(bans.with_bans())
+_ACCOUNTS: Final = _STANDING.select.select_from(bans.with_bans())
 _STANDING_BY_NAME: Final = _ACCOUNTS.where(_NAMED)
 _STANDING_BY_ID: Final = _ACCOUNTS.where(_NUMBERED)
 _is_person: Final = user.c.kind == "person"
-_PERSONS: Final = select(*_CREDENTIALS.columns).select_from(bans.with_bans()).where(_is_person)
+_PERSONS: Final = _CREDENTIALS.select.select_from(bans.with_bans()).where(_is_person)
 _BY_NAME: Final = PreparedSelect(_PERSONS.where(_NAMED), _CREDENTIALS.of_values)
 _BY_ID: Final = PreparedSelect(_PERSONS.where(_NUMBERED), _CREDENTIALS.of_values)
 _ENTITLED_BY_ID: Final = PreparedSelect(
-    select(*_ENTITLED.columns).select_from(bans.with_bans()).where(_is_person, _NUMBERED),
+    _ENTITLED.select.select_from(bans.with_bans()).where(_is_person, _NUMBERED),
     _ENTITLED.of_values,
 )
 _ENTRANT_BY_ID: Final = PreparedSelect(
-    select(*_ENTRANT.columns).select_from(bans.with_bans()).where(_is_person, _NUMBERED, _NAMED),
+    _ENTRANT.select.select_from(bans.with_bans()).where(_is_person, _NUMBERED, _NAMED),
     _ENTRANT.of_values,
 )
 _VALUES: Final = RowMapper(UserValues, user)
-_VALUES_BY_ID: Final = select(*_VALUES.columns).where(_NUMBERED)
+_VALUES_BY_ID: Final = _VALUES.select.where(_NUMBERED)
 _INFO: Final = RowMapper(Info, user, user_id=user.c.id, roles=_roles, permissions=_permissions)
-_INFO_BY_ID: Final = select(*_INFO.columns).where(_NUMBERED)
+_INFO_BY_ID: Final = _INFO.select.where(_NUMBERED)
 
 
 async def standing(connection: AsyncConnection, user_name: str) -> Standing | None:
@@ -220,7 +220,7 @@ async def recoverable(connection: AsyncConnection, key: str) -> Recoverable | No
         & user.c.recovery_email.is_not(None)
         & user_ban.c.user_id.is_(None)
     )
-    statement = select(*_RECOVERABLE.columns).select_from(bans.with_bans()).where(can)
+    statement = _RECOVERABLE.select.select_from(bans.with_bans()).where(can)
     return await _RECOVERABLE.one_or_none(connection, statement)
 
 

@@ -11,9 +11,10 @@ Callers that change an assignment hold ``role_rights.lock``.
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -24,12 +25,7 @@ from service.kernel.identity import Target
 from service.kernel.origin import acting
 from service.records.database.filters import among, each_of
 from service.records.database.row_mapper import RowMapper
-from service.records.schema.rights import ended_assignment, role, user_role
-
-Source: TypeAlias = Literal["direct", "request", "directory"]
-"""Who has assigned a role: an administrator, the approval of a request, or a directory."""
-How: TypeAlias = Literal["expired", "revoked"]
-"""How an assignment has ended: at its ``valid_until``, or by an edit before."""
+from service.records.schema.rights import Source, ended_assignment, role, user_role
 
 _MOMENT: Final = sa.DateTime(timezone=True)
 AT: Final[sa.ColumnElement[datetime]] = sa.func.coalesce(
@@ -38,8 +34,7 @@ AT: Final[sa.ColumnElement[datetime]] = sa.func.coalesce(
 """The instant that prepared statements are about, as the parameter ``at``; the database's now for None."""
 
 
-@dataclass(frozen=True, slots=True)
-class Present:
+class Present(Struct, frozen=True):
     """The present instant by the session store's clock: what is stored counts, whenever it was written.
 
     By the database's clock, it may have been written a little later.
@@ -133,8 +128,7 @@ def changes_at(user_id: sa.ColumnElement[int], at: sa.ColumnElement[datetime]) -
     return following.scalar_subquery().label("changes_at")
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """A role that a user has now, and when its last assignment that is in force ends."""
 
     role_code: str
@@ -313,8 +307,7 @@ async def now(connection: AsyncConnection) -> datetime:
     return moment
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """From when until when a user has a role; None for no beginning and no end."""
 
     user_id: int
@@ -335,8 +328,9 @@ async def windows(connection: AsyncConnection, at: datetime | None = None) -> li
     changing = sa.select(user_role.c.user_id).where(
         (user_role.c.valid_from > moment) | (user_role.c.valid_until > moment)
     )
-    statement = sa.select(*_WINDOW.columns).where(user_role.c.user_id.in_(changing), not_ended(moment))
-    return await _WINDOW.all(connection, statement.order_by(user_role.c.id))
+    return await _WINDOW.where(
+        connection, user_role.c.user_id.in_(changing), not_ended(moment), order=user_role.c.id
+    )
 
 
 async def stored(

@@ -4,15 +4,16 @@ Together with the status of a user this decides who may log in and refresh; the 
 the requests in between. The row of a ban that has ended stays until the next one, and has no effect.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Interval, Join, bindparam, case, delete, func, or_, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.identity import Target
+from service.records.database.portions import delete_some
 from service.records.schema.base import past
 from service.records.schema.rights import user, user_ban
 
@@ -20,8 +21,7 @@ DISABLED: Final = "disabled"
 """The reason in the denial of a disabled user."""
 
 
-@dataclass(frozen=True, slots=True)
-class Denial:
+class Denial(Struct, frozen=True):
     """Why a user may not log in, and until when; ``until`` is None if it does not end by itself."""
 
     until: datetime | None
@@ -103,6 +103,4 @@ async def denial_of(connection: AsyncConnection, user_id: int) -> Denial | None:
 
 async def forget_ended(connection: AsyncConnection, most: int) -> int:
     """Delete at most ``most`` bans that ended a day ago; return how many."""
-    ended = user_ban.c.until < past() - timedelta(days=1)
-    chosen = select(user_ban.c.user_id).where(ended).limit(most).with_for_update(skip_locked=True)
-    return (await connection.execute(delete(user_ban).where(user_ban.c.user_id.in_(chosen)))).rowcount
+    return await delete_some(connection, user_ban, user_ban.c.until < past() - timedelta(days=1), most)

@@ -76,8 +76,7 @@ async def every(connection: AsyncConnection) -> list[tuple[int, int]]:
 async def buttons_of(connection: AsyncConnection, resource_id: int) -> tuple[Button, ...]:
     """Return the Buttons that a resource is bound to, by id."""
     statement = (
-        select(*BUTTON.columns)
-        .join(action_resource, action_resource.c.menu_id == menu.c.id)
+        BUTTON.select.join(action_resource, action_resource.c.menu_id == menu.c.id)
         .where(action_resource.c.resource_id == resource_id)
         .order_by(menu.c.id)
     )
@@ -120,8 +119,7 @@ async def disabled_marks(
 async def resources_of(connection: AsyncConnection, menu_id: int) -> tuple[Resource, ...]:
     """Return the resources that a Button opens, by id."""
     statement = (
-        select(*RESOURCE.columns)
-        .join(action_resource, action_resource.c.resource_id == resource.c.id)
+        RESOURCE.select.join(action_resource, action_resource.c.resource_id == resource.c.id)
         .where(action_resource.c.menu_id == menu_id)
         .order_by(resource.c.id)
     )
@@ -131,8 +129,7 @@ async def resources_of(connection: AsyncConnection, menu_id: int) -> tuple[Resou
 async def resources_of_any(connection: AsyncConnection, menu_ids: Collection[int]) -> list[Resource]:
     """Return the resources that are bound to one of these Buttons, disabled ones too, by id."""
     bound = select(action_resource.c.resource_id).where(action_resource.c.menu_id.in_(menu_ids))
-    statement = select(*RESOURCE.columns).where(resource.c.id.in_(bound)).order_by(resource.c.id)
-    return await RESOURCE.all(connection, statement)
+    return await RESOURCE.where(connection, resource.c.id.in_(bound), order=resource.c.id)
 
 
 async def bind_buttons(connection: AsyncConnection, resource_id: int, menu_ids: Sequence[int]) -> None:

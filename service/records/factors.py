@@ -3,27 +3,28 @@
 How factors are enrolled and checked is left to what asks for them.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
+from msgspec import Meta, Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.value_rules import Id
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.rights import user, user_factor
 
 FactorKind: TypeAlias = Literal["totp", "passkey", "recovery_codes"]
 """An authenticator app, a passkey, or a set of recovery codes, which is no factor by itself."""
+FactorName = Annotated[str, Meta(min_length=1, max_length=64, examples=["My phone"])]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Factor:
+class Factor(Struct, frozen=True, kw_only=True):
     """A confirmed factor as its user sees it."""
 
-    id: int
+    id: Id
     kind: FactorKind
-    factor_name: str
+    factor_name: FactorName
     create_time: datetime
     last_used_time: datetime | None
 
@@ -46,8 +47,7 @@ async def lock(connection: AsyncConnection, user_id: int) -> None:
 
 async def of_user(connection: AsyncConnection, user_id: int) -> list[Factor]:
     """Return the confirmed factors of a user, the oldest first, with the set of recovery codes."""
-    statement = sa.select(*_FACTOR.columns).where(_of(user_id), _CONFIRMED).order_by(user_factor.c.id)
-    return await _FACTOR.all(connection, statement)
+    return await _FACTOR.where(connection, _of(user_id), _CONFIRMED, order=user_factor.c.id)
 
 
 async def has_any(connection: AsyncConnection, user_id: int, acr: Literal["mfa", "phr"] = "mfa") -> bool:

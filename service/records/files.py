@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 from sqlalchemy import ColumnElement, Select, func, insert, select, text
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound, QuotaExceeded
-from service.kernel.value_rules import ID
+from service.kernel.value_rules import ID, Id
 from service.records.database.filters import contains_folded, equals
 from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper
@@ -25,21 +25,20 @@ from service.records.schema.of_users import file, object_space
 from service.records.schema.rights import user
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     """A stored file; ``link_expire_time`` is None if it has no public link, or an expired one.
 
     ``owner_id`` and ``owner_name`` are None if its owner has been deleted.
     """
 
-    id: int
-    name: str
-    size: int
-    content_type: str
-    sha256: str
-    owner_id: int | None
+    id: Id
+    name: Annotated[str, Meta(examples=["report.pdf"])]
+    size: Annotated[int, Meta(ge=0, description="Bytes.", examples=[48213])]
+    content_type: Annotated[str, Meta(description="Detected from the content.", examples=["application/pdf"])]
+    sha256: Annotated[str, Meta(description="In hexadecimal.")]
+    owner_id: Annotated[int | None, Meta(description="The uploading user; null after that user is deleted.")]
     owner_name: str | None
-    link_expire_time: datetime | None
+    link_expire_time: Annotated[datetime | None, Meta(description="Null without a public link.")]
     create_time: datetime
     key: str
 
@@ -67,7 +66,7 @@ _FILE: Final = RowMapper(
 
 def _stored() -> Select[*tuple[Any, ...]]:
     joined = file.outerjoin(user, user.c.id == file.c.owner_id)
-    return select(*_FILE.columns).select_from(joined).where(file.c.state == "stored")
+    return _FILE.select.select_from(joined).where(file.c.state == "stored")
 
 
 page = RecordList[File, FileFilter]("file", _FILE, _stored(), SORTS).page
@@ -115,16 +114,14 @@ STORED: Final = "stored"
 DISCARDED: Final = "discarded"
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(Struct, frozen=True):
     """The limits of one user: total bytes and number of files; 0 for no limit."""
 
     total_bytes: int
     files: int
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(Struct, frozen=True):
     """A pending file: its id, the key of its object, and how many bytes it may have."""
 
     file_id: int
@@ -224,8 +221,7 @@ _CLEANUP: Final = 7_295_218_113
 """The advisory lock of a cleanup; an arbitrary number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Discarded:
+class Discarded(Struct, frozen=True):
     """A discarded file whose object may still exist."""
 
     file_id: int
@@ -261,7 +257,7 @@ class Orphans:
 
     async def discarded(self, most: int) -> list[Discarded]:
         """Return up to ``most`` of all discarded files."""
-        statement = select(*_DISCARDED.columns).where(file.c.state == DISCARDED)
+        statement = _DISCARDED.select.where(file.c.state == DISCARDED)
         return await _DISCARDED.all(self._connection, statement.order_by(file.c.id).limit(most))
 
     async def without_file(self, keys: Collection[str]) -> set[str]:
@@ -282,8 +278,7 @@ async def keep_objects(connection: AsyncConnection) -> None:
     await connection.execute(select(func.pg_advisory_xact_lock_shared(_CLEANUP)))
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(Struct, frozen=True):
     """Whether the object of a discarded file is this database's own, and whether it must be kept for now."""
 
     own: bool

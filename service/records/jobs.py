@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
+from msgspec import Meta, Struct
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from service.kernel.value_rules import Id
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.schema.installation import job, job_run
@@ -22,8 +23,7 @@ FIRST_AFTER: Final = 0.1
 """The part of its interval after which a new job is due for the first time."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredJob:
+class StoredJob(Struct, frozen=True):
     """What is stored of a job. ``due_in`` is in seconds, negative once it is due; None without a schedule.
 
     ``requested_by`` asked for the run that is due. ``failing``: the last finished run has failed.
@@ -45,18 +45,17 @@ class StoredJob:
         return self.due_in is not None and self.due_in <= 0 and not self.paused
 
 
-@dataclass(frozen=True, slots=True)
-class JobRun:
+class JobRun(Struct, frozen=True):
     """A run of a job; ``user_name`` asked for it, None for one by schedule."""
 
-    id: int
+    id: Id
     job_name: str
     worker: str
     user_name: str | None
     begin_time: datetime
     end_time: datetime | None
     outcome: Outcome
-    detail: str
+    detail: Annotated[str, Meta(examples=["12 objects deleted"])]
 
 
 _DUE_IN: Final = sa.cast(sa.func.extract("epoch", job.c.due_time - sa.func.clock_timestamp()), sa.Double)
@@ -104,7 +103,7 @@ def _is_settled(stored: StoredJob | None, every: float | None) -> bool:
 
 async def stored(connection: Connection, names: Collection[str]) -> dict[str, StoredJob]:
     """Return what is stored of these jobs, by name; nothing is added for one that is not stored yet."""
-    statement = sa.select(*_JOB.columns).where(job.c.job_name.in_(names))
+    statement = _JOB.select.where(job.c.job_name.in_(names))
     return {stored_job.job_name: stored_job for stored_job in await _JOB.all(connection, statement)}
 
 
@@ -129,8 +128,7 @@ async def claim(connection: Connection, name: str, worker: str) -> JobRun | None
 
     Runs that have not ended are ``abandoned``: their runner has lost the lock.
     """
-    statement = sa.select(*_JOB.columns).where(job.c.job_name == name).with_for_update()
-    stored = await _JOB.one_or_none(connection, statement)
+    stored = await _JOB.one_or_none(connection, _JOB.select.where(job.c.job_name == name).with_for_update())
     if stored is None or not stored.is_due:
         return None
     # Who asks from here on is told from who has asked before by the time, also one of a clock that was ahead.
@@ -201,7 +199,7 @@ async def runs(connection: Connection, names: Collection[str], most: int) -> dic
     number = sa.func.row_number().over(partition_by=job_run.c.job_name, order_by=job_run.c.id.desc())
     ranked = sa.select(job_run.c.id, number.label("number")).where(job_run.c.job_name.in_(names)).subquery()
     newest = sa.select(ranked.c.id).where(ranked.c.number <= most)
-    statement = sa.select(*_RUN.columns).where(job_run.c.id.in_(newest)).order_by(job_run.c.id.desc())
+    statement = _RUN.select.where(job_run.c.id.in_(newest)).order_by(job_run.c.id.desc())
     by_job: dict[str, list[JobRun]] = {name: [] for name in names}
     for run in await _RUN.all(connection, statement):
         by_job[run.job_name].append(run)

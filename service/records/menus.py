@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 from sqlalchemy import Select, func, insert, null, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
@@ -29,8 +29,7 @@ from service.records.schema.rights import action_resource, menu, resource, role,
 MenuType = Literal["Menu", "Button"]
 
 
-@dataclass(frozen=True, slots=True)
-class Button:
+class Button(Struct, frozen=True):
     """The fields of a Button that bindings show."""
 
     id: int
@@ -119,14 +118,14 @@ MENU: Final = RowMapper(Menu, menu)
 BUTTON: Final = RowMapper(Button, menu)
 """Reads Buttons for bindings."""
 
-_LIST: Final = RecordList[Menu, MenuFilter]("menu", MENU, select(*MENU.columns), SORTS)
+_LIST: Final = RecordList[Menu, MenuFilter]("menu", MENU, MENU.select, SORTS)
 page = _LIST.page
 read = _LIST.read
 
 
 async def every(connection: AsyncConnection) -> list[Menu]:
     """Return all menus, disabled ones too, by ``sort`` and id."""
-    return await MENU.all(connection, select(*MENU.columns).order_by(menu.c.sort, menu.c.id))
+    return await MENU.all(connection, MENU.select.order_by(menu.c.sort, menu.c.id))
 
 
 async def given_to(connection: AsyncConnection, user_id: int, at: datetime | None = None) -> set[int]:
@@ -176,13 +175,13 @@ async def button(connection: AsyncConnection, menu_id: int) -> Button:
 async def enabled_buttons(connection: AsyncConnection) -> list[Button]:
     """Return all enabled Buttons, by code."""
     conditions = (menu.c.menu_type == "Button", menu.c.enabled)
-    return await BUTTON.all(connection, select(*BUTTON.columns).where(*conditions).order_by(menu.c.auth_mark))
+    return await BUTTON.all(connection, BUTTON.select.where(*conditions).order_by(menu.c.auth_mark))
 
 
 async def with_codes(connection: AsyncConnection, codes: Collection[str]) -> dict[str, Menu]:
     """Return the Buttons that carry these codes, disabled ones too, by code."""
     conditions = (menu.c.menu_type == "Button", menu.c.auth_mark.in_(codes))
-    buttons = await MENU.all(connection, select(*MENU.columns).where(*conditions))
+    buttons = await MENU.all(connection, MENU.select.where(*conditions))
     return {record.auth_mark: record for record in buttons if record.auth_mark is not None}
 
 
@@ -247,8 +246,7 @@ async def _refuse_taken(connection: AsyncConnection, values: MenuValues) -> None
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
+class Uses(Struct, frozen=True):
     """The first few references of each kind, and their number."""
 
     children: list[str]

@@ -83,7 +83,7 @@ SORTS: Final = {
 _OPENING: Final = RowMapper(Opening, opening, service=_SERVICE, route=_ROUTE, until=opening.c.end_time)
 
 _LIST: Final = RecordList[Opening, OpeningFilter](
-    "opening", _OPENING, select(*_OPENING.columns).select_from(_JOINED), SORTS
+    "opening", _OPENING, _OPENING.select.select_from(_JOINED), SORTS
 )
 page = _LIST.page
 read = _LIST.read
@@ -93,7 +93,7 @@ every = _LIST.every
 async def published(connection: AsyncConnection) -> list[PublishedOpening]:
     """Return the openings that the policy has lines for: not those of disabled resources."""
     shown = opening.c.resource_id.is_(None) | resource.c.enabled
-    statement = select(*_OPENING.columns).select_from(_JOINED).where(shown).order_by(opening.c.id)
+    statement = _OPENING.select.select_from(_JOINED).where(shown).order_by(opening.c.id)
     return [
         PublishedOpening(stored.object, stored.word) for stored in await _OPENING.all(connection, statement)
     ]
@@ -102,7 +102,7 @@ async def published(connection: AsyncConnection) -> list[PublishedOpening]:
 async def of(connection: AsyncConnection, service: str, resource_id: int | None) -> Opening | None:
     """Return the opening of a resource, or with None of what is not registered in ``service``."""
     same = opening.c.service == service if resource_id is None else opening.c.resource_id == resource_id
-    return await _OPENING.one_or_none(connection, select(*_OPENING.columns).select_from(_JOINED).where(same))
+    return await _OPENING.one_or_none(connection, _OPENING.select.select_from(_JOINED).where(same))
 
 
 async def create(

@@ -1,32 +1,35 @@
 """``sys.directory_account``: by which directories, such as providers of sign-ins, users are known."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
 import sqlalchemy as sa
+from msgspec import Meta, Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.of_users import directory_account
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(Struct, frozen=True, kw_only=True):
     """That the directory ``source`` knows a user as ``subject``; it is ``managed`` if it decides the values.
 
     ``issuer`` is that of a provider, "" for the id of a client that provisions. ``linked_by`` are the ids of
     those who could have linked it: whoever stood behind the account then; None where that is not known.
     """
 
-    source: str
-    issuer: str
-    subject: str
+    source: Annotated[str, Meta(examples=["entra"])]
+    issuer: Annotated[
+        str, Meta(examples=["https://login.example.com"], description="Empty for what provisions accounts.")
+    ]
+    subject: Annotated[str, Meta(examples=["AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSaFHy782bbtaQ"])]
     user_id: int
-    managed: bool
+    managed: Annotated[
+        bool, Meta(description="The directory manages the account, which is edited nowhere else.")
+    ]
     create_time: datetime
-    last_time: datetime | None
+    last_time: Annotated[datetime | None, Meta(description="The last sign-in there; null for none.")]
     linked_by: Sequence[int] | None
 
 
@@ -35,7 +38,7 @@ _ORIGIN: Final = RowMapper(Origin, directory_account)
 
 async def origins_of(connection: AsyncConnection, user_id: int) -> list[Origin]:
     """Return the directories that know a user, by name."""
-    statement = sa.select(*_ORIGIN.columns).where(directory_account.c.user_id == user_id)
+    statement = _ORIGIN.select.where(directory_account.c.user_id == user_id)
     return await _ORIGIN.all(
         connection, statement.order_by(directory_account.c.source, directory_account.c.create_time)
     )

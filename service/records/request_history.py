@@ -1,17 +1,16 @@
 """Requests for roles as archives of evidence tell them; the feature that keeps them provides them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.feature import provided
 
 
-@dataclass(frozen=True, slots=True)
-class RequestHistory:
+class RequestHistory(Struct, frozen=True):
     """The dataclasses of a request and of a ``decision`` about it, and what reads them.
 
     ``read`` returns a request by its id as it was at an instant, and raises NotFound. ``decisions`` are those

@@ -94,7 +94,7 @@ class RequestRule(RuleValues):
 
 
 _RULE: Final = RowMapper(RequestRule, request_rule, role_code=role.c.role_code)
-_RULES: Final = select(*_RULE.columns).join_from(request_rule, role, role.c.id == request_rule.c.role_id)
+_RULES: Final = _RULE.select.join_from(request_rule, role, role.c.id == request_rule.c.role_id)
 
 
 async def of_role(connection: AsyncConnection, role_id: int) -> RequestRule | None:

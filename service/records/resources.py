@@ -152,20 +152,20 @@ RESOURCE: Final = RowMapper(Resource, resource)
 
 _WRITER: Final = RowWriter(ResourceValues, resource)
 
-_LIST: Final = RecordList[Resource, ResourceFilter]("resource", RESOURCE, select(*RESOURCE.columns), SORTS)
+_LIST: Final = RecordList[Resource, ResourceFilter]("resource", RESOURCE, RESOURCE.select, SORTS)
 page = _LIST.page
 read = _LIST.read
 
 
 async def every(connection: AsyncConnection) -> list[Resource]:
     """Return all resources of all services, disabled ones too, by service, path and method."""
-    ordered = select(*RESOURCE.columns).order_by(resource.c.service, resource.c.path, resource.c.method)
+    ordered = RESOURCE.select.order_by(resource.c.service, resource.c.path, resource.c.method)
     return await RESOURCE.all(connection, ordered)
 
 
 async def of_service(connection: AsyncConnection, service: str = PORTCULLIS) -> list[Resource]:
     """Return the resources of one service, by default of this one, disabled ones too, by path and method."""
-    statement = select(*RESOURCE.columns).where(resource.c.service == service)
+    statement = RESOURCE.select.where(resource.c.service == service)
     return await RESOURCE.all(connection, statement.order_by(resource.c.path, resource.c.method))
 
 
@@ -188,7 +188,7 @@ async def matching(
     """
     same_requests = tuple_(resource.c.service, resource.c.method, resource.c.shape).in_(shapes)
     condition = same_requests | resource.c.id.in_(ids) | resource.c.resource_code.in_(codes)
-    return await RESOURCE.all(connection, select(*RESOURCE.columns).where(condition).order_by(resource.c.id))
+    return await RESOURCE.all(connection, RESOURCE.select.where(condition).order_by(resource.c.id))
 
 
 async def paths_beside(

@@ -8,29 +8,38 @@ Whether a user may log in is always that of now.
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import compress
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import sqlalchemy as sa
+from msgspec import Meta, Struct
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.assurance import Acr
 from service.kernel.identity import Kind
+from service.kernel.value_rules import Id, RoleCode
 from service.records import assignments, bans, factors, role_lives, roles
-from service.records.assignments import Present, Source, assigned, of_user
+from service.records.assignments import Present, assigned, of_user
 from service.records.database.paging import Page
 from service.records.database.portions import each_row
-from service.records.schema.rights import menu, role, role_code_life, role_menu, user, user_ban, user_role
+from service.records.schema.rights import (
+    Source,
+    menu,
+    role,
+    role_code_life,
+    role_menu,
+    user,
+    user_ban,
+    user_role,
+)
 
 Roles: TypeAlias = tuple[str, ...]
 """The codes of all roles of a user, sorted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Holdings:
+class Holdings(Struct, frozen=True):
     """``codes`` are those that each role gives, none for a disabled role.
 
     ``users`` counts the users who may log in, neither disabled nor banned, by their roles. ``persons`` counts
@@ -48,8 +57,7 @@ class Holdings:
         return users if kind is None else persons if kind == "person" else users - persons
 
 
-@dataclass(frozen=True, slots=True)
-class RoleHolder:
+class RoleHolder(Struct, frozen=True):
     """A user who may log in."""
 
     id: int
@@ -57,8 +65,7 @@ class RoleHolder:
     roles: Roles
 
 
-@dataclass(frozen=True, slots=True)
-class CodeOrigin:
+class CodeOrigin(Struct, frozen=True):
     """Where a held code comes from: a role, and the Button with the code that the role gives.
 
     Of a user it also says by which assignment the role is held, since when, until when, why and by whose
@@ -67,17 +74,17 @@ class CodeOrigin:
     """
 
     code: str
-    role_code: str
-    button_id: int
-    button_title: str
-    assignment_id: int | None = None
+    role_code: RoleCode
+    button_id: Id
+    button_title: Annotated[str, Meta(examples=["List and read roles"])]
+    assignment_id: Id | None = None
     since: datetime | None = None
     until: datetime | None = None
-    reason: str | None = None
+    reason: Annotated[str, Meta(examples=["Stands in for the auditor"])] | None = None
     source: Source | None = None
-    created_by: str | None = None
-    access_request_id: int | None = None
-    approved_by: Sequence[str] = ()
+    created_by: Annotated[str, Meta(examples=["admin"])] | None = None
+    access_request_id: Id | None = None
+    approved_by: Annotated[Sequence[str], Meta(examples=[["mira"]])] = ()
 
 
 ACTIVE: Final[sa.ColumnElement[bool]] = sa.and_(

@@ -5,10 +5,10 @@ Triggers keep it, so that no edit of roles, Buttons and their codes is missing, 
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.assignments import assigned
@@ -16,8 +16,7 @@ from service.records.database.row_mapper import RowMapper
 from service.records.schema.rights import role_code_life
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Life:
+class Life(Struct, frozen=True, kw_only=True):
     """From when until when a role gave a code; None for still. The empty code: that there was the role."""
 
     role_id: int
@@ -39,7 +38,7 @@ async def between(
         (sa.literal(at, sa.DateTime(timezone=True)) for at in (since, until)),
     )
     during = (life.begin_time < end) & (life.end_time.is_(None) | (life.end_time > begin))
-    chosen = sa.select(*_LIFE.columns).where(life.role_id.in_(role_ids), during)
+    chosen = _LIFE.select.where(life.role_id.in_(role_ids), during)
     return await _LIFE.all(connection, chosen.order_by(life.role_code, life.begin_time, life.code, life.id))
 
 
@@ -60,7 +59,7 @@ async def changed(connection: AsyncConnection, since: datetime) -> list[Life]:
             else_=other.c.end_time.is_(None),
         ),
     )
-    chosen = sa.select(*_LIFE.columns).where(life.code != "", new | gone, ~counterpart)
+    chosen = _LIFE.select.where(life.code != "", new | gone, ~counterpart)
     return await _LIFE.all(connection, chosen.order_by(life.role_code, life.code, life.id))
 
 

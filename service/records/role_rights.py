@@ -5,10 +5,10 @@ somebody could come to hold counts all assignments that have not ended, those th
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
+from msgspec import Struct
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -46,8 +46,7 @@ Pace = Literal["usual", "bulk", "urgent"]
 """Which locks of rights a transaction takes: see ``lock``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rights:
+class Rights(Struct, frozen=True):
     """Role codes and permission codes, each sorted; wildcards are not expanded.
 
     They hold until ``changes_at``, when an assignment of the user begins or ends; None for no such instant.
@@ -285,8 +284,7 @@ def _administrators(acr: Acr = "pwd") -> Select[int]:
     return holders
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveUser:
+class ActiveUser(Struct, frozen=True):
     """A user, neither disabled nor banned, with sorted role codes and permission codes.
 
     ``name_key`` is the form in which names are compared. ``service`` is the one that a service account is
@@ -340,7 +338,7 @@ _ACTIVE_USER: Final = RowMapper(
     changes_at=assignments.changes_at(user.c.id, AT),
 )
 _ACTIVE: Final = PreparedSelect(
-    select(*_ACTIVE_USER.columns).where(
+    _ACTIVE_USER.select.where(
         user.c.id == any_(_IDS),
         user.c.status == "enabled",
         ~exists().where(user_ban.c.user_id == user.c.id, bans.in_force()),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 from sqlalchemy import ARRAY, BigInteger, String, any_, bindparam, exists, func, insert, literal, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
@@ -70,8 +70,7 @@ class Role(RoleValues):
     updated_by: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class GivenMenu:
+class GivenMenu(Struct, frozen=True):
     """A menu of a role; ``auth_mark`` is the code of a Button, enabled or not, and None for a Menu."""
 
     id: int
@@ -110,7 +109,7 @@ ROLE: Final = RowMapper(Role, role)
 _GIVEN: Final = RowMapper(GivenMenu, menu)
 _WRITER: Final = RowWriter(RoleValues, role)
 
-_LIST: Final = RecordList[Role, RoleFilter]("role", ROLE, select(*ROLE.columns), SORTS)
+_LIST: Final = RecordList[Role, RoleFilter]("role", ROLE, ROLE.select, SORTS)
 page = _LIST.page
 read = _LIST.read
 every = _LIST.every
@@ -171,8 +170,7 @@ async def demanding(connection: AsyncConnection, role_ids: Collection[int]) -> s
 async def given(connection: AsyncConnection, role_id: int) -> list[GivenMenu]:
     """Return the menus and Buttons of a role, by id."""
     statement = (
-        select(*_GIVEN.columns)
-        .join(role_menu, role_menu.c.menu_id == menu.c.id)
+        _GIVEN.select.join(role_menu, role_menu.c.menu_id == menu.c.id)
         .where(role_menu.c.role_id == role_id)
         .order_by(menu.c.id)
     )
@@ -254,8 +252,7 @@ class CodedRole(RoleValues):
     permissions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MenuTree:
+class MenuTree(Struct, frozen=True):
     """``buttons`` are the ids of all Buttons by code; ``parents`` maps a menu to the menu above it."""
 
     buttons: Mapping[str, int]
@@ -284,13 +281,13 @@ _CODED: Final = RowMapper(CodedRole, role, permissions=func.array(_PERMISSIONS.s
 
 async def after(connection: AsyncConnection, role_id: int, most: int) -> list[CodedRole]:
     """Return the first ``most`` roles whose id is greater than ``role_id``, in order."""
-    following = select(*_CODED.columns).where(role.c.id > role_id)
+    following = _CODED.select.where(role.c.id > role_id)
     return await _CODED.all(connection, following.order_by(role.c.id).limit(most))
 
 
 async def by_code(connection: AsyncConnection, codes: Sequence[str]) -> dict[str, CodedRole]:
     """Return the existing roles, by code."""
-    named = select(*_CODED.columns).where(role.c.role_code.in_(codes))
+    named = _CODED.select.where(role.c.role_code.in_(codes))
     return {coded.role_code: coded for coded in await _CODED.all(connection, named)}
 
 

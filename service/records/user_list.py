@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 from sqlalchemy import ARRAY, BigInteger, Select, any_, bindparam, exists, false, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -65,8 +65,7 @@ class UserValues(UserNames):
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class GivenRole:
+class GivenRole(Struct, frozen=True):
     """A role that a user has, enabled or not, by an assignment that has not ended; it may begin later."""
 
     id: int
@@ -74,16 +73,18 @@ class GivenRole:
     role_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class BanInForce:
+class BanInForce(Struct, frozen=True):
     """A ban that has not ended; ``until`` is None without an end.
 
     ``banned_by`` is the name of the user who banned, None if that user is gone.
     """
 
     until: datetime | None
-    reason: str
-    banned_by: str | None
+    reason: Annotated[str, Meta(examples=["password shared"])]
+    banned_by: Annotated[
+        str | None,
+        Meta(description="The name of the user who banned; null if deleted.", examples=["admin"]),
+    ]
     create_time: datetime
 
 
@@ -314,8 +315,7 @@ class CodedUser(UserValues):
     roles: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Directory:
+class Directory(Struct, frozen=True):
     """The stored users and roles that a table names: users by the key of their name, role ids by code.
 
     ``demanding`` are the ids of roles that are assigned with an end or a reason only.
@@ -359,5 +359,5 @@ _CODED: Final = RowMapper(CodedUser, user, roles=func.array(_CODES.scalar_subque
 
 async def after(connection: AsyncConnection, user_id: int, most: int) -> list[CodedUser]:
     """Return the first ``most`` users whose id is greater than ``user_id``, in order."""
-    following = select(*_CODED.columns).where(user.c.id > user_id)
+    following = _CODED.select.where(user.c.id > user_id)
     return await _CODED.all(connection, following.order_by(user.c.id).limit(most))

@@ -1,9 +1,9 @@
 """An overview of users for the operator: roles, last change, and which users may do everything."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Select, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -17,8 +17,7 @@ from service.records.schema.rights import menu, role, role_menu, user, user_role
 from service.records.user_list import Status
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(Struct, frozen=True):
     """One user.
 
     ``roles`` are the codes of the enabled roles, ``disabled_roles`` of the disabled ones; both sorted.
@@ -120,4 +119,4 @@ _OVERVIEW: Final = RowMapper(
 
 
 def _users() -> Select[Any]:
-    return select(*_OVERVIEW.columns).order_by(user.c.id)
+    return _OVERVIEW.select.order_by(user.c.id)

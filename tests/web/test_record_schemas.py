@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from datetime import UTC, datetime
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
 import pytest
-from msgspec import UNSET, Meta
+from msgspec import UNSET, Meta, Struct
 
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.value_rules import ChoiceRule, RangeRule, TextRule
-from service.web.messages.record_schemas import answer_of, body_of, replacement_of
-from service.web.messages.schema import Schema
+from service.web.messages.record_schemas import answer_of, body_of, replacement_of, shows
+from service.web.messages.schema import Moment, Schema
 
 
 @declared
@@ -126,3 +127,56 @@ def test_an_answer_is_made_of_the_record_by_names() -> None:
     assert msgspec.json.encode(BerthAnswer.of(Stored())).startswith(
         b'{"id":1,"berthName":"north","side":"port"'
     )
+
+
+class Mooring(Struct, frozen=True, kw_only=True):
+    """A stored record."""
+
+    berth: Annotated[str, Meta(examples=["north"])]
+    lines: tuple[int, ...]
+    since: datetime | None
+    token_hash: str
+    seal: bytes | None
+
+
+@shows(Mooring, leave_out=("token_hash", "seal"), before="crew", since="from")
+class MooringAnswer(Schema):
+    """A mooring."""
+
+    id: int
+    crew: list[str]
+
+
+def test_an_answer_shows_what_a_stored_record_has() -> None:
+    at = datetime(2026, 11, 21, 2, 33, 53, 123456, tzinfo=UTC)
+    stored = Mooring(berth="north", lines=(1, 2), since=at, token_hash="x", seal=b"x")
+
+    shown = MooringAnswer.of(stored, id=7, crew=("mira",))
+
+    assert msgspec.json.decode(msgspec.json.encode(shown, enc_hook=str)) == {
+        "id": 7,
+        "berth": "north",
+        "lines": [1, 2],
+        "from": "2026-11-21T02:33:53.123Z",
+        "crew": ["mira"],
+    }
+    schema = msgspec.json.schema(MooringAnswer, schema_hook=lambda _kind: {"type": "string"})
+    assert schema["$defs"]["MooringAnswer"]["properties"]["berth"] == {
+        "type": "string",
+        "examples": ["north"],
+    }
+    assert get_type_hints(MooringAnswer)["since"] == Moment | None
+
+
+@pytest.mark.parametrize("left_out", [(), ("token_hash",), ("seal",)])
+def test_a_field_that_may_hold_a_secret_is_never_shown_unless_an_answer_says_so(
+    left_out: tuple[str, ...],
+) -> None:
+    with pytest.raises(TypeError, match="would show"):
+        shows(Mooring, leave_out=left_out)(MooringAnswer)
+
+
+@pytest.mark.parametrize("names", [{"leave_out": ("captain",)}, {"captain": "skipper"}])
+def test_an_answer_can_not_leave_out_or_rename_what_is_not_there(names: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="has no captain"):
+        shows(Mooring, **names)

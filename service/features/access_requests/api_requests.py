@@ -13,11 +13,12 @@ from service.authz.engine.rules import ACCOUNT, APPROVE
 from service.authz.proof.batch_decider import BatchDecider
 from service.endpoints.request_rules import Stage
 from service.errors import Conflict, NotFound
-from service.features.access_requests import store
+from service.features.access_requests import schema, store
 from service.features.access_requests.effects import Effect
 from service.features.access_requests.feature import READ_REQUESTS
 from service.features.access_requests.requests import AccessRequests, Asked
-from service.features.access_requests.store import AccessDecision, RequestFilter, State, Verdict, Visible
+from service.features.access_requests.schema import AccessDecision, State, Verdict
+from service.features.access_requests.store import RequestFilter, Visible
 from service.kernel import passing
 from service.kernel.identity import codes_asked
 from service.kernel.persons import Persons
@@ -26,7 +27,7 @@ from service.kernel.value_rules import MAX_DURATION, REASON, bounds_of
 from service.records.database.transactions import Connection, Database
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.record_schemas import filters_of
+from service.web.messages.record_schemas import Shown, filters_of, shows
 from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, sort_keys
 
 _Reason = Annotated[str, bounds_of(REASON), Meta(examples=["The books of this month"])]
@@ -82,20 +83,14 @@ class ClosingOfRequest(Schema, kw_only=True):
     time: Moment
 
 
-class DecisionOfRequest(Schema, kw_only=True):
+@shows(AccessDecision, valid_until="until")
+class DecisionOfRequest(Shown, kw_only=True):
     """What somebody decided; `stages` are those that they may decide, by the answers `decisionIds`.
 
     Those of an approval are as of the last approval of the request.
     """
 
-    user_id: Id
-    user_name: Annotated[str, Meta(examples=["kestrel"])]
     decision: Verdict
-    reason: str
-    valid_until: Moment | None = msgspec.field(name="until")
-    stages: list[int]
-    decision_ids: list[str]
-    create_time: Moment
 
 
 class StageOfRequest(Stage, kw_only=True):
@@ -104,7 +99,14 @@ class StageOfRequest(Stage, kw_only=True):
     counted: Annotated[int, Meta(ge=0, examples=[0])]
 
 
-class AccessRequest(Schema, kw_only=True):
+@shows(
+    schema.AccessRequest,
+    leave_out=("stage_codes", "stage_approvals", "grant_needed", "complete", "granted_from", "granted_until"),
+    before="stages",
+    valid_from="from",
+    valid_until="until",
+)
+class AccessRequest(Shown, kw_only=True):
     """A request for a role: `from`, `until` and `duration` (seconds) are as it was asked for.
 
     Once it is approved, `from` and `until` are those of the assignment as it was given. `breaks`, `held`
@@ -113,27 +115,8 @@ class AccessRequest(Schema, kw_only=True):
 
     id: Id
     state: State
-    emergency: bool
-    user_id: Id
-    user_name: Annotated[str, Meta(examples=["heron"])]
-    role_id: Id
-    role_code: Annotated[str, Meta(examples=["auditor"])]
-    valid_from: Moment | None = msgspec.field(name="from")
-    valid_until: Moment | None = msgspec.field(name="until")
-    duration: int | None
-    reason: str | None
-    ticket: str | None
-    decision_id: str | None
-    asked_decision_id: Annotated[str, Meta(description="The decision that its author may ask.")]
-    create_time: Moment
-    deadline: Annotated[Moment, Meta(description="When it expires if it is not approved.")]
-    end_time: Moment | None
-    ended_by: str | None
-    end_reason: str | None
-    assignment_id: Annotated[Id | None, Meta(description="The assignment that it was given as.")]
     stages: list[StageOfRequest]
     decisions: list[DecisionOfRequest]
-    version: Annotated[int, Meta(ge=1)]
     breaks: Annotated[
         list[str] | None,
         Meta(description="Which statements of the invariants it would break to give the role, as of now."),
@@ -169,7 +152,7 @@ class AccessRequestQuery(PageQuery):
 
 
 def shown_request(
-    request: store.AccessRequest,
+    request: schema.AccessRequest,
     decided: Sequence[AccessDecision],
     effect: Effect | None = None,
     persons: Persons | None = None,
@@ -190,22 +173,20 @@ def shown_request(
         SimpleNamespace(code=stage.code, approvals=stage.approvals, counted=counted.count(number))
         for number, stage in enumerate(request.stages, 1)
     ]
-    fields = {name: getattr(request, name) for name in store.AccessRequest.__dataclass_fields__}
-    if request.granted_until is not None:
-        fields |= {"valid_from": request.granted_from, "valid_until": request.granted_until}
+    granted = {"valid_from": request.granted_from, "valid_until": request.granted_until}
     closing = next((each for each in decided if each.decision == "close"), None)
     closed = closing and SimpleNamespace(
         user_name=closing.user_name, reason=closing.reason, time=closing.create_time
     )
-    decisions = [each for each in decided if each.decision != "close"]
-    more = {
+    return AccessRequest.of(
+        request,
+        **({} if request.granted_until is None else granted),
         **_of_pending(effect),
-        "stages": stages,
-        "decisions": decisions,
-        "closed": closed,
-        "same_person": same_person,
-    }
-    return AccessRequest.of(SimpleNamespace(**fields | more))
+        stages=stages,
+        decisions=[each for each in decided if each.decision != "close"],
+        closed=closed,
+        same_person=same_person,
+    )
 
 
 def _of_pending(effect: Effect | None) -> dict[str, Any]:
@@ -250,7 +231,7 @@ class AccessRequestEndpoint:
         self,
         context: RequestContext,
         connection: Connection,
-        request: store.AccessRequest,
+        request: schema.AccessRequest,
         decided: Sequence[AccessDecision] | None = None,
     ) -> AccessRequest:
         """Return a request with what was decided about it, and what it would do to give the role.

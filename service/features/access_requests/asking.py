@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from service.authz.engine.policy import Decision
 from service.errors import ValidationFailed
-from service.features.access_requests.store import AccessRequest, NewRequest
+from service.features.access_requests.schema import AccessRequest, NewRequest
 from service.kernel.identity import Caller
 from service.kernel.value_rules import REASON, TextRule
 from service.records import request_rules

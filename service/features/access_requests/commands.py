@@ -19,7 +19,8 @@ from service.cli.output import aligned, say, show
 from service.features.access_requests import store
 from service.features.access_requests.api_requests import AccessRequest, shown_request
 from service.features.access_requests.effects import effect_of
-from service.features.access_requests.store import RequestFilter, State, Verdict
+from service.features.access_requests.schema import State, Verdict
+from service.features.access_requests.store import RequestFilter
 from service.kernel.hosts import is_local
 from service.kernel.strict_json import strict_json
 from service.kernel.text import printable

@@ -13,7 +13,7 @@ from service.authz.engine.rules import APPROVE, GRANT
 from service.authz.proof.batch_decider import BatchDecider
 from service.features.access_requests import store_appointees
 from service.features.access_requests.asking import given_until
-from service.features.access_requests.store import AccessDecision, AccessRequest
+from service.features.access_requests.schema import AccessDecision, AccessRequest
 from service.features.access_requests.who_may_decide import TakingPart
 from service.kernel import passing
 from service.kernel.codes import HeldCodes

@@ -12,7 +12,7 @@ from service.authz.invariants.spans import Held, Span
 from service.authz.invariants.statements import Invariants
 from service.features.access_requests import store
 from service.features.access_requests.asking import until_of
-from service.features.access_requests.store import AccessRequest
+from service.features.access_requests.schema import AccessRequest
 from service.kernel.codes import HeldCodes
 from service.records import role_holdings, role_rights, roles
 from service.records.database.transactions import Connection

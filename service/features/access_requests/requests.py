@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -30,10 +29,12 @@ from service.features.access_requests.asking import (
 from service.features.access_requests.counting import Approvals, approvals_of, approvers_of
 from service.features.access_requests.effects import Effect, effect_of, permissions_of
 from service.features.access_requests.log_entries import of_request
-from service.features.access_requests.store import AccessDecision, AccessRequest, Granted, Visible
+from service.features.access_requests.schema import AccessDecision, AccessRequest
+from service.features.access_requests.store import Granted, Visible
 from service.features.access_requests.who_may_decide import TakingPart
 from service.kernel.clock import from_seconds, whole_milliseconds
 from service.kernel.codes import HeldCodes
+from service.kernel.fields import values_of
 from service.kernel.notify import Notices
 from service.kernel.origin import FieldChange, values_change
 from service.kernel.persons import Persons
@@ -48,8 +49,7 @@ _log = structlog.get_logger(__name__)
 TOO_FEW: Final = "Too few of its approvals count at its start"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked(AccessRequest):
+class Asked(AccessRequest, frozen=True, kw_only=True):
     """A request that was made just now, and what giving its role would do; None if it was given."""
 
     effect: Effect | None
@@ -90,7 +90,7 @@ class AccessRequests:
             unit.check.require_session("request")
             made = await self._make(unit, given)
             effect = await self.effect(unit.connection, unit.check.policy, made)
-            asked = Asked(**_fields(made), effect=effect)
+            asked = Asked(**values_of(made), effect=effect)
             await unit.made(asked)
         return Saved(asked)
 
@@ -374,10 +374,6 @@ class AccessRequests:
 
 def _waits_for_approvals(request: AccessRequest) -> bool:
     return request.state == "pending" and not request.complete
-
-
-def _fields(request: AccessRequest) -> dict[str, Any]:
-    return {name: getattr(request, name) for name in AccessRequest.__dataclass_fields__}
 
 
 async def _alert(request: AccessRequest) -> None:

@@ -1,50 +1,89 @@
 """Requests for roles, and what people decided about them."""
 
+from datetime import datetime
+from typing import Annotated, Final, Literal, TypeAlias, get_args
+
 import sqlalchemy as sa
+from msgspec import Meta, Struct
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from service.records.schema.base import chosen, filled, identity, metadata, moment
+from service.kernel.request_objects import Stage
+from service.kernel.value_rules import Id, RoleCode, UserName
+from service.records.schema.base import chosen, filled, identity, metadata, moment, table_of
 
-STATES = ("pending", "approved", "denied", "expired", "cancelled", "failed")
-"""What becomes of a request: it leaves the first one once, for ever; a trigger keeps it so."""
+State: TypeAlias = Literal["pending", "approved", "denied", "expired", "cancelled", "failed"]
+"""The state of a request: it leaves the first one once, for ever; a trigger keeps it so."""
+Verdict: TypeAlias = Literal["approve", "deny"]
+"""What somebody decides about a pending request."""
+
+STATES: Final = get_args(State)
+
+
+class NewRequest(Struct, frozen=True, kw_only=True):
+    """What a request asks for: the role from ``valid_from`` on, None for at once.
+
+    Until ``valid_until``, or for ``duration`` seconds: one of the two. ``decision_id`` names the refusal that
+    it came from, ``asked_decision_id`` the decision that its author may ask. The rest is of the rule.
+    """
+
+    user_id: Id
+    user_name: UserName
+    role_id: Id
+    role_code: RoleCode
+    emergency: bool
+    valid_from: datetime | None
+    valid_until: datetime | None
+    duration: int | None
+    reason: str | None
+    ticket: str | None
+    decision_id: str | None
+    asked_decision_id: Annotated[str, Meta(description="The decision that its author may ask.")]
+    stage_codes: tuple[str, ...]
+    stage_approvals: tuple[int, ...]
+    grant_needed: bool
+    create_time: datetime
+    deadline: Annotated[datetime, Meta(description="When it expires if it is not approved.")]
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages, in order."""
+        return tuple(map(Stage, self.stage_codes, self.stage_approvals))
+
+
+class AccessRequest(NewRequest, frozen=True, kw_only=True):
+    """A request. ``complete``: all stages have passed, and it waits for its beginning.
+
+    One that has ended has ``end_time``; ``ended_by`` is who ended it, None for nobody. One that was approved
+    has its ``assignment_id``, and from when until when that was given.
+    """
+
+    id: Id
+    state: State
+    complete: bool
+    end_time: datetime | None
+    ended_by: str | None
+    end_reason: str | None
+    assignment_id: Annotated[Id | None, Meta(description="The assignment that it was given as.")]
+    granted_from: datetime | None
+    granted_until: datetime | None
+    version: Annotated[int, Meta(ge=1)]
+
 
 # Kept when its author or the role is deleted: no foreign keys.
-access_request = sa.Table(
+access_request = table_of(
+    AccessRequest,
     "access_request",
-    metadata,
     identity(),
-    sa.Column("user_id", sa.BigInteger, nullable=False),
     filled("user_name"),
-    sa.Column("role_id", sa.BigInteger, nullable=False),
     filled("role_code"),
     chosen("state", *STATES, nullable=False, server_default=STATES[0]),
     sa.Column("emergency", sa.Boolean, nullable=False, server_default=sa.false()),
-    # What is asked for: from then on, null for at once; until then, or for so many seconds.
-    sa.Column("valid_from", sa.DateTime(timezone=True)),
-    sa.Column("valid_until", sa.DateTime(timezone=True)),
     sa.Column("duration", sa.Integer, sa.CheckConstraint("duration > 0", name="duration")),
-    sa.Column("reason", sa.Text),
-    sa.Column("ticket", sa.Text),
-    # The refusal that it came from, and the decision that its author may ask.
-    sa.Column("decision_id", sa.Text),
     filled("asked_decision_id"),
-    # The stages of the rule, which stay while it is pending.
-    sa.Column("stage_codes", ARRAY(sa.Text), nullable=False),
     sa.Column("stage_approvals", ARRAY(sa.Integer), nullable=False),
-    sa.Column("grant_needed", sa.Boolean, nullable=False),
     # What the role could give when it was asked for; null for requests from before this was kept.
     sa.Column("role_permissions", ARRAY(sa.Text)),
-    # All stages have passed: it waits for its beginning.
     sa.Column("complete", sa.Boolean, nullable=False, server_default=sa.false()),
-    sa.Column("create_time", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("deadline", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("end_time", sa.DateTime(timezone=True)),
-    sa.Column("ended_by", sa.Text),
-    sa.Column("end_reason", sa.Text),
-    sa.Column("assignment_id", sa.BigInteger),
-    # From when until when it was given.
-    sa.Column("granted_from", sa.DateTime(timezone=True)),
-    sa.Column("granted_until", sa.DateTime(timezone=True)),
     sa.Column("version", sa.Integer, nullable=False, server_default=sa.text("1")),
     sa.CheckConstraint("(valid_until IS NULL) <> (duration IS NULL)", name="lasting"),
     sa.CheckConstraint("(state = 'pending') = (end_time IS NULL)", name="ended"),
@@ -73,21 +112,32 @@ access_request = sa.Table(
     ),
 )
 
-access_decision = sa.Table(
+
+class AccessDecision(Struct, frozen=True, kw_only=True):
+    """What somebody decided about a request; an approval may shorten what was asked for.
+
+    ``stages`` are those that they were entitled to decide, from 1, by the decisions ``decision_ids``.
+    ``close`` is said of an emergency, once.
+    """
+
+    user_id: Id
+    user_name: Annotated[str, Meta(examples=["kestrel"])]
+    decision: Verdict | Literal["close"]
+    reason: str
+    valid_until: datetime | None
+    stages: tuple[int, ...]
+    decision_ids: tuple[str, ...]
+    create_time: datetime
+
+
+access_decision = table_of(
+    AccessDecision,
     "access_decision",
-    metadata,
     identity(),
     sa.Column("request_id", sa.ForeignKey(access_request.c.id, ondelete="CASCADE"), nullable=False),
-    sa.Column("user_id", sa.BigInteger, nullable=False),
     filled("user_name"),
-    # An emergency is closed afterwards, once.
-    chosen("decision", "approve", "deny", "close", nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    # An approval may shorten what was asked for.
-    sa.Column("valid_until", sa.DateTime(timezone=True)),
-    # The stages that it was entitled to decide, from 1, and the decisions about each.
+    chosen("decision", *get_args(Verdict), "close", nullable=False),
     sa.Column("stages", ARRAY(sa.Integer), nullable=False),
-    sa.Column("decision_ids", ARRAY(sa.Text), nullable=False),
     moment("create_time"),
     sa.UniqueConstraint("request_id", "user_id"),
     sa.Index(

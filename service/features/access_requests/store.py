@@ -6,17 +6,24 @@ whenever a job stores that. Callers that change one have read it ``for_update``,
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Final
 
 import sqlalchemy as sa
-from msgspec import Meta
+from msgspec import Meta, Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound
-from service.features.access_requests.schema import access_decision, access_request
-from service.kernel.request_objects import Stage
+from service.features.access_requests.schema import (
+    AccessDecision,
+    AccessRequest,
+    NewRequest,
+    State,
+    access_decision,
+    access_request,
+)
+from service.kernel.fields import values_of
 from service.kernel.value_rules import ID
 from service.records.assignments import instant
 from service.records.database import filters
@@ -25,83 +32,8 @@ from service.records.database.row_mapper import RowMapper
 from service.records.schema.of_users import notice
 from service.records.schema.rights import role, user
 
-State: TypeAlias = Literal["pending", "approved", "denied", "expired", "cancelled", "failed"]
-"""What has become of a request."""
-Verdict: TypeAlias = Literal["approve", "deny"]
-"""What somebody decides about a pending request."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewRequest:
-    """What a request asks for: the role from ``valid_from`` on, None for at once.
-
-    Until ``valid_until``, or for ``duration`` seconds: one of the two. ``decision_id`` names the refusal that
-    it came from, ``asked_decision_id`` the decision that its author may ask. The rest is of the rule.
-    """
-
-    user_id: int
-    user_name: str
-    role_id: int
-    role_code: str
-    emergency: bool
-    valid_from: datetime | None
-    valid_until: datetime | None
-    duration: int | None
-    reason: str | None
-    ticket: str | None
-    decision_id: str | None
-    asked_decision_id: str
-    stage_codes: tuple[str, ...]
-    stage_approvals: tuple[int, ...]
-    grant_needed: bool
-    create_time: datetime
-    deadline: datetime
-
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """The stages, in order."""
-        return tuple(map(Stage, self.stage_codes, self.stage_approvals))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessRequest(NewRequest):
-    """A request. ``complete``: all stages have passed, and it waits for its beginning.
-
-    One that has ended has ``end_time``; ``ended_by`` is who ended it, None for nobody. One that was approved
-    has its ``assignment_id``, and from when until when that was given.
-    """
-
-    id: int
-    state: State
-    complete: bool
-    end_time: datetime | None
-    ended_by: str | None
-    end_reason: str | None
-    assignment_id: int | None
-    granted_from: datetime | None
-    granted_until: datetime | None
-    version: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessDecision:
-    """What somebody decided about a request; ``stages`` are those that they were entitled to decide.
-
-    ``close`` is said of an emergency, once.
-    """
-
-    user_id: int
-    user_name: str
-    decision: Verdict | Literal["close"]
-    reason: str
-    valid_until: datetime | None
-    stages: tuple[int, ...]
-    decision_ids: tuple[str, ...]
-    create_time: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Granted:
+class Granted(Struct, frozen=True):
     """The assignment of a request that was approved, and its window."""
 
     assignment_id: int
@@ -109,8 +41,7 @@ class Granted:
     granted_until: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class OpenEmergency:
+class OpenEmergency(Struct, frozen=True):
     """A role that was given at once, and that nobody has closed."""
 
     id: int
@@ -120,8 +51,7 @@ class OpenEmergency:
     end_time: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """A request whose author is to hear how it has ended; ``granted_until`` of one that was approved."""
 
     id: int
@@ -141,8 +71,7 @@ class RequestFilter:
     user_id: Annotated[int | None, filters.equals(access_request.c.user_id), ID] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Visible:
+class Visible(Struct, frozen=True):
     """Which requests somebody may see: the own ones, those they decided, and those for ``role_codes``."""
 
     user_id: int
@@ -194,8 +123,7 @@ async def create(
     ones or has asked too often: each is mailed to its approvers.
     """
     records = _records(new.create_time)
-    columns: dict[str, Any] = {name: getattr(new, name) for name in NewRequest.__dataclass_fields__}
-    columns |= {name: list(columns[name]) for name in ("stage_codes", "stage_approvals")}
+    columns = values_of(new) | {name: list(getattr(new, name)) for name in ("stage_codes", "stage_approvals")}
     columns["role_permissions"] = None if permissions is None else sorted(permissions)
     await expire(connection, new.create_time, user_id=new.user_id)
     same = (access_request.c.user_id == new.user_id) & (access_request.c.role_id == new.role_id)
@@ -235,7 +163,7 @@ async def read(
 ) -> AccessRequest:
     """Return a request as it is at ``at``; NotFound for one that is not ``visible``; None sees all."""
     records = _records(at)
-    statement = sa.select(*records.columns).where(access_request.c.id == request_id, *_seen(visible))
+    statement = records.select.where(access_request.c.id == request_id, *_seen(visible))
     if for_update:
         statement = statement.with_for_update()
     stored = await records.one_or_none(connection, statement)
@@ -266,7 +194,7 @@ async def page(
     ValidationFailed for a ``sort`` that is not in ``SORTS``.
     """
     records = _records(at)
-    matching = sa.select(*records.columns).where(*filters.conditions_of(criteria), *_seen(visible))
+    matching = records.select.where(*filters.conditions_of(criteria), *_seen(visible))
     if criteria.state is not None:
         matching = matching.where(_state(at).in_(list(criteria.state)))
     order = order_by(sort, SORTS, access_request.c.id)
@@ -299,8 +227,7 @@ async def decisions(
 
 async def decide(connection: AsyncConnection, request_id: int, made: AccessDecision) -> None:
     """Write what somebody decided, once."""
-    columns = {name: getattr(made, name) for name in AccessDecision.__dataclass_fields__}
-    columns |= {name: list(columns[name]) for name in ("stages", "decision_ids")}
+    columns = values_of(made) | {name: list(getattr(made, name)) for name in ("stages", "decision_ids")}
     await connection.execute(sa.insert(access_decision).values(request_id=request_id, **columns))
 
 
@@ -331,7 +258,7 @@ async def end(
     """End a pending request for good; one that is approved was ``granted``."""
     values = {"state": state, "end_time": at, "ended_by": by, "end_reason": reason}
     if granted is not None:
-        values |= asdict(granted)
+        values |= values_of(granted)
     await connection.execute(
         sa.update(access_request)
         .where(access_request.c.id == request_id)
@@ -395,7 +322,7 @@ async def beginning(connection: AsyncConnection, at: datetime) -> list[int]:
 
 async def open_emergencies(connection: AsyncConnection, role_id: int | None = None) -> list[OpenEmergency]:
     """Return the emergencies that nobody has closed, of all roles or of one, the oldest first."""
-    chosen = sa.select(*_OPEN.columns).where(IS_OPEN).order_by(access_request.c.id)
+    chosen = _OPEN.select.where(IS_OPEN).order_by(access_request.c.id)
     if role_id is not None:
         chosen = chosen.where(access_request.c.role_id == role_id)
     return await _OPEN.all(connection, chosen)
@@ -424,7 +351,7 @@ def _untold() -> sa.ColumnElement[bool]:
 
 async def to_tell(connection: AsyncConnection, most: int) -> list[Ended]:
     """Return at most ``most`` requests of which their authors are to be told how they have ended."""
-    chosen = sa.select(*_ENDED.columns).where(_untold()).order_by(access_request.c.id).limit(most)
+    chosen = _ENDED.select.where(_untold()).order_by(access_request.c.id).limit(most)
     return await _ENDED.all(connection, chosen)
 
 

@@ -4,11 +4,11 @@ Callers hold ``role_rights.lock``, so that no request is made and no right chang
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy.dialects.postgresql import array
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -19,8 +19,7 @@ from service.records.database.row_mapper import RowMapper
 from service.records.schema.rights import menu, role, role_menu, user, user_role
 
 
-@dataclass(frozen=True, slots=True)
-class PendingStages:
+class PendingStages(Struct, frozen=True):
     """A request: the role, the codes of its stages, and whether approvers must be able to grant its codes."""
 
     id: int
@@ -30,8 +29,7 @@ class PendingStages:
     grant_needed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
+class Ground(Struct, frozen=True):
     """Why a user can hold ``code``: an assignment with its window, and a Button; all enabled, or not yet."""
 
     user_id: int
@@ -109,8 +107,7 @@ async def of_request(connection: AsyncConnection, request_id: int) -> set[int]:
 async def grounds(connection: AsyncConnection, codes: Collection[str]) -> list[Ground]:
     """Return why users can hold any of ``codes``, text for text: now, later, or once all is enabled."""
     statement = (
-        sa.select(*_GROUND.columns)
-        .join_from(user_role, user, user.c.id == user_role.c.user_id)
+        _GROUND.select.join_from(user_role, user, user.c.id == user_role.c.user_id)
         .join(role, role.c.id == user_role.c.role_id)
         .join(role_menu, role_menu.c.role_id == role.c.id)
         .join(menu, menu.c.id == role_menu.c.menu_id)

@@ -7,7 +7,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.features.access_requests import store
+from service.features.access_requests import schema, store
 from service.features.access_requests.schema import access_request
 from service.records.assignments import instant
 from service.records.request_history import RequestHistory
@@ -15,7 +15,7 @@ from service.records.request_history import RequestHistory
 
 async def of_user(
     connection: AsyncConnection, user_id: int, since: datetime, until: datetime
-) -> Sequence[store.AccessRequest]:
+) -> Sequence[schema.AccessRequest]:
     """Return the requests for roles of a user that were pending at some time between two instants, by id."""
     table = access_request.c
     ended = table.end_time.is_(None) | (table.end_time >= instant(since))
@@ -25,8 +25,8 @@ async def of_user(
 
 
 HISTORY: Final = RequestHistory(
-    request=store.AccessRequest,
-    decision=store.AccessDecision,
+    request=schema.AccessRequest,
+    decision=schema.AccessDecision,
     read=store.read,
     decisions=store.decisions,
     of_user=of_user,

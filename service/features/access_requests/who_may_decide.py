@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from service.administration.people import People, reason_of
 from service.features.access_requests import store_appointees
-from service.features.access_requests.store import AccessDecision, AccessRequest, Verdict
+from service.features.access_requests.schema import AccessDecision, AccessRequest, Verdict
 from service.kernel.persons import Persons
 from service.records.database.transactions import Connection
 

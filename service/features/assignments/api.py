@@ -13,55 +13,25 @@ from service.features.assignments import store
 from service.features.assignments.edits import AssignmentEdits
 from service.features.assignments.store import AssignmentFilter
 from service.kernel.value_rules import REASON, bounds_of
-from service.records.assignments import How, Source
 from service.records.database.transactions import Database
+from service.records.schema.rights import How
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
-from service.web.messages.record_schemas import MergePatch, filters_of
+from service.web.messages.record_schemas import MergePatch, filters_of, shows
 from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-AccessRequestId = Annotated[
-    Id | None,
-    Meta(description="The request that has given it; null for other sources, and once it is deleted."),
-]
-ApprovedBy = Annotated[
-    list[str],
-    Meta(examples=[["mira"]], description="Who has approved that request: the user names at that time."),
-]
-_From = Annotated[Moment | None, Meta(description="In force from here on; null: since it was made.")]
-_Until = Annotated[Moment | None, Meta(description="No longer in force from here on; null: without an end.")]
 
-
+@shows(
+    store.Assignment,
+    leave_out=("version", "end_time", "ended_by", "how"),
+    valid_until="until",
+    valid_from="from",
+)
 class Assignment(Schema, kw_only=True):
     """A role of a user, enabled or disabled. Several of one role may overlap: their union is in force."""
-
-    id: Id
-    user_id: Id
-    user_name: Annotated[str, Meta(examples=["heron"])]
-    role_id: Id
-    role_code: Annotated[str, Meta(examples=["auditor"])]
-    valid_from: _From = msgspec.field(name="from")
-    valid_until: _Until = msgspec.field(name="until")
-    reason: Annotated[str | None, Meta(examples=["Stands in for kestrel"])]
-    source: Annotated[Source, Meta(description="Who has assigned it: `direct`, an administrator.")]
-    directory: Annotated[
-        str | None, Meta(examples=["entra"], description="The directory that has; null for other sources.")
-    ]
-    create_time: Annotated[
-        Moment | None, Meta(description="Null for one that a version without windows has made.")
-    ]
-    created_by: Annotated[
-        str | None,
-        Meta(
-            examples=["admin"],
-            description="Who has assigned it: the user name at that time, or `@operator`; null if unknown.",
-        ),
-    ]
-    access_request_id: AccessRequestId
-    approved_by: ApprovedBy
 
 
 class AssignmentOfUser(Assignment, kw_only=True):

@@ -6,20 +6,19 @@ from datetime import datetime
 from typing import Annotated, Any, Final
 
 import sqlalchemy as sa
-from msgspec import Meta
+from msgspec import Meta, Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
-from service.kernel.value_rules import ID
-from service.records.assignments import How, Source, approved, instant, not_ended
+from service.kernel.value_rules import ID, Id
+from service.records.assignments import approved, instant, not_ended
 from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of
-from service.records.schema.rights import ended_assignment, role, user, user_role
+from service.records.schema.rights import How, Source, ended_assignment, role, user, user_role
 from service.records.user_list import PLANNING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
+class Assignment(Struct, frozen=True, kw_only=True):
     """An assignment of a role to a user.
 
     In force from ``valid_from`` on, None from its making on, and no longer at ``valid_until``, None for
@@ -29,21 +28,41 @@ class Assignment:
     made.
     """
 
-    id: int
-    user_id: int
-    user_name: str
-    role_id: int
-    role_code: str
-    valid_from: datetime | None
-    valid_until: datetime | None
-    reason: str | None
-    source: Source
-    directory: str | None
+    id: Id
+    user_id: Id
+    user_name: Annotated[str, Meta(examples=["heron"])]
+    role_id: Id
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    valid_from: Annotated[
+        datetime | None, Meta(description="In force from here on; null: since it was made.")
+    ]
+    valid_until: Annotated[
+        datetime | None, Meta(description="No longer in force from here on; null: without an end.")
+    ]
+    reason: Annotated[str | None, Meta(examples=["Stands in for kestrel"])]
+    source: Annotated[Source, Meta(description="Who has assigned it: `direct`, an administrator.")]
+    directory: Annotated[
+        str | None, Meta(examples=["entra"], description="The directory that has; null for other sources.")
+    ]
     version: int
-    create_time: datetime | None
-    created_by: str | None
-    access_request_id: int | None
-    approved_by: Sequence[str]
+    create_time: Annotated[
+        datetime | None, Meta(description="Null for one that a version without windows has made.")
+    ]
+    created_by: Annotated[
+        str | None,
+        Meta(
+            examples=["admin"],
+            description="Who has assigned it: the user name at that time, or `@operator`; null if unknown.",
+        ),
+    ]
+    access_request_id: Annotated[
+        Id | None,
+        Meta(description="The request that has given it; null for other sources, and once it is deleted."),
+    ]
+    approved_by: Annotated[
+        Sequence[str],
+        Meta(examples=[["mira"]], description="Who has approved that request: the user names at that time."),
+    ]
     end_time: datetime | None = None
     ended_by: str | None = None
     how: How | None = None

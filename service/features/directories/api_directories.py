@@ -9,7 +9,7 @@ from service.features.directories import directory
 from service.features.directories import store as directories
 from service.features.directories.directory import MAX_GROUP, MOST_GROUPS, Directories, Match
 from service.features.directories.managed import is_name
-from service.features.directories.store import Directory, DirectoryValues, Kind
+from service.features.directories.schema import Directory, DirectoryValues, Kind
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.text import unseen_fault
 from service.records import accounts
@@ -17,7 +17,8 @@ from service.records.database.transactions import Database
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.preconditions import answer_tag, content_tag, require_match
-from service.web.messages.schema import Moment, Schema, UpdatedBy, moment
+from service.web.messages.record_schemas import shows
+from service.web.messages.schema import Schema
 
 DirectoryName = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]{0,31}$", examples=["entra"])]
 _MOST_CODES: Final = 500
@@ -60,6 +61,7 @@ class DirectoryBody(Schema, kw_only=True):
     ] = True
 
 
+@shows(Directory, leave_out=("client_id", "waiting_after"))
 class DirectoryOfService(Schema, kw_only=True):
     """A directory. Each edit increments `version`; a directory that is made anew begins with 1."""
 
@@ -68,11 +70,6 @@ class DirectoryOfService(Schema, kw_only=True):
     client: _Client
     mapping: _Mapping
     ceiling: _Ceiling
-    enabled: bool
-    version: Annotated[int, Meta(ge=1, examples=[1])]
-    create_time: Moment
-    update_time: Moment
-    updated_by: UpdatedBy
 
 
 class DirectoryList(Schema):
@@ -183,18 +180,7 @@ class OneDirectory(DirectoryEndpoint):
 
 def _answer_of(stored: Directory) -> DirectoryOfService:
     mapping = [MappedGroup(group, list(codes)) for group, codes in sorted(stored.mapping.items())]
-    return DirectoryOfService(
-        name=stored.name,
-        kind=stored.kind,
-        client=stored.client,
-        mapping=mapping,
-        ceiling=list(stored.ceiling),
-        enabled=stored.enabled,
-        version=stored.version,
-        create_time=moment(stored.create_time),
-        update_time=moment(stored.update_time),
-        updated_by=stored.updated_by,
-    )
+    return DirectoryOfService.of(stored, mapping=mapping)
 
 
 def _unchanged(context: RequestContext) -> Match:

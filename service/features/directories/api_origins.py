@@ -7,29 +7,22 @@ from msgspec import Meta
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict, NotFound
 from service.features.directories.origins import OriginOfUser, SignInOrigins
+from service.records.origins import Origin
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.schema import Moment, Schema, moment
+from service.web.messages.record_schemas import shows
+from service.web.messages.schema import Schema
 
 _Source = Annotated[str, Meta(max_length=32, examples=["entra"])]
 
 
+@shows(Origin, leave_out=("user_id", "linked_by"))
 class UserOrigin(Schema, kw_only=True):
     """A directory that knows the user, as `subject` of `issuer`."""
 
-    source: Annotated[str, Meta(examples=["entra"])]
     title: Annotated[str, Meta(examples=["Example Inc."], description="What pages call it.")]
-    issuer: Annotated[
-        str, Meta(examples=["https://login.example.com"], description="Empty for what provisions accounts.")
-    ]
-    subject: Annotated[str, Meta(examples=["AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSaFHy782bbtaQ"])]
-    managed: Annotated[
-        bool, Meta(description="The directory manages the account, which is edited nowhere else.")
-    ]
     provider: Annotated[bool, Meta(description="The user can sign in there now.")]
     current: Annotated[bool, Meta(description="The caller's own session was opened by signing in there.")]
-    create_time: Moment
-    last_time: Annotated[Moment | None, Meta(description="The last sign-in there; null for none.")]
 
 
 class UserOrigins(Schema):
@@ -94,17 +87,7 @@ class OneUserOrigin(Endpoint[SignInOrigins]):
 def _listed(origins: list[OriginOfUser]) -> UserOrigins:
     return UserOrigins(
         [
-            UserOrigin(
-                source=each.origin.source,
-                title=each.title,
-                issuer=each.origin.issuer,
-                subject=each.origin.subject,
-                managed=each.origin.managed,
-                provider=each.provider,
-                current=each.current,
-                create_time=moment(each.origin.create_time),
-                last_time=None if each.origin.last_time is None else moment(each.origin.last_time),
-            )
+            UserOrigin.of(each.origin, title=each.title, provider=each.provider, current=each.current)
             for each in origins
         ]
     )

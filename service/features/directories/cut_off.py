@@ -13,8 +13,8 @@ from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.features.directories.directory import cut_off
 from service.features.directories.managed import target_of
+from service.features.directories.schema import Directory
 from service.features.directories.sessions import end_sessions_of
-from service.features.directories.store import Directory
 from service.kernel.text import counted
 from service.kernel.write import Write
 from service.keyspace import SessionStore

@@ -27,8 +27,8 @@ from service.errors import Conflict, NotFound, PermissionDenied, ValidationFaile
 from service.features.directories import store as directories
 from service.features.directories import store_sign_ins as sign_ins
 from service.features.directories.managed import managed_by, target_of
-from service.features.directories.store import Assigned, Directory, DirectoryValues
-from service.features.directories.store_sign_ins import SignedIn
+from service.features.directories.schema import Directory, DirectoryValues, SignedIn
+from service.features.directories.store import Assigned
 from service.kernel.clock import from_seconds, whole_milliseconds
 from service.kernel.identity import Target
 from service.kernel.notify import Notices

@@ -1,52 +1,92 @@
 """Directories that hand out roles: their mappings and ceilings, and the sign-ins with providers."""
 
-import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Literal, TypeAlias
 
-from service.records.schema.base import chosen, metadata, versioned
+import sqlalchemy as sa
+from msgspec import Meta, Struct
+
+from service.kernel.value_rules import UpdatedBy
+from service.records.schema.base import table_of, versioned
 from service.records.schema.rights import user
 
-KINDS = ("oidc", "scim")
-"""How a directory reaches this service: people sign in with it, or it provisions accounts."""
+Kind: TypeAlias = Literal["oidc", "scim"]
+"""The protocol of a directory: people sign in with it, or it provisions accounts."""
 
-directory = sa.Table(
+
+class DirectoryValues(Struct, frozen=True, kw_only=True):
+    """What an administrator says of a directory.
+
+    ``mapping`` has the codes of the roles that each group gives, by the name of the group. ``ceiling`` are
+    the permission codes that the directory may hand out. ``client_id`` is the service account of a client
+    that provisions; a provider of OpenID Connect has none.
+    """
+
+    kind: Kind
+    client_id: int | None
+    mapping: Mapping[str, Sequence[str]]
+    ceiling: tuple[str, ...]
+    enabled: bool = True
+
+
+class Directory(DirectoryValues, frozen=True, kw_only=True):
+    """A stored directory; ``version`` rises with each edit. ``client`` is the name of its service account.
+
+    The ``name`` of a provider is that of the settings. ``waiting_after`` is the id of the user behind whom
+    the members wait for their roles by a changed mapping, None if nobody does.
+    """
+
+    name: str
+    client: str | None
+    version: Annotated[int, Meta(ge=1, examples=[1])]
+    create_time: datetime
+    update_time: datetime
+    updated_by: UpdatedBy
+    waiting_after: int | None
+
+
+directory = table_of(
+    Directory,
     "directory",
-    metadata,
-    # Of a provider of OpenID Connect, the name that the settings give it.
     sa.Column(
         "name",
         sa.Text,
         sa.CheckConstraint("name ~ '^[a-z][a-z0-9-]{0,31}$'", name="name"),
         primary_key=True,
     ),
-    chosen("kind", *KINDS, nullable=False),
-    # The service account that provisions; the directory stays when it is deleted.
+    # The directory stays when its service account is deleted.
     sa.Column("client_id", sa.ForeignKey(user.c.id, ondelete="SET NULL"), unique=True),
-    # The codes of the roles that each group gives.
-    sa.Column("mapping", JSONB, nullable=False),
-    # The permission codes that it may hand out at most.
-    sa.Column("ceiling", ARRAY(sa.Text), nullable=False),
     sa.Column("enabled", sa.Boolean, nullable=False, server_default=sa.true()),
     *versioned(),
-    # Behind which user the members wait for their roles by a changed mapping; null: nobody waits.
-    sa.Column("waiting_after", sa.BigInteger),
     sa.CheckConstraint("client_id IS NULL OR kind = 'scim'", name="client_id"),
+    without=("client",),
 )
 
-directory_session = sa.Table(
+
+class SignedIn(Struct, frozen=True, kw_only=True):
+    """A sign-in with a provider that may have opened a session on the device.
+
+    ``sign_in`` is its name, which the session carries. ``sid`` is the provider's session, if it has told one.
+    Until ``opened_time`` it may have opened a session without its name, by the session store's clock; 1970
+    once it has ended, and opens none any more.
+    """
+
+    user_id: int
+    device: str
+    source: str
+    issuer: str
+    subject: str
+    sid: str | None
+    opened_time: datetime
+    sign_in: str
+
+
+directory_session = table_of(
+    SignedIn,
     "directory_session",
-    metadata,
     sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), primary_key=True),
     sa.Column("device", sa.Text, primary_key=True),
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("issuer", sa.Text, nullable=False),
-    sa.Column("subject", sa.Text, nullable=False),
-    # That of the provider's session; null if it has told none.
-    sa.Column("sid", sa.Text),
-    # Until when it may have opened a session that has not its name, by the session store's clock; 1970 once
-    # it has ended, and opens none any more.
-    sa.Column("opened_time", sa.DateTime(timezone=True), nullable=False),
-    # Its name, which the session carries.
     sa.Column("sign_in", sa.Text, primary_key=True, server_default=""),
     sa.Index("directory_session_source_subject_idx", "source", "subject"),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from service.authn.login_log import LoginLog
-from service.features.directories.store_sign_ins import SignedIn
+from service.features.directories.schema import SignedIn
 from service.keyspace import SessionStore
 
 

@@ -3,17 +3,17 @@
 Callers that change one, or what it has assigned, hold ``role_rights.lock``.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy.dialects.postgresql import ARRAY, distinct_on
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.features.directories.schema import directory
+from service.features.directories.schema import Directory, DirectoryValues, directory
 from service.kernel.feature import provided
 from service.records.assignments import instant, not_ended
 from service.records.database.filters import among
@@ -21,45 +21,11 @@ from service.records.database.row_mapper import RowMapper
 from service.records.schema.of_users import directory_account
 from service.records.schema.rights import role, user, user_role
 
-Kind: TypeAlias = Literal["oidc", "scim"]
 GroupsOf = Callable[[sa.ColumnElement[Any], str], "sa.Select[Any]"]
 """Returns the query for the names of the groups of a user in a directory: the port ``directory-groups``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DirectoryValues:
-    """What an administrator says of a directory.
-
-    ``mapping`` has the codes of the roles that each group gives, by the name of the group. ``ceiling`` are
-    the permission codes that the directory may hand out. ``client_id`` is the service account of a client
-    that provisions; a provider of OpenID Connect has none.
-    """
-
-    kind: Kind
-    client_id: int | None
-    mapping: Mapping[str, Sequence[str]]
-    ceiling: tuple[str, ...]
-    enabled: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Directory(DirectoryValues):
-    """A stored directory; ``version`` rises with each edit. ``client`` is the name of its service account.
-
-    ``waiting_after`` is the id of the user behind whom the members wait for their roles, None if nobody does.
-    """
-
-    name: str
-    client: str | None
-    version: int
-    create_time: datetime
-    update_time: datetime
-    updated_by: str | None
-    waiting_after: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Member(Struct, frozen=True, kw_only=True):
     """Who waits for roles by the ``groups`` that a directory has told, which give them until then.
 
     Of a sign-in they were told at ``since``. SCIM has no ends: both are None.
@@ -71,8 +37,7 @@ class Member:
     until: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Assigned:
+class Assigned(Struct, frozen=True):
     """A role that a directory has assigned to a user, until when; None for no end."""
 
     id: int
@@ -83,7 +48,7 @@ class Assigned:
 
 
 _DIRECTORY: Final = RowMapper(Directory, directory, client=user.c.user_name)
-_DIRECTORIES: Final = sa.select(*_DIRECTORY.columns).select_from(
+_DIRECTORIES: Final = _DIRECTORY.select.select_from(
     directory.outerjoin(user, user.c.id == directory.c.client_id)
 )
 _ASSIGNED: Final = RowMapper(Assigned, user_role, role_code=role.c.role_code)

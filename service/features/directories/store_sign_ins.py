@@ -1,32 +1,13 @@
 """``sys.directory_session``: sign-ins with providers, and by which of them a session may open."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.features.directories.schema import directory, directory_session
+from service.features.directories.schema import SignedIn, directory, directory_session
 from service.records.database.row_mapper import RowMapper
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignedIn:
-    """A sign-in with a provider, whose session is ``sid``, if known; ``sign_in`` is its name.
-
-    It may have opened a session on the device, which then has that name.
-    """
-
-    user_id: int
-    device: str
-    source: str
-    issuer: str
-    subject: str
-    sid: str | None
-    opened_time: datetime
-    sign_in: str
-
 
 _SIGNED_IN: Final = RowMapper(SignedIn, directory_session)
 _ENDED: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -80,4 +61,4 @@ async def opens(connection: AsyncConnection, user_id: int, sign_in: str) -> bool
 async def named(connection: AsyncConnection, user_id: int, sign_in: str) -> SignedIn | None:
     """Return the sign-in of a user by its name, or None."""
     named_so = (directory_session.c.user_id == user_id) & (directory_session.c.sign_in == sign_in)
-    return await _SIGNED_IN.one_or_none(connection, sa.select(*_SIGNED_IN.columns).where(named_so))
+    return await _SIGNED_IN.only(connection, named_so)

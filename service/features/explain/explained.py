@@ -11,16 +11,19 @@ from service.authz.engine.rules import ANYONE, ENDPOINT, GRANT, PERMISSION, RESO
 from service.authz.review.explain import Explanation, LayerExplained, ObjectExplanation, Reason, registered_by
 from service.authz.review.request_paths import shape_of
 from service.authz.review.sources import NOW, Instant, Subject
-from service.endpoints.policy_layers import Code, FiredCode, Line, RegisteredBy, RoleCode, Rows
+from service.endpoints.policy_layers import Code, FiredCode, Line, RegisteredBy, Rows
 from service.features.explain import refusals
 from service.features.explain.openings import Origins, WouldOpen, origins_of, would_open
 from service.features.explain.refusals import PolicyAt
 from service.records.database.transactions import Connection
 from service.records.published.policy_history import Place
+from service.records.role_holdings import CodeOrigin
+from service.web.messages.record_schemas import Shown, shows
 from service.web.messages.schema import Id, Moment, Schema, moment
 
 
-class Origin(Schema):
+@shows(CodeOrigin, leave_out=("code",))
+class Origin(Shown):
     """A role, and its Button, from which a held code comes.
 
     Of a user, it also says by which assignment the role is held: since when, until when, for which `reason`,
@@ -28,18 +31,6 @@ class Origin(Schema):
     Each assignment in force has an entry. These are null for a question about a role or about `permissions`,
     where no end or reason was set, and where it is not known, since an older version has assigned the role.
     """
-
-    role_code: RoleCode
-    button_id: Id
-    button_title: Annotated[str, Meta(examples=["List and read roles"])]
-    assignment_id: Id | None
-    since: Moment | None
-    until: Moment | None
-    reason: Annotated[str, Meta(examples=["Stands in for the auditor"])] | None
-    source: Literal["direct", "request", "directory"] | None
-    created_by: Annotated[str, Meta(examples=["admin"])] | None
-    access_request_id: Id | None
-    approved_by: Annotated[list[str], Meta(examples=[["mira"]])]
 
 
 class ExplainedCode(FiredCode):

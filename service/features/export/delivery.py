@@ -14,8 +14,9 @@ from service.errors import Unavailable
 from service.features.export import store_destinations, store_entries
 from service.features.export.entry import Failed, Refused, Waiting, encoded, entry_of
 from service.features.export.receivers import Receiver, receiver_of
+from service.features.export.schema import NewDeadLetter
 from service.features.export.store_destinations import StoredDestination
-from service.features.export.store_entries import NewDeadLetter, StoredEntry
+from service.features.export.store_entries import StoredEntry
 from service.kernel.cooperative_yield import CooperativeYield
 from service.records.database.transactions import Connection, Database
 from service.settings import Destination, ExportLog

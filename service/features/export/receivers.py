@@ -10,7 +10,7 @@ import msgspec
 from service.features.export import store_entries
 from service.features.export.entry import Encoding, Entry, Refused, decoded, encoded
 from service.features.export.ocsf import ocsf_event
-from service.features.export.store_entries import DeadLetter
+from service.features.export.schema import DeadLetter
 from service.records.database.transactions import Database
 from service.settings import Destination
 

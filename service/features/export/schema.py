@@ -1,8 +1,13 @@
 """What the export of the logs keeps: the state of each destination, events that wait, and refused entries."""
 
-import sqlalchemy as sa
+from datetime import datetime
+from uuid import UUID
 
-from service.records.schema.base import chosen, filled, identity, metadata, moment
+import sqlalchemy as sa
+from msgspec import Struct
+
+from service.records.schema.base import filled, identity, metadata, moment, table_of
+from service.settings import ExportLog
 
 export_destination = sa.Table(
     "export_destination",
@@ -35,16 +40,31 @@ export_decision = sa.Table(
     sa.Column("event", sa.Text, nullable=False),
 )
 
-# Entries that a destination refused while it took others.
-export_dead_letter = sa.Table(
+
+class NewDeadLetter(Struct, frozen=True):
+    """An entry that a destination refused while it took others.
+
+    ``entry`` is its JSON, as ``service.features.export.entry`` makes it.
+    """
+
+    destination: str
+    log: ExportLog
+    event_id: UUID
+    reason: str
+    entry: str
+
+
+class DeadLetter(NewDeadLetter, frozen=True):
+    """A dead letter that is kept."""
+
+    id: int
+    dead_time: datetime
+
+
+export_dead_letter = table_of(
+    DeadLetter,
     "export_dead_letter",
-    metadata,
     identity(),
-    sa.Column("destination", sa.Text, nullable=False),
-    chosen("log", "operations", "logins", "decisions", nullable=False),
-    sa.Column("event_id", sa.Uuid, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("entry", sa.Text, nullable=False),
     moment("dead_time"),
     sa.Index(None, "destination", "event_id", unique=True),
 )

@@ -1,10 +1,10 @@
 """``sys.export_destination``: who sends to a destination, how far it has got, and how its attempts went."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Column, Double, cast, delete, func, literal, null, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
@@ -21,8 +21,7 @@ _POSITIONS: Final[Mapping[ExportLog, Column[Any]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDestination:
+class StoredDestination(Struct, frozen=True):
     """The state of a destination; see the schema.
 
     ``leased_for`` and ``due_in`` are in seconds by the database's clock: until the lease ends, and until the
@@ -71,12 +70,12 @@ _ROW: Final = RowMapper(
 
 async def stored(connection: Connection, name: str) -> StoredDestination | None:
     """Return the state of a destination; None before its first attempt."""
-    return await _ROW.one_or_none(connection, select(*_ROW.columns).where(export_destination.c.name == name))
+    return await _ROW.only(connection, export_destination.c.name == name)
 
 
 async def all_stored(connection: Connection) -> list[StoredDestination]:
     """Return the state of all destinations, by name, also of those that no setting names any more."""
-    return await _ROW.all(connection, select(*_ROW.columns).order_by(export_destination.c.name))
+    return await _ROW.all(connection, _ROW.select.order_by(export_destination.c.name))
 
 
 async def add(connection: Connection, name: str) -> None:

@@ -7,16 +7,24 @@ Also the events of the decision log that wait for destinations, and the entries 
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Select, Table, Text, cast, delete, exists, func, select, text
 from sqlalchemy.dialects.postgresql import INET, JSONB, insert
 
-from service.features.export.schema import export_dead_letter, export_decision, export_destination
+from service.features.export.schema import (
+    DeadLetter,
+    NewDeadLetter,
+    export_dead_letter,
+    export_decision,
+    export_destination,
+)
+from service.kernel.fields import values_of
+from service.records.database.portions import delete_some
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.schema import logs
@@ -30,8 +38,7 @@ _TABLES: Final[dict[ExportLog, Table]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEntry:
+class StoredEntry(Struct, frozen=True):
     """An entry of a log: ``columns`` are all others, by name, JSON as ``msgspec.Raw``; None is left out."""
 
     id: int
@@ -124,31 +131,12 @@ async def forget_sent_decisions(connection: Connection) -> int:
     return (await connection.execute(done)).rowcount
 
 
-@dataclass(frozen=True, slots=True)
-class NewDeadLetter:
-    """An entry that was refused: ``entry`` is its JSON, as ``service.features.export.entry`` makes it."""
-
-    destination: str
-    log: ExportLog
-    event_id: UUID
-    reason: str
-    entry: str
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetter(NewDeadLetter):
-    """A dead letter that is kept."""
-
-    id: int
-    dead_time: datetime
-
-
 _ROW: Final = RowMapper(DeadLetter, export_dead_letter)
 
 
 async def add_dead_letter(connection: Connection, letter: NewDeadLetter) -> None:
     """Keep a refused entry, once for each destination."""
-    row = insert(export_dead_letter).values(asdict(letter))
+    row = insert(export_dead_letter).values(values_of(letter))
     await connection.execute(row.on_conflict_do_nothing())
 
 
@@ -156,7 +144,7 @@ async def dead_letters_after(
     connection: Connection, destination: str | None, position: int, most: int
 ) -> list[DeadLetter]:
     """Return up to ``most`` dead letters whose id is above ``position``, by id; None: of all destinations."""
-    statement = select(*_ROW.columns).where(export_dead_letter.c.id > position)
+    statement = _ROW.select.where(export_dead_letter.c.id > position)
     if destination is not None:
         statement = statement.where(export_dead_letter.c.destination == destination)
     return await _ROW.all(connection, statement.order_by(export_dead_letter.c.id).limit(most))
@@ -169,6 +157,5 @@ async def delete_dead_letters(connection: Connection, ids: Collection[int]) -> N
 
 async def forget_dead_letters(connection: Connection, kept: timedelta, most: int) -> int:
     """Delete up to ``most`` dead letters older than ``kept``; return how many."""
-    table = export_dead_letter
-    old = select(table.c.id).where(table.c.dead_time < func.now() - kept).limit(most)
-    return (await connection.execute(delete(table).where(table.c.id.in_(old)))).rowcount
+    old = export_dead_letter.c.dead_time < func.now() - kept
+    return await delete_some(connection, export_dead_letter, old, most)

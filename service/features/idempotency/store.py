@@ -1,15 +1,17 @@
 """Kept answers: written with the write that they tell of, read by its repetitions, forgotten after a day."""
 
 import hashlib
-from dataclasses import asdict, astuple, dataclass
 from datetime import timedelta
 from typing import Final
 
 import msgspec
-from sqlalchemy import delete, func, select, tuple_
+from msgspec import structs
+from sqlalchemy import func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service.features.idempotency.schema import idempotency_key
+from service.kernel.fields import values_of
+from service.records.database.portions import delete_some
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.web.requests.idempotency import KeyScope, SentAnswer
@@ -18,8 +20,7 @@ KEPT: Final = timedelta(hours=24)
 """How long an answer is kept."""
 
 
-@dataclass(frozen=True)
-class KeptAnswer(SentAnswer):
+class KeptAnswer(SentAnswer, frozen=True):
     """An answer that is kept, with the fingerprint of the request that got it."""
 
     fingerprint: str
@@ -32,27 +33,25 @@ _LIVE: Final = idempotency_key.c.create_time > func.now() - KEPT
 
 async def claim(connection: Connection, scope: KeyScope) -> bool:
     """Claim the key until the transaction ends; False if another transaction has claimed it."""
-    digest = hashlib.sha256(msgspec.json.encode(astuple(scope))).digest()
+    digest = hashlib.sha256(msgspec.json.encode(structs.astuple(scope))).digest()
     lock = int.from_bytes(digest[:8], signed=True)
     return bool((await connection.execute(select(func.pg_try_advisory_xact_lock(lock)))).scalar_one())
 
 
 async def find(connection: Connection, scope: KeyScope) -> KeptAnswer | None:
     """Return the answer that is kept under the key; None if there is none, or it has expired."""
-    statement = select(*_KEPT.columns).where(tuple_(*_KEY) == astuple(scope), _LIVE)
+    statement = _KEPT.select.where(tuple_(*_KEY) == structs.astuple(scope), _LIVE)
     return next(iter(await _KEPT.all(connection, statement)), None)
 
 
 async def keep(connection: Connection, scope: KeyScope, fingerprint: str, sent: SentAnswer) -> None:
     """Keep an answer under the key, in place of an expired one."""
-    values = asdict(sent) | {"fingerprint": fingerprint}
-    row = upsert(idempotency_key).values(**asdict(scope), **values)
+    values = values_of(sent) | {"fingerprint": fingerprint}
+    row = upsert(idempotency_key).values(**values_of(scope), **values)
     renewed = values | {"create_time": func.now()}
     await connection.execute(row.on_conflict_do_update(index_elements=_KEY, set_=renewed))
 
 
 async def forget_expired(connection: Connection, most: int) -> int:
     """Delete at most ``most`` expired answers that nobody is using; return how many."""
-    expired = select(*_KEY).where(~_LIVE).limit(most).with_for_update(skip_locked=True)
-    done = await connection.execute(delete(idempotency_key).where(tuple_(*_KEY).in_(expired)))
-    return done.rowcount
+    return await delete_some(connection, idempotency_key, ~_LIVE, most)

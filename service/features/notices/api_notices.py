@@ -9,11 +9,11 @@ from service.endpoints.record_endpoints import Endpoint
 from service.features.notices import store_mail as mail
 from service.features.notices import store_notices as notices
 from service.features.notices.store_mail import MailFilter, MailState
-from service.kernel.notify import ActedBy, NoticeKind
 from service.records.database.transactions import Database
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs
+from service.web.messages.record_schemas import shows
 from service.web.messages.schema import SEVERAL, Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
 
@@ -47,6 +47,7 @@ class NoticeFacts(Schema, omit_defaults=True):
     made: Annotated[str, Meta(examples=["heron-1f0c39d1"])] | None = None
 
 
+@shows(notices.Notice, leave_out=("user_id",))
 class Notice(Schema):
     """Something that has happened to the caller's account.
 
@@ -55,15 +56,7 @@ class Notice(Schema):
     """
 
     id: Id
-    kind: NoticeKind
-    acted_by: ActedBy
     facts: NoticeFacts
-    client_ip: Annotated[str, Meta(examples=["203.0.113.7"])] | None
-    browser: Annotated[str, Meta(examples=["Firefox 145"])] | None
-    os: Annotated[str, Meta(examples=["Linux"])] | None
-    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
-    create_time: Moment
-    read_time: Annotated[Moment | None, Meta(description="Null until it is marked as read.")]
 
 
 class NoticePage(Page[Notice]):
@@ -108,24 +101,13 @@ class OwnReadNotices(Endpoint[Database]):
             await notices.mark_read(connection, context.user.user_id, body.ids)
 
 
+@shows(mail.ListedMail)
 class MailEntry(Schema):
     """A mail: whom it is for, and how far it has come; neither its text nor the link in it.
 
     `userId` is the account that it is about. `nextTime` is when a waiting one is tried next, `fault` why the
     last attempt failed: the command of SMTP, and the codes of the answer.
     """
-
-    id: Id
-    message_id: Annotated[str, Meta(examples=["<2f1c4a52-7d0e-4a86-9c0b-51d1a7a0d3f5@example.com>"])]
-    kind: Annotated[str, Meta(examples=["invitation"])]
-    recipient: Annotated[str, Meta(examples=["heron@example.org"])]
-    user_id: Id | None
-    state: MailState
-    attempts: int
-    next_time: Moment
-    create_time: Moment
-    end_time: Moment | None
-    fault: Annotated[str, Meta(examples=["RCPT: 550 5.1.1"])] | None
 
 
 class MailQuery(PageQuery):

@@ -10,8 +10,10 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
+from msgspec import Meta, Struct
 
 from service.features.notices.schema import mail
+from service.kernel.value_rules import Id
 from service.records.database.filters import equals, one_of
 from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper
@@ -51,8 +53,7 @@ class WaitingMail(NewMail):
     create_time: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class GivenUp:
+class GivenUp(Struct, frozen=True):
     """A mail that is given up; ``fault`` is why its last attempt failed, None if there was none."""
 
     id: int
@@ -60,21 +61,20 @@ class GivenUp:
     fault: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ListedMail:
+class ListedMail(Struct, frozen=True):
     """A mail as operators see it: without its facts and its link."""
 
-    id: int
-    message_id: str
-    kind: str
-    recipient: str
-    user_id: int | None
+    id: Id
+    message_id: Annotated[str, Meta(examples=["<2f1c4a52-7d0e-4a86-9c0b-51d1a7a0d3f5@example.com>"])]
+    kind: Annotated[str, Meta(examples=["invitation"])]
+    recipient: Annotated[str, Meta(examples=["heron@example.org"])]
+    user_id: Id | None
     state: MailState
     attempts: int
     next_time: datetime
     create_time: datetime
     end_time: datetime | None
-    fault: str | None
+    fault: Annotated[str, Meta(examples=["RCPT: 550 5.1.1"])] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,7 @@ class MailFilter:
     user_id: Annotated[int | None, equals(mail.c.user_id)] = None
 
 
-@dataclass(frozen=True, slots=True)
-class MailStanding:
+class MailStanding(Struct, frozen=True):
     """How many mails wait, how many were given up within ``TOLD_FOR``, and the age of the oldest that waits.
 
     The age is in seconds, 0 if none waits. ``refused`` are the mails, waiting ones among them, that were
@@ -105,9 +104,7 @@ _WAITING: Final = RowMapper(WaitingMail, mail)
 _LISTED: Final = RowMapper(ListedMail, mail)
 SORTS: Final = {"id": mail.c.id}
 """The columns by which a list of mails can be sorted."""
-page: Final = RecordList[ListedMail, MailFilter](
-    "mail", _LISTED, sa.select(*_LISTED.columns), SORTS, "-id"
-).page
+page: Final = RecordList[ListedMail, MailFilter]("mail", _LISTED, _LISTED.select, SORTS, "-id").page
 _GIVEN_UP: Final = RowMapper(GivenUp, mail)
 _IS_WAITING: Final = mail.c.state == "waiting"
 _IS_DUE: Final = sa.and_(_IS_WAITING, mail.c.next_time <= sa.func.now())
@@ -205,7 +202,7 @@ async def sealed_with_others(
     By id, and only those with a greater id than ``after``.
     """
     other = sa.func.substr(mail.c.sealed_link, 1, len(key_id)) != key_id
-    statement = sa.select(*_WAITING.columns).where(mail.c.id > after, other).order_by(mail.c.id).limit(most)
+    statement = _WAITING.select.where(mail.c.id > after, other).order_by(mail.c.id).limit(most)
     return await _WAITING.all(connection, statement.with_for_update(skip_locked=True))
 
 

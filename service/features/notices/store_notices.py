@@ -1,18 +1,20 @@
 """``sys.notice``: what users are told of their accounts; ``sys.known_device``: from where they logged in."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import sqlalchemy as sa
+from msgspec import Meta, Struct
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.notices.schema import known_device
+from service.kernel.fields import values_of
 from service.kernel.notify import ActedBy, Fact, NoticeKind
 from service.records.database.filters import among
 from service.records.database.paging import Page, page_of
+from service.records.database.portions import delete_some
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
 from service.records.schema.base import past
 from service.records.schema.of_users import notice
@@ -24,31 +26,28 @@ KNOWN: Final = timedelta(days=365)
 """How long a device is known after its last login."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewNotice:
+class NewNotice(Struct, frozen=True, kw_only=True):
     """A notice to the user ``user_id``; the client is that of the user's own act, None for acts of others."""
 
     user_id: int
     kind: NoticeKind
     acted_by: ActedBy
     facts: Mapping[str, Fact]
-    client_ip: str | None
-    browser: str | None
-    os: str | None
-    request_id: str | None
+    client_ip: Annotated[str, Meta(examples=["203.0.113.7"])] | None
+    browser: Annotated[str, Meta(examples=["Firefox 145"])] | None
+    os: Annotated[str, Meta(examples=["Linux"])] | None
+    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice(NewNotice):
+class Notice(NewNotice, frozen=True, kw_only=True):
     """A notice as its user sees it; ``read_time`` is None until it is marked."""
 
     id: int
     create_time: datetime
-    read_time: datetime | None
+    read_time: Annotated[datetime | None, Meta(description="Null until it is marked as read.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """Who was told, and when; ``email`` is the last address that the user has confirmed."""
 
     user_id: int
@@ -76,7 +75,7 @@ async def add(connection: AsyncConnection, new: NewNotice) -> Told | None:
 
 async def add_each(connection: AsyncConnection, new: NewNotice, user_ids: Collection[int]) -> list[Told]:
     """Write a notice like ``new`` to each of these users; return whom it is for, without unknown users."""
-    values = asdict(new)
+    values = values_of(new)
     chosen = sa.select(user.c.id, *(sa.literal(values[name], notice.c[name].type) for name in _COLUMNS))
     rows = sa.insert(notice).from_select(
         ["user_id", *_COLUMNS], chosen.where(among(user.c.id, user_ids)).order_by(user.c.id)
@@ -98,7 +97,7 @@ async def told_within(connection: AsyncConnection, user_id: int, kind: NoticeKin
 
 async def page(connection: AsyncConnection, user_id: int, *, page: int, size: int) -> Page[Notice]:
     """Return page ``page`` (from 1) of the notices of a user, the latest first."""
-    own = sa.select(*_NOTICE.columns).where(notice.c.user_id == user_id)
+    own = _NOTICE.select.where(notice.c.user_id == user_id)
     return (await page_of(connection, own, page=page, size=size, order=(notice.c.id.desc(),))).of(_NOTICE)
 
 
@@ -118,9 +117,7 @@ async def mark_read(connection: AsyncConnection, user_id: int, ids: Collection[i
 
 async def forget_old(connection: AsyncConnection, most: int) -> int:
     """Delete at most ``most`` notices that are older than ``KEPT``; return how many."""
-    old = sa.select(notice.c.id).where(notice.c.create_time < past() - KEPT).limit(most)
-    gone = sa.delete(notice).where(notice.c.id.in_(old.with_for_update(skip_locked=True)))
-    return (await connection.execute(gone)).rowcount
+    return await delete_some(connection, notice, notice.c.create_time < past() - KEPT, most)
 
 
 async def is_known(source: Source, user_id: int, digest: bytes) -> bool:
@@ -143,8 +140,4 @@ async def know(connection: AsyncConnection, user_id: int, digest: bytes) -> bool
 
 async def forget_devices(connection: AsyncConnection, most: int) -> int:
     """Delete at most ``most`` devices that were last seen ``KNOWN`` ago; return how many."""
-    table = known_device
-    old = sa.select(table.c.user_id, table.c.digest).where(table.c.last_time < past() - KNOWN).limit(most)
-    chosen = old.with_for_update(skip_locked=True).subquery()
-    same = (table.c.user_id == chosen.c.user_id) & (table.c.digest == chosen.c.digest)
-    return (await connection.execute(sa.delete(table).where(same))).rowcount
+    return await delete_some(connection, known_device, known_device.c.last_time < past() - KNOWN, most)

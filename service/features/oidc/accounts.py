@@ -21,8 +21,7 @@ from service.authz.proof.batch_decider import BatchDecider
 from service.errors import Conflict, SignInFailed, ValidationFailed
 from service.features.directories import store as directories
 from service.features.directories.directory import Directories
-from service.features.directories.store import Directory
-from service.features.directories.store_sign_ins import SignedIn
+from service.features.directories.schema import Directory, SignedIn
 from service.features.oidc import store
 from service.features.oidc.provider import Identity, Provider
 from service.kernel.codes import HeldCodes

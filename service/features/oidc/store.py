@@ -8,9 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.directories import store as directories
-from service.features.directories.schema import directory, directory_session
-from service.features.directories.store import Directory
-from service.features.directories.store_sign_ins import SignedIn
+from service.features.directories.schema import Directory, SignedIn, directory, directory_session
+from service.kernel.fields import values_of
 from service.records.database.row_mapper import RowMapper
 from service.records.origins import Origin
 from service.records.schema.of_users import directory_account
@@ -28,7 +27,7 @@ async def origin(connection: AsyncConnection, source: str, issuer: str, subject:
     """Return which user a directory knows as ``subject``, or None."""
     table = directory_account.c
     same = (table.source == source) & (table.issuer == issuer) & (table.subject == subject)
-    return await _ORIGIN.one_or_none(connection, sa.select(*_ORIGIN.columns).where(same))
+    return await _ORIGIN.only(connection, same)
 
 
 async def touch(connection: AsyncConnection, source: str, issuer: str, subject: str) -> bool:
@@ -65,8 +64,7 @@ async def add(connection: AsyncConnection, session: SignedIn, live: str, until: 
     Earlier ones on the device are forgotten that can open none any more ``until`` then, but for the one by
     which the ``live`` session was opened.
     """
-    columns = {name: getattr(session, name) for name in SignedIn.__dataclass_fields__}
-    await connection.execute(sa.insert(directory_session).values(**columns))
+    await connection.execute(sa.insert(directory_session).values(values_of(session)))
     table = directory_session.c
     over = (table.sign_in != live) & (table.opened_time < until)
     of_device = (table.user_id == session.user_id) & (table.device == session.device)

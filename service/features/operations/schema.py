@@ -1,15 +1,21 @@
 """The backups that were made of this database."""
 
+from datetime import datetime
+
 import sqlalchemy as sa
+from msgspec import Struct
 
-from service.records.schema.base import metadata, moment
+from service.records.schema.base import moment, table_of
 
-backup = sa.Table(
-    "backup",
-    metadata,
-    sa.Column("id", sa.Text, primary_key=True),
-    moment("make_time"),
-    sa.Column("snapshot_time", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("user_name", sa.Text, nullable=False),
-    sa.Column("with_files", sa.Boolean, nullable=False),
-)
+
+class Backup(Struct, frozen=True):
+    """A complete backup, by the id in its manifest; ``snapshot_time`` is the moment that it holds."""
+
+    id: str
+    make_time: datetime
+    snapshot_time: datetime
+    user_name: str
+    with_files: bool
+
+
+backup = table_of(Backup, "backup", sa.Column("id", sa.Text, primary_key=True), moment("make_time"))

@@ -1,14 +1,14 @@
 """``sys.backup``: the backups that were made of this database, and what a backup says about it."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import column, delete, func, insert, select, table, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.features.operations.schema import backup
+from service.features.operations.schema import Backup, backup
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.base import SCHEMA
 from service.records.schema.of_users import file, object_space
@@ -18,22 +18,10 @@ _KEPT: Final = 20
 """How many backups are remembered, the newest ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """A complete backup, by the id in its manifest; ``snapshot_time`` is the moment that it holds."""
-
-    id: str
-    make_time: datetime
-    snapshot_time: datetime
-    user_name: str
-    with_files: bool
-
-
 _BACKUP: Final = RowMapper(Backup, backup)
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """The moment that the newest backup holds, and the seconds since the next one was due; 0: none is."""
 
     snapshot_time: datetime | None
@@ -52,7 +40,7 @@ async def note(
 
 async def latest(connection: AsyncConnection) -> Backup | None:
     """Return the newest backup, None if none is known."""
-    statement = select(*_BACKUP.columns).order_by(backup.c.make_time.desc()).limit(1)
+    statement = _BACKUP.select.order_by(backup.c.make_time.desc()).limit(1)
     backups = await _BACKUP.all(connection, statement)
     return backups[0] if backups else None
 
@@ -74,8 +62,7 @@ async def standing(connection: AsyncConnection, days: int) -> Standing:
 _AT_ONCE: Final = 1000  # rows fetched at a time
 
 
-@dataclass(frozen=True, slots=True)
-class StoredObject:
+class StoredObject(Struct, frozen=True):
     """The content of a stored file: where it is in the object store, and what it must be."""
 
     key: str
@@ -83,8 +70,7 @@ class StoredObject:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """A snapshot: its name for pg_dump, its time, and the version of server and schema."""
 
     name: str
@@ -115,6 +101,6 @@ async def export_snapshot(connection: AsyncConnection) -> Snapshot:
 
 async def stored_objects(connection: AsyncConnection) -> AsyncIterator[StoredObject]:
     """Yield the contents of all stored files, by id; a few rows at a time are in memory."""
-    statement = select(*_OBJECT.columns).where(file.c.state == "stored").order_by(file.c.id)
+    statement = _OBJECT.select.where(file.c.state == "stored").order_by(file.c.id)
     async for row in await connection.stream(statement.execution_options(yield_per=_AT_ONCE)):
         yield _OBJECT.of(row)

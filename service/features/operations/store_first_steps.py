@@ -1,8 +1,8 @@
 """Which of the first steps have been taken."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import exists, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -13,8 +13,7 @@ from service.records.schema.installation import seeded
 from service.records.schema.rights import resource, role, user
 
 
-@dataclass(frozen=True, slots=True)
-class FirstSteps:
+class FirstSteps(Struct, frozen=True):
     """What is not any more as the first start has left it.
 
     ``password``: nobody is called as the first administrator and has the first password. ``role``, ``user``

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Annotated, TypeAlias
 
@@ -79,18 +78,11 @@ class PublishedRevision(Schema, kw_only=True):
     distrust: Annotated[str, Meta(examples=["its seal is not that of its content"])] | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged(PolicyRevision):
-    """A revision, and what its seal says."""
-
-    authenticity: Authenticity
-    distrust: str | None
-
-    @classmethod
-    def of(cls, revision: PolicyRevision, judgement: Judgement) -> _Judged:
-        """Return ``revision`` with what ``judgement`` says."""
-        facts = {field.name: getattr(revision, field.name) for field in fields(revision)}
-        return cls(**facts, authenticity=judgement.authenticity, distrust=judgement.reason or None)
+def _published(revision: PolicyRevision, judgement: Judgement) -> PublishedRevision:
+    """Return ``revision`` with what ``judgement`` says of its seal."""
+    return PublishedRevision.of(
+        revision, authenticity=judgement.authenticity, distrust=judgement.reason or None
+    )
 
 
 Truncated = Annotated[
@@ -212,7 +204,7 @@ class RevisionList:
             signed = await signed_off(connection, [each.revision for each in page.items])
         items = []
         for revision in page.items:
-            judged = PublishedRevision.of(_Judged.of(revision, self._seals.judge(revision)))
+            judged = _published(revision, self._seals.judge(revision))
             signs = signed[revision.revision]
             items.append(ListedRevision(**msgspec.structs.asdict(judged), sign_offs=signs))
         return Page(items=items, page=query.page, size=query.size, total=page.total)
@@ -265,7 +257,7 @@ async def changes_answer(
     signed = await signed_off(connection, [revision.revision])
     return RevisionChanges(
         sign_offs=signed[revision.revision],
-        **msgspec.structs.asdict(PublishedRevision.of(_Judged.of(revision, judgement))),
+        **msgspec.structs.asdict(_published(revision, judgement)),
         added_lines=None if kept is None else _texts(kept.added),
         removed_lines=None if kept is None else _texts(kept.removed),
         truncated=kept is not None and kept.more,

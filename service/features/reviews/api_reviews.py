@@ -1,43 +1,30 @@
 """Reviews of assignments of roles: ``/api/review``."""
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from dataclasses import fields
-from datetime import date, datetime
-from types import SimpleNamespace
-from typing import Annotated, Any, Final, Literal
+from datetime import datetime
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
 from service.authz.engine.rules import ACCOUNT, REVIEW
 from service.errors import Conflict, NotFound
+from service.features.reviews import schema as stored
 from service.features.reviews import store as reviews
 from service.features.reviews.evidence_making import maker_of, review_evidence
 from service.features.reviews.feature import READ_REVIEWS
 from service.features.reviews.reviews import Reviews
-from service.features.reviews.store import (
-    Apply,
-    Finding,
-    Item,
-    ItemFilter,
-    OnSilence,
-    Outcome,
-    Progress,
-    ReviewFilter,
-    State,
-    Verdict,
-    Visible,
-)
+from service.features.reviews.schema import Apply, Item, OnSilence, Verdict
+from service.features.reviews.store import ItemFilter, Progress, ReviewFilter, Visible
 from service.kernel.request_objects import CLOSE_OTHERS, assignment_for, code_of_review
 from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
-from service.records.assignments import Source
 from service.records.database.transactions import Connection, Database
 from service.settings import Oplog
 from service.web.content.streams import Stream, attachment
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.record_schemas import filters_of
-from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, sort_keys
+from service.web.messages.record_schemas import filters_of, shows
+from service.web.messages.schema import Id, Page, PageQuery, Schema, sort_keys
 
 ZIP: Final = "application/zip"
 _MOST_IDS: Final = 1000
@@ -91,30 +78,26 @@ class ReviewProgress(Schema):
     findings: Annotated[int, Meta(ge=0, examples=[2])]
 
 
+@shows(
+    stored.Review,
+    leave_out=("roles",),
+    before="progress",
+    policy_revision="revision",
+)
 class Review(Schema, kw_only=True):
     """A review. While it is `closing`, `progress` says how many items are settled; then it is `closed`."""
 
     id: Id
-    title: Annotated[str, _TITLE]
-    scope: Any
-    reviewer_ids: list[Id] | None
-    reviewer_code: str | None
-    deadline: Moment
-    on_silence: OnSilence
-    apply: Apply
-    state: State
-    author_id: Id
-    author_name: Annotated[str, Meta(examples=["admin"])]
-    policy_revision: Annotated[int, Meta(ge=0, examples=[12], description="In force when it began.")] = (
-        msgspec.field(name="revision")
-    )
-    create_time: Moment
-    close_time: Annotated[Moment | None, Meta(description="When nothing could be decided any more.")]
-    closed_by: Annotated[str | None, Meta(description="Null for its deadline.")]
-    end_time: Annotated[Moment | None, Meta(description="When all was settled.")]
     progress: ReviewProgress
 
 
+@shows(
+    stored.Item,
+    leave_out=("review_id", "decision_entry", "outcome_entry"),
+    before="opens",
+    valid_from="from",
+    valid_until="assignedUntil",
+)
 class ReviewItem(Schema, kw_only=True):
     """An assignment as it was when the review began, what was decided about it, and what became of it.
 
@@ -124,34 +107,8 @@ class ReviewItem(Schema, kw_only=True):
     """
 
     id: Id
-    user_id: Id
-    user_name: Annotated[str, Meta(examples=["heron"])]
-    role_id: Id
-    role_code: Annotated[str, Meta(examples=["auditor"])]
-    assignment_id: Id
-    valid_from: Moment | None = msgspec.field(name="from")
-    valid_until: Moment | None = msgspec.field(name="assignedUntil")
-    reason: str | None
-    source: Source
-    given_time: Moment | None
-    given_by: str | None
-    request_id: Id | None
     opens: list[str]
     statements: list[str]
-    last_used: Annotated[date, Meta(examples=["2026-11-20"])] | None
-    proposal: Literal["keep", "revoke"] | None
-    ground: Annotated[str, Meta(examples=["unused"])]
-    finding: Finding | None
-    decision: Verdict | None
-    until: Moment | None
-    decision_reason: str | None
-    reviewer_id: Id | None
-    reviewer_name: str | None
-    decision_ids: list[str] | None
-    decision_time: Moment | None
-    outcome: Outcome | None
-    outcome_reason: str | None
-    outcome_time: Moment | None
     same_person: Annotated[
         str | None,
         Meta(
@@ -183,16 +140,14 @@ class ItemQuery(PageQuery):
     sort: Annotated[str, sort_keys("ReviewItemSort", reviews.ITEM_SORTS)] = "id"
 
 
-def _shown(review: reviews.Review, progress: Progress | None) -> Review:
-    names = {each.name: getattr(review, each.name) for each in fields(review)}
-    return Review.of(SimpleNamespace(**names, progress=progress or Progress(0, 0, 0, 0)))
+def _shown(review: stored.Review, progress: Progress | None) -> Review:
+    return Review.of(review, progress=progress or Progress(0, 0, 0, 0))
 
 
 def _shown_item(
     item: Item, roles: Mapping[str, Mapping[str, list[str]]], same_person: str | None = None
 ) -> ReviewItem:
-    known = {each.name: getattr(item, each.name) for each in fields(item)}
-    return ReviewItem.of(SimpleNamespace(**known, **roles[item.role_code], same_person=same_person))
+    return ReviewItem.of(item, **roles[item.role_code], same_person=same_person)
 
 
 class ReviewEndpoint:
@@ -212,7 +167,7 @@ class ReviewEndpoint:
         mine = {code for code in asked if context.decide(REVIEW, assignment_for("others", code)).allowed}
         return Visible(context.user.user_id, mine)
 
-    async def answered(self, connection: Connection, listed: Sequence[reviews.Review]) -> list[Review]:
+    async def answered(self, connection: Connection, listed: Sequence[stored.Review]) -> list[Review]:
         """Return reviews with how far they are."""
         progress = await reviews.progress(connection, [review.id for review in listed])
         return [_shown(review, progress.get(review.id)) for review in listed]

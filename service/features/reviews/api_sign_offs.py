@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Final, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta
 
 from service.administration import change_log
 from service.audit.chain.seals import RevisionSeals
@@ -12,13 +12,13 @@ from service.endpoints.policy_questions import require_kept
 from service.errors import NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed
 from service.features.policy_history.api_revisions import LinesQuery, SharedLine, SignOff, Truncated
 from service.features.reviews import store_sign_offs as sign_offs
+from service.features.reviews.schema import NewSignOff
+from service.features.reviews.schema import SignOff as StoredSignOff
 from service.features.reviews.sign_offs import SignOffs
-from service.features.reviews.store_sign_offs import Change, NewSignOff
 from service.kernel.origin import FieldChange
 from service.kernel.request_objects import sign_off_for
 from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
 from service.records import role_lives
-from service.records.assignments import Source
 from service.records.database.transactions import Connection, Database
 from service.records.published import policy_history, policy_revisions
 from service.records.role_lives import Life
@@ -31,6 +31,7 @@ from service.web.messages.operation_metadata import (
     refuses,
     refuses_keys,
 )
+from service.web.messages.record_schemas import Shown, shows
 from service.web.messages.schema import Id, Moment, Revision, Schema, moment
 
 _DEMAND: Final = f"p, {ASSURANCE}, "
@@ -104,18 +105,9 @@ class ChangedGrant(Schema):
     code: Annotated[str, Meta(examples=["system:user:list"])]
 
 
-class ChangedAssignment(Schema, kw_only=True):
+@shows(sign_offs.ChangedAssignment, valid_from="from", valid_until="until")
+class ChangedAssignment(Shown, kw_only=True):
     """An assignment that was given, edited or ended."""
-
-    id: Id
-    change: Change
-    at: Moment
-    user_name: Annotated[str, Meta(examples=["heron"])]
-    role_code: Annotated[str, Meta(examples=["auditor"])]
-    valid_from: Moment | None = field(name="from")
-    valid_until: Moment | None = field(name="until")
-    reason: str | None
-    source: Source
 
 
 class PolicyChanges(Schema, kw_only=True):
@@ -158,7 +150,7 @@ class ChangesSince:
 
 
 async def changes_since(
-    connection: Connection, seals: RevisionSeals, query: ChangesQuery, mine: sign_offs.SignOff | None
+    connection: Connection, seals: RevisionSeals, query: ChangesQuery, mine: StoredSignOff | None
 ) -> PolicyChanges:
     """Return what has changed since the sign-off ``mine``, or else since the revision of ``query``.
 

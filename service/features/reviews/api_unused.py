@@ -13,17 +13,19 @@ from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.authz.review.concurrency import ConcurrencyLimit
 from service.authz.review.sources import PastPolicies
-from service.endpoints.policy_layers import Code, RoleCode
+from service.endpoints.policy_layers import RoleCode
 from service.endpoints.policy_questions import WITHIN, PolicyQuestion
 from service.features.reviews import unused
 from service.features.reviews.api_reviews import ReviewScope
+from service.features.reviews.store_unused import GivenCode, UnusedKey
 from service.features.reviews.unused import DAYS, MOST_DAYS, CheckedBy, StoredUse, Unused, read_unused
-from service.records.assignments import Source
 from service.records.database.transactions import Connection, Database
 from service.records.published import policy_workers
+from service.records.schema.rights import Source
 from service.settings import Policy as PolicySettings
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs
+from service.web.messages.record_schemas import Shown, shows
 from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, moment, page_answer
 
 MOST_LOGGED: Final = 64 * 2**20
@@ -53,39 +55,24 @@ class UnusedAssignment(Schema):
     created_by: str | None
 
 
-class UnusedCode(Schema):
+@shows(GivenCode)
+class UnusedCode(Shown):
     """A code that a role gives since `beginTime` and that none of its holders has needed."""
 
-    role_id: Id
-    role_code: RoleCode
-    code: Code
-    begin_time: Moment
 
-
-class UnusedApiKey(Schema):
+@shows(UnusedKey)
+class UnusedApiKey(Shown):
     """An API key that was not used; `lastUseTime` is null for never."""
 
-    id: Id
-    key_name: str
-    user_id: Id
-    user_name: str
-    create_time: Moment
-    last_use_time: Moment | None
 
-
-class SmallerRole(Schema):
+@shows(unused.SmallerRole)
+class SmallerRole(Shown):
     """A role, and `proposed`: codes by which all decisions would have been as they were.
 
     None of these can be left out. To see what the change would do, send them as `permissions` to
     `PUT /api/role/{id}/permissions?dryRun=true`. `recent` are those that the role has not given for the whole
     time; they stay.
     """
-
-    role_id: Id
-    role_code: RoleCode
-    codes: list[Code]
-    proposed: list[Code]
-    recent: list[Code]
 
 
 class UnusedRights(Schema):

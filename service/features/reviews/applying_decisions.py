@@ -1,15 +1,17 @@
 """What becomes of the assignments of decided items, in a transaction that the caller begins."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
+
+from msgspec import structs
 
 from service.administration import change_log
 from service.administration.delegation import DelegationCheck
 from service.administration.events import BEFORE_ROLES_TAKEN
 from service.features.reviews import store as reviews
-from service.features.reviews.store import Item, Outcome
+from service.features.reviews.schema import Item, Outcome
 from service.kernel.clock import rfc3339
 from service.kernel.notify import Notices
 from service.kernel.origin import FieldChange, values_change
@@ -183,4 +185,4 @@ async def refuse(connection: Connection, item: Item, reason: str, at: datetime, 
 
 def with_decision(item: Item, values: Mapping[str, Any]) -> Item:
     """Return ``item`` with what was decided."""
-    return replace(item, **values)
+    return structs.replace(item, **values)

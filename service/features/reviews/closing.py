@@ -21,7 +21,7 @@ from service.features.reviews import applying_decisions as settling
 from service.features.reviews import store as reviews
 from service.features.reviews.evidence_content import digest_of, of_review
 from service.features.reviews.population import Reviewers, Undecidable
-from service.features.reviews.store import Item, Review
+from service.features.reviews.schema import Item, Review
 from service.kernel.notify import Notices
 from service.kernel.origin import FieldChange
 from service.keyspace import SessionStore

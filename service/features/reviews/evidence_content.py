@@ -1,7 +1,6 @@
 """What an archive of evidence tells: facts, and tables of rows; equal ones give equal bytes."""
 
 from collections.abc import Iterable
-from dataclasses import fields
 from datetime import UTC, date, datetime
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias
@@ -10,9 +9,9 @@ import msgspec
 
 from service.features.reviews import store as reviews
 from service.features.reviews import store_evidence as user_evidence
-from service.features.reviews.store import Item
+from service.features.reviews.schema import Item
 from service.kernel.clock import rfc3339
-from service.kernel.fields import camel
+from service.kernel.fields import camel, names_of, values_of
 from service.records import role_lives
 from service.records.database.transactions import Connection
 from service.records.request_history import request_history
@@ -96,11 +95,11 @@ async def of_user(
 
 
 def _columns(kind: type[Any]) -> list[str]:
-    return [camel(each.name) for each in fields(kind)]
+    return [*map(camel, names_of(kind))]
 
 
 def _row(record: Any) -> list[Any]:
-    return [_plain(getattr(record, each.name)) for each in fields(record)]
+    return [*map(_plain, values_of(record).values())]
 
 
 def _table(kind: type[Any], records: Iterable[Any]) -> Table:

@@ -14,11 +14,13 @@ from service.authz.invariants.statements import Apart, EndsWithin, Invariants, O
 from service.authz.publishing.derive import covered_by
 from service.errors import ValidationFailed
 from service.features.reviews import store as reviews
-from service.features.reviews.store import Finding, NewItem, Subject
+from service.features.reviews.schema import Finding, NewItem, ReviewedAssignment
+from service.features.reviews.store import Subject
 from service.features.reviews.store_unused import last_uses_of
 from service.features.reviews.unused import DAYS, RoleUses, first_day, read_role_uses
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.cooperative_yield import CooperativeYield, cooperatively
+from service.kernel.fields import values_of
 from service.kernel.held_code_index import DecisiveCodes
 from service.kernel.request_objects import assignment_for
 from service.kernel.services import split_object
@@ -232,18 +234,8 @@ def _finding(
 
 def _item(subject: Subject, used: date | None, ground: str, finding: Finding | None) -> NewItem:
     return NewItem(
-        user_id=subject.user_id,
-        user_name=subject.user_name,
-        role_id=subject.role_id,
-        role_code=subject.role_code,
+        **values_of(subject, ReviewedAssignment),
         assignment_id=subject.id,
-        valid_from=subject.valid_from,
-        valid_until=subject.valid_until,
-        reason=subject.reason,
-        source=subject.source,
-        given_time=subject.given_time,
-        given_by=subject.given_by,
-        request_id=subject.request_id,
         last_used=used,
         proposal=_PROPOSALS[ground],
         ground=ground,

@@ -19,7 +19,8 @@ from service.features.reviews import applying_decisions as settling
 from service.features.reviews import store as reviews
 from service.features.reviews.closing import Closing
 from service.features.reviews.population import Reviewers, draw
-from service.features.reviews.store import Item, NewReview, Progress, Review, Visible
+from service.features.reviews.schema import Item, NewReview, Review
+from service.features.reviews.store import Progress, Visible
 from service.kernel.clock import from_seconds
 from service.kernel.notify import Notices
 from service.kernel.origin import ORIGIN, values_change

@@ -1,81 +1,134 @@
 """Reviews of assignments of roles, the items that they ask about, and the revisions that were signed off."""
 
+from datetime import date, datetime
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
+
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from msgspec import Meta, Struct
+from sqlalchemy.dialects.postgresql import JSONB
 
-from service.records.schema.base import chosen, filled, identity, metadata, moment
+from service.kernel.value_rules import Id, RoleCode, UserName
+from service.records.schema.base import chosen, filled, identity, moment, table_of
+from service.records.schema.rights import Source
 
-STATES = ("open", "closing", "closed")
-"""What becomes of a review: nothing is decided from the second on, and nothing changes in the last."""
+State: TypeAlias = Literal["open", "closing", "closed"]
+"""The state of a review: no decisions from the second on, no change in the last."""
+OnSilence: TypeAlias = Literal["revoke", "keep"]
+"""What happens at the end to items that nobody has decided."""
+Apply: TypeAlias = Literal["at_once", "at_end"]
+"""When decisions are applied."""
+Verdict: TypeAlias = Literal["keep", "shorten", "revoke"]
+"""What somebody decides about an assignment."""
+Finding: TypeAlias = Literal["no_reviewer", "last_administrator", "directory"]
+"""Why silence never revokes an assignment."""
+Outcome: TypeAlias = Literal["kept", "shortened", "revoked", "ended", "refused"]
+"""What has become of an assignment; ``ended``: by itself, or by another edit, before."""
+
+STATES: Final = get_args(State)
+
+
+class NewReview(Struct, frozen=True, kw_only=True):
+    """A review that begins; ``roles`` has what each role opens, and its statements, by role code.
+
+    Only ``reviewer_ids`` decide, and holders of ``reviewer_code``; None for no such limit.
+    """
+
+    title: Annotated[str, Meta(examples=["Access 2026-Q4"])]
+    scope: Any
+    reviewer_ids: list[Id] | None
+    reviewer_code: str | None
+    on_silence: OnSilence
+    apply: Apply
+    deadline: datetime
+    author_id: Id
+    author_name: Annotated[str, Meta(examples=["admin"])]
+    roles: Any
+    policy_revision: Annotated[int, Meta(ge=0, examples=[12], description="In force when it began.")]
+    create_time: datetime
+
+
+class Review(NewReview, frozen=True, kw_only=True):
+    """A stored review."""
+
+    id: Id
+    state: State
+    close_time: Annotated[datetime | None, Meta(description="When nothing could be decided any more.")]
+    closed_by: Annotated[str | None, Meta(description="Null for its deadline.")]
+    end_time: Annotated[datetime | None, Meta(description="When all was settled.")]
+
 
 # Kept when its author or a user of it is deleted: no foreign keys to these.
-review = sa.Table(
+review = table_of(
+    Review,
     "review",
-    metadata,
     identity(),
     filled("title"),
-    # Which assignments it asks about, as it was asked for.
     sa.Column("scope", JSONB, nullable=False),
-    # Who decides: these alone, and who holds this code besides; null for no such limit.
-    sa.Column("reviewer_ids", ARRAY(sa.BigInteger)),
-    sa.Column("reviewer_code", sa.Text),
-    chosen("on_silence", "revoke", "keep", nullable=False),
-    chosen("apply", "at_once", "at_end", nullable=False),
-    sa.Column("deadline", sa.DateTime(timezone=True), nullable=False),
     chosen("state", *STATES, nullable=False, server_default=STATES[0]),
-    sa.Column("author_id", sa.BigInteger, nullable=False),
     filled("author_name"),
-    # What each role of it opens, and the statements that it takes part in, by the code of the role.
     sa.Column("roles", JSONB, nullable=False),
-    sa.Column("policy_revision", sa.BigInteger, nullable=False),
-    sa.Column("create_time", sa.DateTime(timezone=True), nullable=False),
-    # When its closing has begun, who has closed it (null: its deadline), and when that had ended.
-    sa.Column("close_time", sa.DateTime(timezone=True)),
-    sa.Column("closed_by", sa.Text),
-    sa.Column("end_time", sa.DateTime(timezone=True)),
     sa.CheckConstraint("(state = 'open') = (close_time IS NULL)", name="close_time"),
     sa.CheckConstraint("(state = 'closed') = (end_time IS NOT NULL)", name="end_time"),
     sa.Index("review_deadline_idx", "deadline", postgresql_where=sa.text("state <> 'closed'")),
 )
 
-review_item = sa.Table(
+
+class ReviewedAssignment(Struct, frozen=True, kw_only=True):
+    """An assignment as it was when a review began."""
+
+    user_id: Id
+    user_name: UserName
+    role_id: Id
+    role_code: RoleCode
+    valid_from: datetime | None
+    valid_until: datetime | None
+    reason: str | None
+    source: Source
+    given_time: datetime | None
+    given_by: str | None
+    request_id: Id | None
+
+
+class NewItem(ReviewedAssignment, frozen=True, kw_only=True):
+    """An assignment with what is proposed, on which ground; with a ``finding``, silence never revokes it."""
+
+    assignment_id: Id
+    last_used: Annotated[date, Meta(examples=["2026-11-20"])] | None
+    proposal: Literal["keep", "revoke"] | None
+    ground: Annotated[str, Meta(examples=["unused"])]
+    finding: Finding | None
+
+
+class Item(NewItem, frozen=True, kw_only=True):
+    """An item: what was decided about it, by whom (None: the rule for silence), and what has become of it.
+
+    ``decision_entry`` is the id of the request, ``outcome_entry`` that request or the event that settled it.
+    """
+
+    id: Id
+    review_id: Id
+    decision: Verdict | None
+    until: datetime | None
+    decision_reason: str | None
+    reviewer_id: Id | None
+    reviewer_name: str | None
+    decision_ids: list[str] | None
+    decision_time: datetime | None
+    decision_entry: str | None
+    outcome: Outcome | None
+    outcome_reason: str | None
+    outcome_time: datetime | None
+    outcome_entry: str | None
+
+
+review_item = table_of(
+    Item,
     "review_item",
-    metadata,
     identity(),
     sa.Column("review_id", sa.ForeignKey(review.c.id), nullable=False),
-    # The assignment as it was when the review began.
-    sa.Column("user_id", sa.BigInteger, nullable=False),
     filled("user_name"),
-    sa.Column("role_id", sa.BigInteger, nullable=False),
     filled("role_code"),
-    sa.Column("assignment_id", sa.BigInteger, nullable=False),
-    sa.Column("valid_from", sa.DateTime(timezone=True)),
-    sa.Column("valid_until", sa.DateTime(timezone=True)),
-    sa.Column("reason", sa.Text),
-    chosen("source", "direct", "request", "directory", nullable=False),
-    sa.Column("given_time", sa.DateTime(timezone=True)),
-    sa.Column("given_by", sa.Text),
-    sa.Column("request_id", sa.BigInteger),
-    sa.Column("last_used", sa.Date),
-    # What use and the account say for it; null where nothing is known.
-    chosen("proposal", "keep", "revoke"),
     filled("ground"),
-    # Why silence never revokes it.
-    chosen("finding", "no_reviewer", "last_administrator", "directory"),
-    # What somebody has decided, or the rule for silence.
-    chosen("decision", "keep", "shorten", "revoke"),
-    sa.Column("until", sa.DateTime(timezone=True)),
-    sa.Column("decision_reason", sa.Text),
-    sa.Column("reviewer_id", sa.BigInteger),
-    sa.Column("reviewer_name", sa.Text),
-    sa.Column("decision_ids", ARRAY(sa.Text)),
-    sa.Column("decision_time", sa.DateTime(timezone=True)),
-    sa.Column("decision_entry", sa.Text),
-    # What has become of it, why not what was decided, and the id of the entry in the operation log.
-    chosen("outcome", "kept", "shortened", "revoked", "ended", "refused"),
-    sa.Column("outcome_reason", sa.Text),
-    sa.Column("outcome_time", sa.DateTime(timezone=True)),
-    sa.Column("outcome_entry", sa.Text),
     sa.UniqueConstraint("review_id", "assignment_id"),
     sa.CheckConstraint("(decision IS NULL) = (decision_time IS NULL)", name="decision_time"),
     sa.CheckConstraint("(decision IS NOT DISTINCT FROM 'shorten') = (until IS NOT NULL)", name="until"),
@@ -88,14 +141,30 @@ review_item = sa.Table(
     sa.Index("review_item_user_id_idx", "user_id"),
 )
 
-policy_sign_off = sa.Table(
+
+class NewSignOff(Struct, frozen=True, kw_only=True):
+    """That somebody has looked at a revision."""
+
+    revision: int
+    title: str
+    note: str | None
+    user_id: int
+    user_name: str
+
+
+class SignOff(NewSignOff, frozen=True, kw_only=True):
+    """A stored sign-off."""
+
+    id: int
+    create_time: datetime
+
+
+policy_sign_off = table_of(
+    SignOff,
     "policy_sign_off",
-    metadata,
     identity(),
     sa.Column("revision", sa.BigInteger, nullable=False, index=True),
     filled("title"),
-    sa.Column("note", sa.Text),
-    sa.Column("user_id", sa.BigInteger, nullable=False),
     filled("user_name"),
     moment("create_time"),
     sa.Index("policy_sign_off_user_id_id_idx", "user_id", "id"),

@@ -5,73 +5,38 @@ that settle items hold ``role_rights.lock``.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
-from datetime import date, datetime
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Final
 
 import sqlalchemy as sa
-from msgspec import Meta
+from msgspec import Meta, Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
-from service.features.reviews.schema import review, review_item
+from service.features.reviews.schema import (
+    Finding,
+    Item,
+    NewItem,
+    NewReview,
+    Review,
+    ReviewedAssignment,
+    State,
+    review,
+    review_item,
+)
 from service.features.reviews.store_unused import Unneeded
+from service.kernel.fields import values_of
 from service.kernel.value_rules import ID
-from service.records.assignments import Source, approved, instant, not_ended
+from service.records.assignments import approved, instant, not_ended
 from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of, sorts_of
 from service.records.database.portions import write_in_portions
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.rights import role, user, user_role
 
-State: TypeAlias = Literal["open", "closing", "closed"]
-"""What has become of a review."""
-OnSilence: TypeAlias = Literal["revoke", "keep"]
-"""What happens at the end to items that nobody has decided."""
-Apply: TypeAlias = Literal["at_once", "at_end"]
-"""When decisions are applied."""
-Verdict: TypeAlias = Literal["keep", "shorten", "revoke"]
-"""What somebody decides about an assignment."""
-Finding: TypeAlias = Literal["no_reviewer", "last_administrator", "directory"]
-"""Why silence never revokes an assignment."""
-Outcome: TypeAlias = Literal["kept", "shortened", "revoked", "ended", "refused"]
-"""What has become of an assignment; ``ended``: by itself, or by another edit, before."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewReview:
-    """A review that begins; ``roles`` has what each role opens, and its statements, by role code."""
-
-    title: str
-    scope: Any
-    reviewer_ids: list[int] | None
-    reviewer_code: str | None
-    on_silence: OnSilence
-    apply: Apply
-    deadline: datetime
-    author_id: int
-    author_name: str
-    roles: Any
-    policy_revision: int
-    create_time: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Review(NewReview):
-    """A review; ``close_time`` is when nothing could be decided any more, ``end_time`` when all was settled.
-
-    ``closed_by`` is None for its deadline.
-    """
-
-    id: int
-    state: State
-    close_time: datetime | None
-    closed_by: str | None
-    end_time: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How many items a review has, how many of them are decided and settled, and how many are findings."""
 
     items: int
@@ -80,61 +45,11 @@ class Progress:
     findings: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Assignment:
-    user_id: int
-    user_name: str
-    role_id: int
-    role_code: str
-    valid_from: datetime | None
-    valid_until: datetime | None
-    reason: str | None
-    source: Source
-    given_time: datetime | None
-    given_by: str | None
-    request_id: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject(_Assignment):
+class Subject(ReviewedAssignment, frozen=True, kw_only=True):
     """An assignment that a review may ask about."""
 
     id: int
     user_enabled: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewItem(_Assignment):
-    """An assignment as it is when a review begins, with what is proposed and why."""
-
-    assignment_id: int
-    last_used: date | None
-    proposal: Literal["keep", "revoke"] | None
-    ground: str
-    finding: Finding | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item(NewItem):
-    """An item: what was decided about it, by whom (None: the rule for silence), and what has become of it.
-
-    ``decision_entry`` is the id of the request, ``outcome_entry`` that request or the event that settled it.
-    """
-
-    id: int
-    review_id: int
-    decision: Verdict | None
-    until: datetime | None
-    decision_reason: str | None
-    reviewer_id: int | None
-    reviewer_name: str | None
-    decision_ids: list[str] | None
-    decision_time: datetime | None
-    decision_entry: str | None
-    outcome: Outcome | None
-    outcome_reason: str | None
-    outcome_time: datetime | None
-    outcome_entry: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +60,7 @@ class ReviewFilter:
     author_id: Annotated[int | None, filters.equals(review.c.author_id), ID] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Visible:
+class Visible(Struct, frozen=True):
     """Which reviews somebody may see: the own ones, and those in which they may decide.
 
     ``codes`` are those of reviews by which they decide; None among them for reviews without one.
@@ -218,7 +132,7 @@ async def subjects(
     joined = user_role.join(user, user.c.id == user_role.c.user_id).join(
         role, role.c.id == user_role.c.role_id
     )
-    chosen = sa.select(*mapped.columns).select_from(joined).where(not_ended(instant(at)))
+    chosen = mapped.select.select_from(joined).where(not_ended(instant(at)))
     for column, ids in ((user_role.c.role_id, role_ids), (user_role.c.user_id, user_ids)):
         if ids is not None:
             chosen = chosen.where(filters.among(column, ids))
@@ -233,10 +147,9 @@ async def subjects(
 
 async def create(connection: AsyncConnection, new: NewReview, items: Sequence[NewItem]) -> Review:
     """Write a review with its items."""
-    written = sa.insert(review).values({each.name: getattr(new, each.name) for each in fields(new)})
-    made = await _REVIEW.returned(connection, written.returning(*_REVIEW.columns))
-    names = [each.name for each in fields(NewItem)]
-    rows = ({"review_id": made.id} | {name: getattr(item, name) for name in names} for item in items)
+    written = sa.insert(review).values(values_of(new)).returning(*_REVIEW.columns)
+    made = await _REVIEW.returned(connection, written)
+    rows = (values_of(item) | {"review_id": made.id} for item in items)
     await write_in_portions(connection, sa.insert(review_item), rows)
     return made
 
@@ -245,7 +158,7 @@ async def read(
     connection: AsyncConnection, review_id: int, visible: Visible | None = None, *, for_update: bool = False
 ) -> Review:
     """Return a review; NotFound if there is none with that id among the ``visible`` ones, None for all."""
-    chosen = sa.select(*_REVIEW.columns).where(review.c.id == review_id, *_seen(visible))
+    chosen = _REVIEW.select.where(review.c.id == review_id, *_seen(visible))
     stored = await _REVIEW.one_or_none(connection, chosen.with_for_update() if for_update else chosen)
     if stored is None:
         raise NotFound("There is no such review")
@@ -272,7 +185,7 @@ async def page(
     sort: str = "-id",
 ) -> Page[Review]:
     """Return page ``page`` (from 1) of the matching reviews; ValidationFailed for an unknown ``sort``."""
-    matching = sa.select(*_REVIEW.columns).where(*filters.conditions_of(criteria), *_seen(visible))
+    matching = _REVIEW.select.where(*filters.conditions_of(criteria), *_seen(visible))
     order = order_by(sort, SORTS, review.c.id)
     return (await page_of(connection, matching, page=page, size=size, order=order)).of(_REVIEW)
 
@@ -301,17 +214,14 @@ async def item_page(
     sort: str = "id",
 ) -> Page[Item]:
     """Return page ``page`` (from 1) of the matching items; ValidationFailed for an unknown ``sort``."""
-    matching = sa.select(*_ITEM.columns).where(
-        review_item.c.review_id == review_id, *filters.conditions_of(criteria)
-    )
+    matching = _ITEM.select.where(review_item.c.review_id == review_id, *filters.conditions_of(criteria))
     order = order_by(sort, ITEM_SORTS, review_item.c.id)
     return (await page_of(connection, matching, page=page, size=size, order=order)).of(_ITEM)
 
 
 async def items(connection: AsyncConnection, review_id: int) -> list[Item]:
     """Return all items of a review, by id."""
-    chosen = sa.select(*_ITEM.columns).where(review_item.c.review_id == review_id)
-    return await _ITEM.all(connection, chosen.order_by(review_item.c.id))
+    return await _ITEM.where(connection, review_item.c.review_id == review_id, order=review_item.c.id)
 
 
 async def items_of_user(
@@ -319,16 +229,14 @@ async def items_of_user(
 ) -> list[Item]:
     """Return what reviews that were under way between two instants asked about a user, by id."""
     under_way = (review.c.create_time < until) & (review.c.end_time.is_(None) | (review.c.end_time >= since))
-    chosen = sa.select(*_ITEM.columns).join(review, review.c.id == review_item.c.review_id)
+    chosen = _ITEM.select.join(review, review.c.id == review_item.c.review_id)
     matching = chosen.where(review_item.c.user_id == user_id, under_way)
     return await _ITEM.all(connection, matching.order_by(review_item.c.id))
 
 
 async def item(connection: AsyncConnection, review_id: int, item_id: int) -> Item:
     """Return an item of a review, for update; NotFound if there is none with that id."""
-    chosen = sa.select(*_ITEM.columns).where(
-        review_item.c.review_id == review_id, review_item.c.id == item_id
-    )
+    chosen = _ITEM.select.where(review_item.c.review_id == review_id, review_item.c.id == item_id)
     stored = await _ITEM.one_or_none(connection, chosen.with_for_update())
     if stored is None:
         raise NotFound("The review has no such item")
@@ -345,7 +253,7 @@ async def is_asked(connection: AsyncConnection, assignment_id: int, but: Collect
 async def unsettled(connection: AsyncConnection, review_id: int, most: int) -> list[Item]:
     """Return the first ``most`` items of which nothing has become yet: by their new end, none first."""
     table = review_item.c
-    chosen = sa.select(*_ITEM.columns).where(table.review_id == review_id, table.outcome.is_(None))
+    chosen = _ITEM.select.where(table.review_id == review_id, table.outcome.is_(None))
     return await _ITEM.all(connection, chosen.order_by(table.until.nulls_first(), table.id).limit(most))
 
 
@@ -380,8 +288,7 @@ async def close(connection: AsyncConnection, review_id: int, at: datetime) -> Re
 
 async def under_way(connection: AsyncConnection) -> list[Review]:
     """Return the reviews that are not closed, by id."""
-    chosen = sa.select(*_REVIEW.columns).where(review.c.state != "closed")
-    return await _REVIEW.all(connection, chosen.order_by(review.c.id))
+    return await _REVIEW.where(connection, review.c.state != "closed", order=review.c.id)
 
 
 async def in_need(connection: AsyncConnection) -> tuple[int, str]:

@@ -1,21 +1,20 @@
 """What explains the access of a user between two instants: the roles held then, and the requests for them."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
 from service.kernel.text import name_key
-from service.records.assignments import How, Source, instant
+from service.records.assignments import instant
 from service.records.database.row_mapper import RowMapper
-from service.records.schema.rights import ended_assignment, role, user, user_role
+from service.records.schema.rights import How, Source, ended_assignment, role, user, user_role
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldAssignment:
+class HeldAssignment(Struct, frozen=True, kw_only=True):
     """An assignment that was in force at some time between two instants; see ``sys.ended_assignment``."""
 
     id: int
@@ -43,8 +42,7 @@ _LIVE = RowMapper(
 _ENDED = RowMapper(HeldAssignment, ended_assignment)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownUser:
+class KnownUser(Struct, frozen=True):
     """A user: logs know the name, which somebody else may have had before ``create_time``."""
 
     id: int
@@ -57,8 +55,7 @@ _KNOWN = RowMapper(KnownUser, user)
 
 async def known(connection: AsyncConnection, user_name: str) -> KnownUser:
     """Return the user with that name; NotFound if there is none."""
-    chosen = sa.select(*_KNOWN.columns).where(user.c.user_name_key == name_key(user_name))
-    stored = await _KNOWN.one_or_none(connection, chosen)
+    stored = await _KNOWN.only(connection, user.c.user_name_key == name_key(user_name))
     if stored is None:
         raise NotFound(f"There is no user {user_name}")
     return stored
@@ -74,8 +71,8 @@ async def assignments(
         over = sa.func.coalesce(end, instant(until))
         return sa.and_(column.user_id == user_id, begun < instant(until), over > instant(since))
 
-    live = sa.select(*_LIVE.columns).join(role, role.c.id == user_role.c.role_id)
-    over = sa.select(*_ENDED.columns)
+    live = _LIVE.select.join(role, role.c.id == user_role.c.role_id)
+    over = _ENDED.select
     held = await _LIVE.all(connection, live.where(during(user_role.c, user_role.c.valid_until)))
     held += await _ENDED.all(connection, over.where(during(ended_assignment.c, ended_assignment.c.end_time)))
     return sorted(held, key=lambda each: each.id)

@@ -1,71 +1,52 @@
 """``sys.policy_sign_off``: who has looked at which revision of the policy; and what has changed since."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.features.reviews.schema import policy_sign_off
-from service.records.assignments import Source, instant
+from service.features.reviews.schema import NewSignOff, SignOff, policy_sign_off
+from service.kernel.fields import values_of
+from service.kernel.value_rules import Id, RoleCode, UserName
+from service.records.assignments import instant
 from service.records.database.row_mapper import RowMapper
-from service.records.schema.rights import ended_assignment, role, user, user_role
+from service.records.schema.rights import Source, ended_assignment, role, user, user_role
 
 Change: TypeAlias = Literal["given", "edited", "ended"]
 """What has happened to an assignment."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewSignOff:
-    """That somebody has looked at a revision."""
-
-    revision: int
-    title: str
-    note: str | None
-    user_id: int
-    user_name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignOff(NewSignOff):
-    """The same, as it is stored."""
-
-    id: int
-    create_time: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedAssignment:
+class ChangedAssignment(Struct, frozen=True, kw_only=True):
     """An assignment that was given, edited or ended since an instant; ``at`` is when."""
 
-    id: int
+    id: Id
     change: Change
     at: datetime
-    user_name: str
-    role_code: str
+    user_name: UserName
+    role_code: RoleCode
     valid_from: datetime | None
     valid_until: datetime | None
     reason: str | None
     source: Source
 
 
-_SIGN_OFF = RowMapper(SignOff, policy_sign_off)
+_SIGN_OFF: Final = RowMapper(SignOff, policy_sign_off)
 
 
 async def create(connection: AsyncConnection, new: NewSignOff) -> SignOff:
     """Write that somebody has looked at a revision."""
-    values = {name: getattr(new, name) for name in NewSignOff.__dataclass_fields__}
-    written = sa.insert(policy_sign_off).values(values).returning(*_SIGN_OFF.columns)
+    written = sa.insert(policy_sign_off).values(values_of(new)).returning(*_SIGN_OFF.columns)
     return await _SIGN_OFF.returned(connection, written)
 
 
 async def of_revisions(connection: AsyncConnection, revisions: Collection[int]) -> dict[int, list[SignOff]]:
     """Return the sign-offs of each of these revisions, in the order of time."""
-    chosen = sa.select(*_SIGN_OFF.columns).where(policy_sign_off.c.revision.in_(revisions))
+    table = policy_sign_off.c
     by_revision: dict[int, list[SignOff]] = {revision: [] for revision in revisions}
-    for each in await _SIGN_OFF.all(connection, chosen.order_by(policy_sign_off.c.id)):
+    for each in await _SIGN_OFF.where(connection, table.revision.in_(revisions), order=table.id):
         by_revision[each.revision].append(each)
     return by_revision
 
@@ -79,7 +60,7 @@ async def last_before(connection: AsyncConnection, revision: int) -> int:
 
 async def last_of(connection: AsyncConnection, user_id: int) -> SignOff | None:
     """Return the last sign-off of a user; None if there is none."""
-    chosen = sa.select(*_SIGN_OFF.columns).where(policy_sign_off.c.user_id == user_id)
+    chosen = _SIGN_OFF.select.where(policy_sign_off.c.user_id == user_id)
     return await _SIGN_OFF.one_or_none(connection, chosen.order_by(policy_sign_off.c.id.desc()).limit(1))
 
 
@@ -119,5 +100,5 @@ async def changed_assignments(
     )
     both = sa.union_all(now, past).subquery()
     rows = RowMapper(ChangedAssignment, both)
-    chosen = sa.select(*rows.columns).order_by(both.c.at, both.c.id).limit(size).offset(offset)
+    chosen = rows.select.order_by(both.c.at, both.c.id).limit(size).offset(offset)
     return await rows.all(connection, chosen)

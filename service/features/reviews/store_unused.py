@@ -4,17 +4,18 @@ What exists since a later day is never among them.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any, Final
 
 import msgspec
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.assignments import store as assignment_list
 from service.features.assignments.store import Assignment
 from service.kernel.cooperative_yield import CooperativeYield
+from service.kernel.value_rules import Code, Id, RoleCode
 from service.records import permission_uses
 from service.records.assignments import in_force, instant
 from service.records.database.filters import among, array_of_ids, array_of_texts
@@ -36,23 +37,21 @@ NO_WORD: Final = "^[^@]"
 """Codes match it, the words of lines don't."""
 
 
-@dataclass(frozen=True, slots=True)
-class GivenCode:
+class GivenCode(Struct, frozen=True):
     """A code that a role gives since ``begin_time``."""
 
-    role_id: int
-    role_code: str
-    code: str
+    role_id: Id
+    role_code: RoleCode
+    code: Code
     begin_time: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnusedKey:
+class UnusedKey(Struct, frozen=True, kw_only=True):
     """An API key of an account, and when it was used last, if ever."""
 
-    id: int
+    id: Id
     key_name: str
-    user_id: int
+    user_id: Id
     user_name: str
     create_time: datetime
     last_use_time: datetime | None
@@ -76,7 +75,7 @@ async def given_codes(connection: AsyncConnection) -> list[GivenCode]:
     """Return the codes that roles give now, by role and code."""
     life = role_code_life.c
     of_roles = role_code_life.join(role, role.c.id == life.role_id)
-    given = sa.select(*_GIVEN.columns).select_from(of_roles).where(life.end_time.is_(None), life.code != "")
+    given = _GIVEN.select.select_from(of_roles).where(life.end_time.is_(None), life.code != "")
     return await _GIVEN.all(connection, given.order_by(life.role_code, life.code))
 
 
@@ -155,8 +154,7 @@ def _uses_of_assignments(covered: Covered, since: date | None) -> sa.Select[Any]
     return sa.select(user_role.c.id, used.c.day).select_from(joined)
 
 
-@dataclass(frozen=True, slots=True)
-class Unneeded:
+class Unneeded(Struct, frozen=True):
     """Which assignments are unused: those of ``roles``, in force since before a day, not needed since it."""
 
     since: date
@@ -222,14 +220,10 @@ async def last_uses_of(
 async def unused_keys(connection: AsyncConnection, since: date, *, page: int, size: int) -> Page[UnusedKey]:
     """Return page ``page`` (from 1) of the API keys that work, are older than a day and not used since it."""
     key, begun = api_key.c, _beginning(since)
-    statement = (
-        sa.select(*_KEY.columns)
-        .select_from(api_key.join(user, user.c.id == key.user_id))
-        .where(
-            key.create_time < begun,
-            key.last_use_time.is_(None) | (key.last_use_time < begun),
-            key.expire_time.is_(None) | (key.expire_time > sa.func.now()),
-        )
+    statement = _KEY.select.select_from(api_key.join(user, user.c.id == key.user_id)).where(
+        key.create_time < begun,
+        key.last_use_time.is_(None) | (key.last_use_time < begun),
+        key.expire_time.is_(None) | (key.expire_time > sa.func.now()),
     )
     order = (user.c.user_name_key, key.id)
     return (await page_of(connection, statement, page=page, size=size, order=order)).of(_KEY)

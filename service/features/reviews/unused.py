@@ -12,6 +12,8 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
+from msgspec import Struct
+
 from service.audit.decision_event import DecisionEvent, event_in
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import HOLDING
@@ -22,6 +24,7 @@ from service.features.reviews import store_unused as unused_rights
 from service.features.reviews.store_unused import GivenCode, Unneeded, UnusedKey
 from service.kernel.codes import HeldCodes
 from service.kernel.held_code_index import HeldCodeIndex
+from service.kernel.value_rules import Code, Id, RoleCode
 from service.records import permission_uses
 from service.records.database.paging import Page
 from service.records.database.transactions import Connection
@@ -113,18 +116,17 @@ def read_log(policy: Policy, lines: Iterable[bytes], since: date) -> Logged:
     return logged
 
 
-@dataclass(frozen=True, slots=True)
-class SmallerRole:
+class SmallerRole(Struct, frozen=True):
     """A role with the codes that it gives, and fewer or narrower ones that would have done.
 
     ``recent`` are codes among both that the role has not given for the whole time.
     """
 
-    role_id: int
-    role_code: str
-    codes: tuple[str, ...]
-    proposed: tuple[str, ...]
-    recent: tuple[str, ...]
+    role_id: Id
+    role_code: RoleCode
+    codes: tuple[Code, ...]
+    proposed: tuple[Code, ...]
+    recent: tuple[Code, ...]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from service.administration.unit_of_work import RightsUnits, UnitOfWork
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.features.directories.directory import Directories
 from service.features.directories.managed import target_of
-from service.features.directories.store import Directory
+from service.features.directories.schema import Directory
 from service.features.scim import store as scim
 from service.features.scim.attributes import id_of
 from service.features.scim.store import Group

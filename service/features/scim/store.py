@@ -4,12 +4,12 @@ Callers that change something hold ``role_rights.lock``.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
+from msgspec import Struct, structs
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -17,6 +17,7 @@ from service.features.directories.schema import directory as directory_table
 from service.features.scim.filters import Filter, Place
 from service.features.scim.schema import scim_group, scim_member, scim_user
 from service.features.scim.store_conditions import GROUP_COLUMNS, USER_COLUMNS, condition, order_of
+from service.kernel.fields import names_of, values_of
 from service.kernel.text import name_key
 from service.records.database.filters import among, each_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
@@ -28,8 +29,7 @@ MOST_MEMBERS: Final = 100_000
 """The most members of a group, and of the groups of a page together."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Known(Struct, frozen=True, kw_only=True):
     """What a directory says of a user that the account has no place for."""
 
     external_id: str | None = None
@@ -38,8 +38,7 @@ class Known:
     email_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProvisionedUser(Known):
+class ProvisionedUser(Known, frozen=True, kw_only=True):
     """A user that a directory has provisioned.
 
     ``linked`` are the ids and names of its groups, such as ``7 Auditors``; empty if they were not read.
@@ -62,8 +61,7 @@ class ProvisionedUser(Known):
         return [(int(group_id), name) for group_id, name in pairs]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class Group(Struct, frozen=True, kw_only=True):
     """A group of a directory; ``members`` are the ids and names of its users, empty if they were not read."""
 
     id: int
@@ -75,8 +73,7 @@ class Group:
     members: tuple[tuple[int, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """Which resources of a directory, and which of those: ``skipped`` are left out, ``most`` follow.
 
     They are in the order of ``sort``, by id without.
@@ -90,7 +87,7 @@ class Chosen:
     descending: bool = False
 
 
-_SAID: Final = {name: scim_user.c[name] for name in Known.__dataclass_fields__}
+_SAID: Final = {name: scim_user.c[name] for name in names_of(Known)}
 _linked: Final = (
     sa.select(sa.cast(scim_group.c.id, sa.Text) + " " + scim_group.c.display_name)
     .join(scim_member, scim_member.c.group_id == scim_group.c.id)
@@ -109,9 +106,9 @@ _USER_ALONE: Final = RowMapper(ProvisionedUser, user, ["linked"], **_SAID)
 _GROUP: Final = RowMapper(Group, scim_group, without=["members"])
 _USERS: Final = scim_user.join(user, user.c.id == scim_user.c.user_id)
 _OWN_USER: Final = PreparedSelect(
-    sa.select(*_USER.columns)
-    .select_from(_USERS.join(directory_table, directory_table.c.name == scim_user.c.directory))
-    .where(
+    _USER.select.select_from(
+        _USERS.join(directory_table, directory_table.c.name == scim_user.c.directory)
+    ).where(
         directory_table.c.client_id == sa.bindparam("client_id", type_=sa.BigInteger()),
         scim_user.c.user_id == sa.bindparam("user_id", type_=sa.BigInteger()),
         directory_table.c.enabled,
@@ -131,13 +128,13 @@ async def users(
     conditions = [scim_user.c.directory == chosen.directory, ~scim_user.c.gone]
     if chosen.term is not None:
         conditions.append(condition(chosen.term, USER_COLUMNS))
-    statement = sa.select(*_USER_ALONE.columns).select_from(_USERS).where(*conditions)
+    statement = _USER_ALONE.select.select_from(_USERS).where(*conditions)
     statement = statement.order_by(*order_of(chosen.sort, USER_COLUMNS, descending=chosen.descending))
     listed, total = await _page(connection, _USER_ALONE, statement, chosen)
     # By themselves: the groups of who is skipped would be read too.
     pairs = await _pairs(connection, scim_member.c.user_id, [each.id for each in listed] if linked else [])
     groups = {user_id: [f"{each} {name}" for each, name in listed] for user_id, listed in pairs.items()}
-    return [replace(each, linked=tuple(groups.get(each.id, ()))) for each in listed], total
+    return [structs.replace(each, linked=tuple(groups.get(each.id, ()))) for each in listed], total
 
 
 async def one_user(
@@ -146,7 +143,7 @@ async def one_user(
     """Return a user of a directory, or None; ``linked``: with its groups."""
     mapper = _USER if linked else _USER_ALONE
     known = (scim_user.c.user_id == user_id) & (scim_user.c.directory == directory) & ~scim_user.c.gone
-    return await mapper.one_or_none(connection, sa.select(*mapper.columns).select_from(_USERS).where(known))
+    return await mapper.one_or_none(connection, mapper.select.select_from(_USERS).where(known))
 
 
 async def own_user(source: Source, client_id: int, user_id: int) -> ProvisionedUser | None:
@@ -156,7 +153,7 @@ async def own_user(source: Source, client_id: int, user_id: int) -> ProvisionedU
 
 async def put_user(connection: AsyncConnection, directory: str, user_id: int, known: Known) -> None:
     """Store what a directory says of a user, who is not gone from then on."""
-    values = {name: getattr(known, name) for name in Known.__dataclass_fields__} | {"gone": False}
+    values = values_of(known, Known) | {"gone": False}
     written = upsert(scim_user).values(user_id=user_id, directory=directory, **values)
     await connection.execute(written.on_conflict_do_update(index_elements=["user_id"], set_=values))
 
@@ -194,14 +191,14 @@ async def groups(
     conditions = [scim_group.c.directory == chosen.directory]
     if chosen.term is not None:
         conditions.append(condition(chosen.term, GROUP_COLUMNS))
-    statement = sa.select(*_GROUP.columns).where(*conditions)
+    statement = _GROUP.select.where(*conditions)
     statement = statement.order_by(*order_of(chosen.sort, GROUP_COLUMNS, descending=chosen.descending))
     listed, total = await _page(connection, _GROUP, statement, chosen)
     if not linked:
         return listed, total
     listed = await _within(connection, listed)
     members = await _pairs(connection, scim_member.c.group_id, [each.id for each in listed])
-    return [replace(each, members=members.get(each.id, ())) for each in listed], total
+    return [structs.replace(each, members=members.get(each.id, ())) for each in listed], total
 
 
 async def one_group(
@@ -209,11 +206,11 @@ async def one_group(
 ) -> Group | None:
     """Return a group of a directory, or None; ``linked``: with its members."""
     known = (scim_group.c.id == group_id) & (scim_group.c.directory == directory)
-    stored = await _GROUP.one_or_none(connection, sa.select(*_GROUP.columns).where(known))
+    stored = await _GROUP.only(connection, known)
     if stored is None or not linked:
         return stored
     members = await _pairs(connection, scim_member.c.group_id, [group_id])
-    return replace(stored, members=members.get(group_id, ()))
+    return structs.replace(stored, members=members.get(group_id, ()))
 
 
 async def is_taken(connection: AsyncConnection, directory: str, display_name: str, but: int = 0) -> bool:

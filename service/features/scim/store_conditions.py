@@ -2,10 +2,10 @@
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from service.features.scim.attributes import ScimFault, id_of
 from service.features.scim.filters import Both, Comparison, Filter, Not, Place, Present, Value, Within
@@ -18,8 +18,7 @@ from service.records.schema.rights import user
 Condition = sa.ColumnElement[bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """Where the values of an attribute are: the form in which they are compared, and ``key`` of a value.
 
     ``number`` is the id that is compared as a text otherwise: an index finds it.

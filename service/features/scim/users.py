@@ -5,10 +5,10 @@ no others; who holds more than its ceiling by others is disabled by it, and not 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
+from msgspec import structs
 
 from service.administration import change_log
 from service.administration.accounts import Accounts
@@ -19,9 +19,10 @@ from service.errors import Conflict, NotFound, PermissionDenied
 from service.features.directories import store as directories
 from service.features.directories.directory import Directories
 from service.features.directories.managed import managed_by
-from service.features.directories.store import Directory
+from service.features.directories.schema import Directory
 from service.features.scim import store as scim
 from service.features.scim.store import Known, ProvisionedUser
+from service.kernel.fields import values_of
 from service.kernel.identity import Caller
 from service.kernel.origin import field_changes
 from service.kernel.text import shown_name
@@ -33,8 +34,7 @@ from service.records.user_list import User, UserValues
 _log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SentUser(Known):
+class SentUser(Known, frozen=True, kw_only=True):
     """A user as the client wants it: the whole of it, what is not there is taken away.
 
     Only ``active`` stays as it is where it is None, and is true for a new user.
@@ -47,7 +47,7 @@ class SentUser(Known):
     @property
     def known(self) -> Known:
         """What the account has no place for."""
-        return Known(**{name: getattr(self, name) for name in Known.__dataclass_fields__})
+        return Known(**values_of(self, Known))
 
     @property
     def values(self) -> Mapping[str, Any]:
@@ -96,7 +96,7 @@ class ScimUsers:
 
         Raises ``ValidationFailed``, and ``Conflict`` for a name that is taken, by whomever.
         """
-        sent = replace(sent, active=sent.active is not False)
+        sent = structs.replace(sent, active=sent.active is not False)
         async with self._units.of_rights(write) as unit:
             source = await source_of(unit.connection, write.caller)
             unit.check.directory = source.name
@@ -186,7 +186,7 @@ class ScimUsers:
 def _known(stored: ProvisionedUser | None) -> Known | None:
     if stored is None:
         return None
-    return Known(**{name: getattr(stored, name) for name in Known.__dataclass_fields__})
+    return Known(**values_of(stored, Known))
 
 
 def _ids(known: Known | None) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Second factors: ``/api/user/profile/factors``, the caller's own, and ``/api/user/{id}/factors``."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -11,14 +11,14 @@ from service.features.second_factors.challenge_bodies import Credential, Expiry
 from service.features.second_factors.challenges import LIFE
 from service.features.second_factors.factor_reset import FactorReset
 from service.features.second_factors.own_factors import OwnFactors
-from service.records.factors import Factor
+from service.records.factors import Factor, FactorName
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.schema import Document, Id, Moment, Schema, moment
+from service.web.messages.record_schemas import shows
+from service.web.messages.schema import Document, Id, Schema
 
 _SECRETS: Final = "its answer holds secrets, which are never kept"
 
-FactorName = Annotated[str, Meta(min_length=1, max_length=64, examples=["My phone"])]
 RecoveryCodes = Annotated[
     list[str],
     Meta(
@@ -35,14 +35,9 @@ CreationOptions = Annotated[
 ]
 
 
+@shows(Factor, factor_name="name")
 class SecondFactorOfUser(Schema):
     """A second factor, or the set of recovery codes, which is none by itself."""
-
-    id: Id
-    kind: Literal["totp", "passkey", "recovery_codes"]
-    name: FactorName
-    create_time: Moment
-    last_used_time: Moment | None
 
 
 class SecondFactors(Schema):
@@ -100,7 +95,7 @@ class PasskeyOrder(Schema):
     credential: Credential
 
 
-class NewPasskey(SecondFactorOfUser):
+class NewPasskey(SecondFactorOfUser, kw_only=True):
     """A new passkey; with the first factor come recovery codes, else `recoveryCodes` is null."""
 
     recovery_codes: RecoveryCodes | None
@@ -189,7 +184,7 @@ class Passkeys(Endpoint[OwnFactors]):
     async def on_post(self, context: RequestContext, body: PasskeyOrder) -> NewPasskey:
         """Enrol the passkey that the browser has made: a second factor, which also logs in alone."""
         enrolled = await self.part.add_passkey(context.user, body.name, body.credential)
-        return NewPasskey(**_shown(enrolled.factor), recovery_codes=enrolled.recovery_codes)
+        return NewPasskey.of(enrolled.factor, recovery_codes=enrolled.recovery_codes)
 
 
 class OwnRecoveryCodes(Endpoint[OwnFactors]):
@@ -256,14 +251,4 @@ def _qr_code(text: str) -> str:
 
 
 def _listed(factors: list[Factor]) -> SecondFactors:
-    return SecondFactors(items=[SecondFactorOfUser(**_shown(factor)) for factor in factors])
-
-
-def _shown(factor: Factor) -> dict[str, Any]:
-    return {
-        "id": factor.id,
-        "kind": factor.kind,
-        "name": factor.factor_name,
-        "create_time": moment(factor.create_time),
-        "last_used_time": None if factor.last_used_time is None else moment(factor.last_used_time),
-    }
+    return SecondFactors(items=[SecondFactorOfUser.of(factor) for factor in factors])

@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy.dialects.postgresql import insert as insert_or
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -31,8 +32,7 @@ class App:
     sealed_secret: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredPasskey:
+class StoredPasskey(Struct, frozen=True, kw_only=True):
     """What is kept of a passkey to check its assertions.
 
     ``credential`` is the attested credential data of WebAuthn §6.5.1, with id and public key; ``user_handle``
@@ -46,8 +46,7 @@ class StoredPasskey:
     transports: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passkey(StoredPasskey):
+class Passkey(StoredPasskey, frozen=True, kw_only=True):
     """A passkey of a user."""
 
     id: int
@@ -60,9 +59,7 @@ _PASSKEY: Final = RowMapper(Passkey, user_factor)
 _CONFIRMED: Final = user_factor.c.confirm_time.is_not(None)
 _OF_USER: Final = user_factor.c.user_id == sa.bindparam("user_id", type_=sa.BigInteger())
 _APPS: Final = PreparedSelect(
-    sa.select(*_APP.columns)
-    .where(_OF_USER, _CONFIRMED, user_factor.c.kind == "totp")
-    .order_by(user_factor.c.id),
+    _APP.select.where(_OF_USER, _CONFIRMED, user_factor.c.kind == "totp").order_by(user_factor.c.id),
     _APP.of_values,
 )
 _IS_THERE: Final = PreparedSelect(
@@ -71,7 +68,7 @@ _IS_THERE: Final = PreparedSelect(
     ),
     itemgetter(0),
 )
-_PASSKEYS: Final = sa.select(*_PASSKEY.columns).where(user_factor.c.kind == "passkey")
+_PASSKEYS: Final = _PASSKEY.select.where(user_factor.c.kind == "passkey")
 _CREDENTIAL_ID: Final = user_factor.c.credential_id == sa.bindparam("credential_id", type_=sa.LargeBinary())
 _LEFT: Final = sa.exists().where(recovery_code.c.factor_id == user_factor.c.id)
 _KINDS: Final = PreparedSelect(
@@ -104,7 +101,7 @@ async def add_pending(connection: AsyncConnection, user_id: int, name: str, seal
 async def pending(connection: AsyncConnection, user_id: int, factor_id: int) -> App | None:
     """Return an app of the user that still may show its first code; None if there is none."""
     since = sa.func.now() - sa.bindparam("life", PENDING, sa.Interval())
-    statement = sa.select(*_APP.columns).where(
+    statement = _APP.select.where(
         user_factor.c.id == factor_id, _of(user_id), ~_CONFIRMED, user_factor.c.create_time > since
     )
     return await _APP.one_or_none(connection, statement)
@@ -227,7 +224,7 @@ async def sealed_with_others(
     By id, and only those with a greater id than ``after``. Apps that are in use just then are left out.
     """
     other = sa.func.substr(user_factor.c.sealed_secret, 1, len(key_id)) != key_id
-    of_apps = sa.select(*_APP.columns).where(user_factor.c.kind == "totp", user_factor.c.id > after, other)
+    of_apps = _APP.select.where(user_factor.c.kind == "totp", user_factor.c.id > after, other)
     statement = of_apps.order_by(user_factor.c.id).limit(most).with_for_update(skip_locked=True)
     return await _APP.all(connection, statement)
 

@@ -12,7 +12,8 @@ from service.features.service_accounts.store import StoredKey
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.schema import Id, Moment, Schema, moment
+from service.web.messages.record_schemas import shows
+from service.web.messages.schema import Id, Schema
 from service.web.requests.routes import Routes
 
 _YEAR = 31_536_000
@@ -26,22 +27,15 @@ Scopes = Annotated[
 ]
 
 
+@shows(StoredKey, leave_out=("user_id", "hint"), key_name="name")
 class KeyOfUser(Schema):
     """An API key without its secret. `scopes` is null for a key that may do all that its account may."""
 
     id: Id
-    name: Annotated[str, Meta(examples=["nightly job"])]
     prefix: Annotated[str, Meta(examples=["pck_7_k3Xw"], description="The beginning of the key.")]
-    scopes: list[str] | None
-    expire_time: Moment | None
-    last_use_time: Annotated[
-        Moment | None, Meta(description="Noted at most once a minute; null before the first use.")
-    ]
-    created_by: Id
-    create_time: Moment
 
 
-class NewKeyOfUser(KeyOfUser):
+class NewKeyOfUser(KeyOfUser, kw_only=True):
     """A new API key; `key` is shown this once and can't be read again."""
 
     key: Annotated[str, Meta(description="The whole key: keep it secret.")]
@@ -76,7 +70,9 @@ class UserKeys(Endpoint[ApiKeys]):
     @operation.named("listUserKeys")
     async def on_get(self, context: RequestContext, id: int) -> KeysOfUser:
         """List the API keys of a service account."""
-        return KeysOfUser(items=[KeyOfUser(**_shown(key)) for key in await self.part.of_account(id)])
+        return KeysOfUser(
+            items=[KeyOfUser.of(key, prefix=_prefix(key)) for key in await self.part.of_account(id)]
+        )
 
     @operation.created("/api/user/{id}/keys/{key_id}")
     @operation.needs("system:user:key")
@@ -98,7 +94,7 @@ class UserKeys(Endpoint[ApiKeys]):
             scopes=None if body.scopes is UNSET else body.scopes,
             expires_in=None if body.expires_in is UNSET else body.expires_in,
         )
-        return NewKeyOfUser(**_shown(made.stored), key=made.text)
+        return NewKeyOfUser.of(made.stored, prefix=_prefix(made.stored), key=made.text)
 
 
 class OneUserKey(Endpoint[ApiKeys]):
@@ -116,17 +112,8 @@ class OneUserKey(Endpoint[ApiKeys]):
         await self.part.delete(context.user, id, key_id)
 
 
-def _shown(key: StoredKey) -> dict[str, Any]:
-    return {
-        "id": key.id,
-        "name": key.key_name,
-        "prefix": shown_prefix(key.id, key.hint),
-        "scopes": None if key.scopes is None else list(key.scopes),
-        "expire_time": None if key.expire_time is None else moment(key.expire_time),
-        "last_use_time": None if key.last_use_time is None else moment(key.last_use_time),
-        "created_by": key.created_by,
-        "create_time": moment(key.create_time),
-    }
+def _prefix(key: StoredKey) -> str:
+    return shown_prefix(key.id, key.hint)
 
 
 def add_routes(routes: Routes, container: Any) -> None:

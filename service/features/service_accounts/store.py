@@ -1,36 +1,38 @@
 """``sys.api_key``: the keys of service accounts, made, listed and deleted, without their secrets."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Annotated, Final
 
-from sqlalchemy import Interval, bindparam, delete, func, insert, select
+from msgspec import Meta, Struct
+from sqlalchemy import Interval, bindparam, delete, func, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.identity import Target
+from service.kernel.value_rules import Id
 from service.records import bans
+from service.records.database.portions import delete_some
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.rights import api_key, user
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredKey:
+class StoredKey(Struct, frozen=True, kw_only=True):
     """A key as it may be shown; ``scopes`` None means all that the account holds."""
 
-    id: int
+    id: Id
     user_id: int
-    key_name: str
+    key_name: Annotated[str, Meta(examples=["nightly job"])]
     hint: str
     scopes: tuple[str, ...] | None
     expire_time: datetime | None
-    last_use_time: datetime | None
-    created_by: int
+    last_use_time: Annotated[
+        datetime | None, Meta(description="Noted at most once a minute; null before the first use.")
+    ]
+    created_by: Id
     create_time: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpiringKey:
+class ExpiringKey(Struct, frozen=True, kw_only=True):
     """A key that will expire, with the id and the name of its account."""
 
     id: int
@@ -70,8 +72,7 @@ async def add(
 
 async def of_user(connection: AsyncConnection, user_id: int) -> list[StoredKey]:
     """Return the keys of an account, the oldest first, expired ones too."""
-    mine = select(*_STORED.columns).where(api_key.c.user_id == user_id)
-    return await _STORED.all(connection, mine.order_by(api_key.c.id))
+    return await _STORED.where(connection, api_key.c.user_id == user_id, order=api_key.c.id)
 
 
 async def remove(connection: AsyncConnection, target: Target, key_id: int) -> StoredKey | None:
@@ -83,13 +84,12 @@ async def remove(connection: AsyncConnection, target: Target, key_id: int) -> St
 async def forget_expired(connection: AsyncConnection, kept: timedelta, most: int) -> int:
     """Delete at most ``most`` keys that expired longer than ``kept`` ago; return how many."""
     expired = api_key.c.expire_time < func.now() - bindparam("kept", kept, Interval())
-    chosen = select(api_key.c.id).where(expired).limit(most).with_for_update(skip_locked=True)
-    return (await connection.execute(delete(api_key).where(api_key.c.id.in_(chosen)))).rowcount
+    return await delete_some(connection, api_key, expired, most)
 
 
 async def expiring(connection: AsyncConnection, within: timedelta) -> list[ExpiringKey]:
     """Return the keys of enabled accounts that expire ``within`` that time, the soonest first."""
     soon = api_key.c.expire_time.between(func.now(), func.now() + bindparam("within", within, Interval()))
     of_accounts = api_key.join(user, user.c.id == api_key.c.user_id)
-    statement = select(*_EXPIRING.columns).select_from(of_accounts).where(soon, user.c.status == "enabled")
+    statement = _EXPIRING.select.select_from(of_accounts).where(soon, user.c.status == "enabled")
     return await _EXPIRING.all(connection, statement.order_by(api_key.c.expire_time, api_key.c.id))

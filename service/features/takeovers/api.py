@@ -1,30 +1,21 @@
 """Who could get to act as the owner of an account, and who confirms that its owner is somebody else."""
 
-from typing import Annotated
-
-from msgspec import Meta
-
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import NotFound
 from service.features.takeovers.owners import Owners
 from service.features.takeovers.owners import Takeover as TakeoverRecord
-from service.kernel.persons import ControlAct
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.schema import Id, Moment, Schema
+from service.web.messages.record_schemas import shows
+from service.web.messages.schema import Schema
 
 
+@shows(TakeoverRecord)
 class Takeover(Schema, kw_only=True):
     """That the user of another account made the account, or could get to act as its owner, by `act`.
 
     It counts in requests, reviews and sign-offs until `until`.
     """
-
-    user_id: Id
-    user_name: Annotated[str | None, Meta(description="Null for a deleted account.", examples=["mira"])]
-    act: ControlAct
-    time: Moment
-    until: Moment
 
 
 class TakeoverList(Schema):

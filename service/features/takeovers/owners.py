@@ -1,8 +1,10 @@
 """Owners of accounts: who could get to act as them, and who confirms that these are other people."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from service.administration import change_log
 from service.administration.delegation import Delegation
@@ -13,19 +15,19 @@ from service.kernel.account_acts import Whom
 from service.kernel.identity import Caller
 from service.kernel.origin import values_change
 from service.kernel.persons import ControlAct
+from service.kernel.value_rules import Id
 from service.records import account_control, accounts, user_list
 from service.records.database.transactions import Connection, Database
 
 
-@dataclass(frozen=True, slots=True)
-class Takeover:
+class Takeover(Struct, frozen=True):
     """That the user of another account could get to act as somebody: by which act, when, and until when.
 
     ``user_name`` is None for a deleted account.
     """
 
-    user_id: int
-    user_name: str | None
+    user_id: Id
+    user_name: Annotated[str | None, Meta(description="Null for a deleted account.", examples=["mira"])]
     act: ControlAct
     time: datetime
     until: datetime

@@ -38,6 +38,17 @@ async def each_row(result: sa.Result[*tuple[Any, ...]]) -> AsyncIterator[sa.Row[
         await others.after_item()
 
 
+async def delete_some(
+    connection: AsyncConnection, table: sa.Table, condition: sa.ColumnElement[bool], most: int
+) -> int:
+    """Delete at most ``most`` rows that meet the condition, without locked ones; return how many."""
+    key = table.primary_key.columns
+    # PostgreSQL runs a WITH query that locks rows once; a subquery could find other rows each time.
+    chosen = sa.select(*key).where(condition).limit(most).with_for_update(skip_locked=True).cte("chosen")
+    same = sa.and_(*(column == chosen.c[column.name] for column in key))
+    return (await connection.execute(sa.delete(table).where(same))).rowcount
+
+
 async def write_in_portions(
     connection: AsyncConnection,
     statement: sa.Insert,

@@ -1,7 +1,7 @@
-"""Maps rows to records and back: the fields of a dataclass are the columns; selects that are built once."""
+"""Maps rows to records and back: the fields of a record are the columns; selects that are built once."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from operator import itemgetter
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar, get_origin, get_type_hints
 
@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import NullType, TypeEngine
 
-from service.kernel.fields import fields_of, spelt
+from service.kernel.fields import fields_of, names_of, spelt, values_of
 from service.kernel.text import name_key
 from service.records.database.portions import each_row
 
@@ -18,12 +18,12 @@ R = TypeVar("R")
 
 
 class RowMapper(Generic[R]):
-    """Reads rows as ``record``, a dataclass with at least two fields.
+    """Reads rows as ``record``, a dataclass or a Struct with at least two fields.
 
-    ``columns`` are for the select or returning clause: one for each field, labelled with its name. It is the
-    column of that name of ``table``, or the expression in ``computed``. An array becomes a tuple if the field
-    is one. The fields ``without`` keep their defaults. Raises TypeError for a name that is neither a field
-    nor a column.
+    ``columns`` are for the returning clause: one for each field, labelled with its name. It is the column of
+    that name of ``table``, or the expression in ``computed``; ``select`` selects them. An array becomes a
+    tuple if the field is one. The fields ``without`` keep their defaults. Raises TypeError for a name that is
+    neither a field nor a column.
     """
 
     def __init__(
@@ -33,8 +33,7 @@ class RowMapper(Generic[R]):
         without: Collection[str] = (),
         **computed: sa.ColumnElement[Any],
     ) -> None:
-        declared = fields(record)  # type: ignore[arg-type]  # a dataclass
-        names = [field.name for field in declared if field.name not in without]
+        names = [name for name in names_of(record) if name not in without]
         if unknown := sorted({*computed} - {*names} | {*names} - {*computed, *table.c.keys()}):
             raise TypeError(f"{record.__name__} and {table} do not agree on {', '.join(unknown)}")
         self._record = record
@@ -46,6 +45,7 @@ class RowMapper(Generic[R]):
         self.columns: Final = tuple(
             column if column.key == name else column.label(name) for name, column in chosen.items()
         )
+        self.select: Final[sa.Select[Any]] = sa.select(*self.columns)
 
     def of(self, row: sa.Row[*tuple[Any, ...]]) -> R:
         """Return ``row`` as a record, each field from the column with its name; other columns are ignored."""
@@ -61,6 +61,19 @@ class RowMapper(Generic[R]):
     async def all(self, connection: AsyncConnection, statement: sa.Executable) -> list[R]:
         """Return the rows of ``statement``, which selects ``columns``, in its order."""
         return [self.of(row) async for row in each_row(await connection.execute(statement))]
+
+    async def where(
+        self,
+        connection: AsyncConnection,
+        *conditions: sa.ColumnElement[bool],
+        order: sa.ColumnElement[Any] | None = None,
+    ) -> list[R]:
+        """Return the records that meet all conditions, in this order."""
+        return await self.all(connection, self.select.where(*conditions).order_by(order))
+
+    async def only(self, connection: AsyncConnection, *conditions: sa.ColumnElement[bool]) -> R | None:
+        """Return the only record that meets all conditions, or None."""
+        return await self.one_or_none(connection, self.select.where(*conditions))
 
     async def returned(self, connection: AsyncConnection, statement: sa.Executable) -> R:
         """Return the only row of ``statement``, for writes that return the row written."""
@@ -82,8 +95,7 @@ def merged(kind: type[R], stored: object, given: Mapping[str, Any]) -> R:
 
     TypeError for a name that is no field of ``kind``.
     """
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # a dataclass
-    return kind(**{**{name: getattr(stored, name) for name in names}, **given})
+    return kind(**values_of(stored, kind) | {**given})
 
 
 class RowWriter:

@@ -1,9 +1,9 @@
 """Facts about the database server, and whether its schema is this version's."""
 
 import time
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -21,8 +21,7 @@ _FACTS = text(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFacts:
+class ServerFacts(Struct, frozen=True):
     """``version`` is PostgreSQL's number (180001), ``ahead`` the seconds that its clock is ahead of ours.
 
     ``schema`` is how its schema stands to this program's. ``read_only``: it is a standby, or refuses writes.
@@ -87,8 +86,7 @@ _STANDBYS: Final = text(
 _WANTED: Final = text("SELECT current_setting('synchronous_standby_names')")
 
 
-@dataclass(frozen=True, slots=True)
-class Standby:
+class Standby(Struct, frozen=True):
     """One standby; None for what this account may not see.
 
     ``lag`` is in seconds, and None too while there is nothing to replay; ``behind`` is in bytes.
@@ -102,8 +100,7 @@ class Standby:
     behind: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Replication:
+class Replication(Struct, frozen=True):
     """The standbys, and whether commits wait for any (``synchronous_standby_names``)."""
 
     waits: bool

@@ -1,7 +1,6 @@
 """What a migration would do: its steps, the locks they take, and how large the tables are."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Final
@@ -9,6 +8,7 @@ from typing import Final
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from alembic.script import Script, ScriptDirectory
+from msgspec import Struct
 from sqlalchemy import Connection, text
 
 from service.kernel.extension import Extension
@@ -35,8 +35,7 @@ GROUP BY c.oid
 """)
 
 
-@dataclass(frozen=True, slots=True)
-class TableLock:
+class TableLock(Struct, frozen=True):
     """A lock on a table that exists; ``size`` is told with its unit.
 
     ``rows`` is PostgreSQL's estimate; None for a table with content that was never analysed.
@@ -48,8 +47,7 @@ class TableLock:
     size: str
 
 
-@dataclass(frozen=True, slots=True)
-class PendingStep:
+class PendingStep(Struct, frozen=True):
     """A migration that is to be done; ``kind`` and ``least_version`` are None if it declares none."""
 
     revision: str
@@ -59,8 +57,7 @@ class PendingStep:
     locks: tuple[TableLock, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PendingMigration:
+class PendingMigration(Struct, frozen=True):
     """The schema of a database, the steps that bring it to this version's, and extensions with steps."""
 
     standing: SchemaStanding

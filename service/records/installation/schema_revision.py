@@ -10,11 +10,11 @@ Alembic takes a fifth of a second and nine megabytes, and is needed only where s
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, func, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -61,8 +61,7 @@ def require_current(url: str) -> None:
         schema_standing(connection).require_usable()
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaStanding:
+class SchemaStanding(Struct, frozen=True):
     """The schema of a database, as this version sees it.
 
     ``stored`` is its revision, None before the first migration; ``expected`` is that of this version.

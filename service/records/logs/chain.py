@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Column, ColumnElement, Row, String, Text, case, cast, func, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -36,8 +37,7 @@ class Head:
     seal: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Mentioned:
+class Mentioned(Struct, frozen=True):
     """Entries of the operation log that name ``target``, in a time; with ``field``, that have changed it."""
 
     target: str
@@ -70,7 +70,7 @@ async def heads_of(
 ) -> dict[date, Head]:
     """Return the existing heads of ``days``, by day."""
     conditions = (log_chain.c.log == log, log_chain.c.key_id == key_id, log_chain.c.day.in_(days))
-    rows = await connection.execute(select(*_HEAD.columns).where(*conditions))
+    rows = await connection.execute(_HEAD.select.where(*conditions))
     return {row.day: _HEAD.of(row) for row in rows}
 
 
@@ -103,9 +103,7 @@ async def unanchored(connection: AsyncConnection) -> list[Head]:
 
 async def heads(connection: AsyncConnection, log: Log, day: date | None = None) -> list[Head]:
     """Return all heads of ``log``, or those of one day, by day."""
-    ordered = (
-        select(*_HEAD.columns).where(log_chain.c.log == log).order_by(log_chain.c.day, log_chain.c.key_id)
-    )
+    ordered = _HEAD.select.where(log_chain.c.log == log).order_by(log_chain.c.day, log_chain.c.key_id)
     if day is not None:
         ordered = ordered.where(_DAY.in_([day]))
     return [_HEAD.of(row) for row in await connection.execute(ordered)]
@@ -199,8 +197,7 @@ def _as_stored(column: ColumnElement[Any]) -> ColumnElement[Any]:
     return cast(column, String).label(column.name) if kind in ("INET", "JSONB") else column
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """The last verification of a log: the days that it has read, and those not as they were written."""
 
     log: Log
@@ -225,4 +222,4 @@ async def save_verification(connection: Connection, counts: Mapping[Log, tuple[i
 
 async def latest_verifications(connection: Connection) -> list[Verification]:
     """Return the last verification of each log that was ever verified."""
-    return await _VERIFICATION.all(connection, select(*_VERIFICATION.columns))
+    return await _VERIFICATION.all(connection, _VERIFICATION.select)

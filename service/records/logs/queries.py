@@ -3,13 +3,15 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import sqlalchemy as sa
+from msgspec import Meta, Struct
 from sqlalchemy.dialects.postgresql import ARRAY, INET, JSONPATH
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
+from service.kernel.value_rules import Id
 from service.records.database.filters import Condition, Conditions, equals, one_of
 from service.records.database.row_mapper import RowMapper
 from service.records.logs.paging import Log, Span, within
@@ -49,46 +51,59 @@ def _statuses(ranges: Collection[tuple[int, int]]) -> Conditions:
     return (sa.or_(*each),)
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+_Targets = Annotated[list[str], Meta(examples=[["role:auditor"]], description="The records it was about.")]
+_ChangeCount = Annotated[
+    int, Meta(ge=1, examples=[2], description="How many fields it has changed; `changes` may have fewer.")
+]
+_Repetitions = Annotated[
+    int,
+    Meta(ge=1, examples=[12]),
+    Meta(
+        description="How many refused reads this entry stands for: those that followed another one within a "
+        "minute, of which it tells the first. `null` for an entry of one call."
+    ),
+]
+
+
+class Operation(Struct, frozen=True):
     """A call of the service as lists and exports show it: without parameters and response."""
 
-    id: int
+    id: Id
     create_time: datetime
-    request_id: str | None
-    user_id: int | None
-    user_name: str | None
-    device: str | None
-    module: str
-    action: str
-    kind: str
-    method: str
-    url: str
+    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
+    user_id: Id | None
+    user_name: Annotated[str, Meta(examples=["admin"])] | None
+    device: Annotated[str, Meta(examples=["web"])] | None
+    module: Annotated[str, Meta(examples=["role"])]
+    action: Annotated[str, Meta(examples=["create"])]
+    kind: Annotated[str, Meta(examples=["INSERT"])]
+    method: Annotated[str, Meta(examples=["POST"])]
+    url: Annotated[str, Meta(examples=["/api/role"])]
     query: str | None
-    client_ip: str | None
+    client_ip: Annotated[str, Meta(examples=["203.0.113.7"])] | None
     user_agent: str | None
-    status: int
-    error: str | None
-    elapsed_ms: float
-    decision: str | None
-    decision_id: str | None
-    policy_revision: int | None
-    targets: list[str] | None
-    change_count: int | None
-    trace_id: str | None
-    dry_run: bool
-    repetitions: int | None
+    status: Annotated[int, Meta(examples=[403])]
+    error: Annotated[str, Meta(examples=["permission_denied"])] | None
+    elapsed_ms: Annotated[float, Meta(ge=0, examples=[3.25])]
+    decision: Literal["allow", "deny"] | None
+    decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])] | None
+    policy_revision: Annotated[int, Meta(examples=[12])] | None
+    targets: _Targets | None
+    change_count: _ChangeCount | None
+    trace_id: Annotated[str, Meta(examples=["4bf92f3577b34da6a3ce929d0e0e4736"])] | None
+    dry_run: Annotated[
+        bool, Meta(description="Whether it only asked what it would change: nothing was saved.")
+    ]
+    repetitions: _Repetitions | None
 
 
-@dataclass(frozen=True, slots=True)
-class ChangingOperation(Operation):
+class ChangingOperation(Operation, frozen=True):
     """A call as exports show it: with the changes that it has saved."""
 
     changes: list[Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class OperationDetail(ChangingOperation):
+class OperationDetail(ChangingOperation, frozen=True):
     """A call with parameters and response as JSON text; None if they were not kept."""
 
     params: str | None
@@ -118,24 +133,23 @@ class OperationFilter:
     span: Annotated[Span, within(operation_log.c.create_time)] = EVERYTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
+class Login(Struct, frozen=True):
     """An event of a session, successful or not."""
 
-    id: int
+    id: Id
     create_time: datetime
-    request_id: str | None
-    event: str
-    outcome: str
-    reason: str | None
-    user_id: int | None
-    user_name: str | None
-    device: str | None
-    login_ip: str | None
+    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
+    event: Annotated[str, Meta(examples=["login"])]
+    outcome: Literal["success", "failure"]
+    reason: Annotated[str, Meta(examples=["login_failed"])] | None
+    user_id: Id | None
+    user_name: Annotated[str, Meta(examples=["admin"])] | None
+    device: Annotated[str, Meta(examples=["web"])] | None
+    login_ip: Annotated[str, Meta(examples=["203.0.113.7"])] | None
     user_agent: str | None
-    browser: str | None
-    os: str | None
-    trace_id: str | None
+    browser: Annotated[str, Meta(examples=["Firefox 145"])] | None
+    os: Annotated[str, Meta(examples=["Linux"])] | None
+    trace_id: Annotated[str, Meta(examples=["4bf92f3577b34da6a3ce929d0e0e4736"])] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,8 +197,7 @@ _DETAIL: Final = RowMapper(
 
 async def operation(connection: AsyncConnection, entry_id: int) -> OperationDetail:
     """Return one call with all its fields; NotFound if there is no such entry."""
-    statement = sa.select(*_DETAIL.columns).where(operation_log.c.id == entry_id)
-    entry = await _DETAIL.one_or_none(connection, statement)
+    entry = await _DETAIL.only(connection, operation_log.c.id == entry_id)
     if entry is None:
         raise NotFound("There is no such entry")
     return entry
@@ -207,8 +220,7 @@ async def refused(connection: AsyncConnection, decision_id: str) -> OperationDet
     """Return the latest call that the decision with that id has refused; None if there is none."""
     logged = operation_log.c
     statement = (
-        sa.select(*_DETAIL.columns)
-        .where(logged.decision_id == decision_id, logged.decision == "deny")
+        _DETAIL.select.where(logged.decision_id == decision_id, logged.decision == "deny")
         .order_by(logged.create_time.desc(), logged.id.desc())
         .limit(1)
     )

@@ -4,11 +4,11 @@ A position is free again when every token that could carry it has expired, and w
 it as its old code: see decision 0022. ``give`` and ``retire`` need ``policy_revisions.lock``.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -84,8 +84,7 @@ async def retire(connection: AsyncConnection, first: int, user_id: int | None, *
     await connection.execute(sa.insert(retired_bit).from_select(names, rows))
 
 
-@dataclass(frozen=True, slots=True)
-class Positions:
+class Positions(Struct, frozen=True):
     """The highest position of a Button (None without Buttons), and how many retired ones are not free yet."""
 
     highest: int | None

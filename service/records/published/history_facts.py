@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.cooperative_yield import CooperativeYield
@@ -24,8 +25,7 @@ SETTLED: Final = timedelta(minutes=5)
 _AT_ONCE: Final = 1000  # rows fetched at a time
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A kind of facts: a statement with the columns ``part``, ``moment`` and ``content``.
 
     A part is about the thing that ``noun`` names. If the facts are ``owned``, it begins with the id of the
@@ -171,8 +171,7 @@ class HistorySeal:
         return bool(self.seals.keys() - {""})
 
 
-@dataclass(frozen=True, slots=True)
-class PartDigest:
+class PartDigest(Struct, frozen=True):
     """The digest of the facts of a part before the first limit, between two, or after the last one.
 
     ``before`` is the number of limits that are not after these facts.
@@ -236,7 +235,7 @@ async def horizon(connection: AsyncConnection) -> datetime:
 
 async def seals(connection: AsyncConnection) -> AsyncIterator[HistorySeal]:
     """Yield all seals, the first one first."""
-    ordered = sa.select(*_SEAL.columns).order_by(history_seal.c.number)
+    ordered = _SEAL.select.order_by(history_seal.c.number)
     rows = await connection.stream(ordered, execution_options={"yield_per": _AT_ONCE})
     async for row in rows:
         yield _SEAL.of(row)
@@ -244,7 +243,7 @@ async def seals(connection: AsyncConnection) -> AsyncIterator[HistorySeal]:
 
 async def newest(connection: AsyncConnection, count: int) -> list[HistorySeal]:
     """Return the newest seals, the newest one first."""
-    ordered = sa.select(*_SEAL.columns).order_by(history_seal.c.number.desc())
+    ordered = _SEAL.select.order_by(history_seal.c.number.desc())
     return await _SEAL.all(connection, ordered.limit(count))
 
 

@@ -1,14 +1,16 @@
 """``sys.policy_revision``: one row for each published policy."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 from typing import Annotated, Any, Final, NamedTuple
 
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.fields import values_of
 from service.records.database.filters import at_least, below, conditions_of, equals
 from service.records.database.paging import Page, page_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
@@ -23,8 +25,7 @@ LOCK: Final = 0x706F6C69_63790000  # "policy"
 _AT_ONCE: Final = 500  # rows read at a time
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRevision:
+class PolicyRevision(Struct, frozen=True):
     """A published policy: its number, the digest and number of its lines, and the cause.
 
     ``user_name`` and ``request_id`` are those of the request that changed it, None where it was none.
@@ -53,8 +54,7 @@ class PolicyRevision:
     seals: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewRevision:
+class NewRevision(Struct, frozen=True, kw_only=True):
     """What is recorded of a revision when it is published; see ``PolicyRevision``.
 
     ``author_ids`` are those of who has changed it, and who made the API key of theirs.
@@ -106,7 +106,7 @@ async def try_lock(connection: AsyncConnection) -> bool:
 
 async def latest(connection: AsyncConnection) -> PolicyRevision | None:
     """Return the newest revision; None before the first."""
-    statement = sa.select(*_REVISION.columns).order_by(policy_revision.c.revision.desc()).limit(1)
+    statement = _REVISION.select.order_by(policy_revision.c.revision.desc()).limit(1)
     return await _REVISION.one_or_none(connection, statement)
 
 
@@ -150,7 +150,7 @@ async def older(
 
     With ``sealed_by``, the ids of keys, only those that say to have a seal by one of them.
     """
-    statement = sa.select(*_REVISION.columns).order_by(policy_revision.c.revision.desc()).limit(_AT_ONCE)
+    statement = _REVISION.select.order_by(policy_revision.c.revision.desc()).limit(_AT_ONCE)
     if sealed_by:
         ids = sa.cast(list(sealed_by), sa.ARRAY(sa.Text))
         statement = statement.where(sa.func.jsonb_exists_any(policy_revision.c.seals, ids))
@@ -178,7 +178,7 @@ async def page(
 ) -> Page[PolicyRevision]:
     """Return page ``page`` (from 1) of the matching revisions, newest first."""
     order = (policy_revision.c.revision.desc(),)
-    statement = sa.select(*_REVISION.columns).where(*conditions_of(criteria))
+    statement = _REVISION.select.where(*conditions_of(criteria))
     listed = await page_of(connection, statement, page=page, size=size, order=order)
     return listed.of(_REVISION)
 
@@ -194,8 +194,7 @@ async def newest_at(connection: AsyncConnection, then: datetime) -> int | None:
 
 async def read(connection: AsyncConnection, revision: int) -> PolicyRevision | None:
     """Return the revision of that number; None when there is none."""
-    statement = sa.select(*_REVISION.columns).where(policy_revision.c.revision == revision)
-    return await _REVISION.one_or_none(connection, statement)
+    return await _REVISION.only(connection, policy_revision.c.revision == revision)
 
 
 async def all_recorded(connection: AsyncConnection, first: int, last: int) -> bool:
@@ -213,8 +212,7 @@ async def tampering_count(source: Source) -> int:
 
 async def tamperings(connection: AsyncConnection) -> list[PolicyRevision]:
     """Return the revisions that replaced lines which somebody had changed past the service, oldest first."""
-    statement = sa.select(*_REVISION.columns).where(policy_revision.c.tampered > 0)
-    return await _REVISION.all(connection, statement.order_by(policy_revision.c.revision))
+    return await _REVISION.where(connection, policy_revision.c.tampered > 0, order=policy_revision.c.revision)
 
 
 async def add(connection: AsyncConnection, new: NewRevision, *, least: int = 0) -> int:
@@ -223,7 +221,7 @@ async def add(connection: AsyncConnection, new: NewRevision, *, least: int = 0) 
     following = sa.select(sa.func.greatest(newest + 1, least)).scalar_subquery()
     statement = (
         sa.insert(policy_revision)
-        .values(revision=following, **asdict(new))
+        .values(revision=following, **values_of(new))
         .returning(policy_revision.c.revision)
     )
     return int((await connection.execute(statement)).scalar_one())

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Table, case, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.elements import TextClause
@@ -119,8 +120,7 @@ class PastResource(ResourceValues):
     service: str
 
 
-@dataclass(frozen=True, slots=True)
-class PastButton:
+class PastButton(Struct, frozen=True):
     """A Button as it was."""
 
     menu_id: int
@@ -160,8 +160,9 @@ async def resources_at(
     route = row.method + " " + row.path
     named = case((row.service == PORTCULLIS, route), else_=row.service + " " + route)
     condition = named.in_(objects) | row.resource_id.in_(ids)
-    statement = select(*_RESOURCE.columns).where(_at(resource_history, revision), condition)
-    return await _RESOURCE.all(connection, statement.order_by(row.resource_id))
+    return await _RESOURCE.where(
+        connection, _at(resource_history, revision), condition, order=row.resource_id
+    )
 
 
 async def service_at(connection: AsyncConnection, revision: int, name: str) -> str | None:
@@ -177,7 +178,7 @@ async def buttons_at(
 ) -> dict[str, PastButton]:
     """Return the Buttons of ``revision`` with these codes, by code."""
     condition = button_history.c.auth_mark.in_(codes)
-    statement = select(*_BUTTON.columns).where(_at(button_history, revision), condition)
+    statement = _BUTTON.select.where(_at(button_history, revision), condition)
     return {button.auth_mark: button for button in await _BUTTON.all(connection, statement)}
 
 

@@ -1,10 +1,10 @@
 """``sys.policy_worker``: the revision that each worker uses, as reported by the worker."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, NotRequired, TypedDict
+from typing import Annotated, Any, Final, NotRequired, TypedDict
 
+from msgspec import Meta, Struct
 from sqlalchemy import bindparam, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -48,16 +48,15 @@ class NodeFacts(TypedDict):
     knows: NotRequired[Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyWorker:
+class PolicyWorker(Struct, frozen=True):
     """A worker, the revision that it uses, and the fault that keeps it from the newest one, or None.
 
     ``own_digest`` is the digest of its node's static policy, ``facts`` are what it says of its node;
     None for a version that reports none.
     """
 
-    worker: str
-    revision: int
+    worker: Annotated[str, Meta(examples=["node-1:4711:9f03ab"])]
+    revision: Annotated[int, Meta(ge=0, examples=[12])]
     fault: str | None
     seen_time: datetime
     own_digest: str | None
@@ -102,10 +101,8 @@ _SETTLE: Final = (
     .where(policy_worker.c.worker.in_(_AHEAD.with_for_update(skip_locked=True)))
     .values(seen_time=func.now())
 )
-_PRESENT: Final = (
-    select(*_WORKER.columns)
-    .where(policy_worker.c.seen_time >= func.now() - _SILENT)
-    .order_by(policy_worker.c.worker)
+_PRESENT: Final = _WORKER.select.where(policy_worker.c.seen_time >= func.now() - _SILENT).order_by(
+    policy_worker.c.worker
 )
 
 

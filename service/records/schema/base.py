@@ -1,9 +1,14 @@
 """Common parts of the tables: the schema, the names of constraints, and a few columns."""
 
-from datetime import UTC, datetime
-from typing import Any, Final
+import types
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.schema import SchemaItem
 
 from service.kernel.origin import acting
 
@@ -74,6 +79,50 @@ def versioned() -> tuple[sa.Column[Any], sa.CheckConstraint, sa.Column[Any], sa.
         moment("update_time"),
         sa.Column("updated_by", sa.Text, default=acting, onupdate=acting),
     )
+
+
+def table_of(
+    record: type, name: str, *parts: SchemaItem, without: Collection[str] = (), **options: Any
+) -> sa.Table:
+    """Return the table ``sys.<name>`` that stores ``record``, a dataclass or a Struct, with ``parts`` of it.
+
+    Each field is a column of its name and type, which may be null if the field may be None; of a ``Literal``,
+    a check allows its words alone. A column among ``parts`` stands in the place of the field of its name,
+    or holds what the record does not have. Selects compute the fields that are ``without`` a column.
+    Raises TypeError for a field of another type: its column has to be among ``parts``.
+    """
+    given = {part.name for part in parts if isinstance(part, sa.Column)}
+    fields = get_type_hints(record)
+    plain = [_plain(field, fields[field]) for field in fields if field not in given and field not in without]
+    return sa.Table(name, metadata, *plain, *parts, **options)
+
+
+_TYPES: Final[Mapping[Any, Any]] = {
+    bool: sa.Boolean,
+    int: sa.BigInteger,
+    str: sa.Text,
+    bytes: sa.LargeBinary,
+    datetime: sa.DateTime(timezone=True),
+    date: sa.Date,
+    UUID: sa.Uuid,
+    dict: JSONB,
+    Mapping: JSONB,
+}
+
+
+def _plain(name: str, hint: Any) -> sa.Column[Any]:
+    """Return the column of a field that says nothing but its type."""
+    kinds = [hint] if get_origin(hint) not in (Union, types.UnionType) else [*get_args(hint)]
+    nullable = types.NoneType in kinds
+    kinds = [kind for kind in kinds if kind is not types.NoneType]
+    kind = get_origin(kinds[0]) or kinds[0]
+    if kind is Literal:
+        return chosen(name, *get_args(kinds[0]), nullable=nullable)
+    is_array = kind in (list, tuple, Sequence)
+    plain = _TYPES.get(get_args(kinds[0])[0] if is_array else kind)
+    if len(kinds) != 1 or plain is None:
+        raise TypeError(f"the type of {name} says no column: the table has to")
+    return sa.Column(name, ARRAY(plain) if is_array else plain, nullable=nullable)
 
 
 def past() -> sa.ColumnElement[datetime]:

@@ -1,6 +1,6 @@
 """Users with their second factors, roles, menus, services, resources, and the tables that join them."""
 
-from typing import get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
@@ -19,8 +19,11 @@ from service.records.schema.base import (
     versioned,
 )
 
-SOURCES = ("direct", "request", "directory")
-"""Who has assigned a role: an administrator, the approval of a request, or a directory."""
+Source: TypeAlias = Literal["direct", "request", "directory"]
+"""The origin of an assignment: an administrator, the approval of a request, or a directory."""
+How: TypeAlias = Literal["expired", "revoked"]
+"""The end of an assignment: at its ``valid_until``, or by an edit before."""
+SOURCES: Final = get_args(Source)
 _SEARCHED = ("user_name_key", "nick_name_folded", "email_folded", "phone")
 
 user = sa.Table(
@@ -176,7 +179,7 @@ ended_assignment = sa.Table(
     sa.Column("created_by", sa.Text),
     sa.Column("end_time", sa.DateTime(timezone=True), nullable=False),
     sa.Column("ended_by", sa.Text),
-    chosen("how", "expired", "revoked", nullable=False),
+    chosen("how", *get_args(How), nullable=False),
     sa.Column("directory", sa.Text),
     sa.Index("ended_assignment_user_id_id_idx", "user_id", "id"),
     sa.Index(None, "end_time"),

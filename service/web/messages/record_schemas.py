@@ -1,4 +1,4 @@
-"""Schemas whose members are the declared fields of a record (``kernel.fields``), and bodies that edit one.
+"""Schemas whose members are the fields of a record, and bodies that edit one (``kernel.fields``).
 
 A ``PUT`` has all of its members, a ``PATCH`` some of them. Both are read into the same ones, so an endpoint
 hands either to the same edit: what a body does not have stays as it is stored. Only a ``PUT`` refuses to
@@ -6,19 +6,32 @@ leave out a member, unless it is late.
 """
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import MISSING
+from datetime import datetime
 from inspect import get_annotations
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import FieldInfo
 
-from service.kernel.fields import fields_of
+from service.audit.redaction import is_sensitive
+from service.kernel.fields import camel, fields_of, names_of
 from service.kernel.value_rules import ChoiceRule, bounds_of
-from service.web.messages.schema import SEVERAL, Schema
+from service.web.messages.schema import SEVERAL, Moment, Schema
 
 S = TypeVar("S", bound=Schema)
 Place = Literal["in_api", "in_tables", "own"]
@@ -34,6 +47,51 @@ def answer_of(
     """
     members = [(field.name, kind if full else _bare(kind)) for field, kind in _fields(record, place)]
     return lambda answer: _extended(answer, members, before)
+
+
+class Shown(Schema):
+    """The base of answers that ``shows`` completes and commands print: type checkers know no such member."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+def shows(
+    record: type, *, leave_out: Collection[str] = (), before: str = "", **renamed: str
+) -> Callable[[type[S]], type[S]]:
+    """Give the decorated answer the fields of ``record``, a stored one, in front of its member ``before``.
+
+    Without ``before`` they are its last ones. It has those of its own members that the record has too as it
+    says, and none of those in ``leave_out``; ``renamed`` have another name in JSON. Raises TypeError, and so
+    stops every start, for a field that is left out or renamed and is none, and for one that may hold a
+    secret: an answer shows such a field only as a member of its own.
+    """
+    hints = get_type_hints(record, include_extras=True)
+    if unknown := sorted({*leave_out, *renamed} - hints.keys()):
+        raise TypeError(f"{record.__name__} has no {', '.join(unknown)}")
+
+    def extended(answer: type[S]) -> type[S]:
+        own = get_annotations(answer)
+        shown = [name for name in names_of(record) if name not in leave_out and name not in own]
+        if secret := [name for name in shown if is_sensitive(name) or hints[name] in (bytes, bytes | None)]:
+            raise TypeError(f"{answer.__name__} would show {', '.join(secret)} of {record.__name__}")
+        members = [(name, _shown(hints[name]), msgspec.field(name=renamed.get(name))) for name in shown]
+        return _extended(answer, members, before)
+
+    return extended
+
+
+def _shown(hint: Any) -> Any:
+    """Return the type in answers of a field of a stored record: times are ``Moment``, sequences lists."""
+    if get_origin(hint) is Annotated:
+        kind, *metas = get_args(hint)
+        return _annotated(_shown(kind), metas)
+    if get_origin(hint) in (Union, UnionType):
+        return _union(*map(_shown, get_args(hint)))
+    if get_origin(hint) in (tuple, Sequence):
+        return list[_shown(get_args(hint)[0])]  # type: ignore[misc]  # known at run time
+    return Moment if hint is datetime else hint
 
 
 def body_of(
@@ -103,8 +161,10 @@ def _extended(kind: type[S], members: Iterable[tuple[Any, ...]], before: str) ->
         if field.name == before:
             whole += derived
         if field.name in names:
-            left_out: Any = {"default": field.default, "default_factory": field.default_factory}
-            whole.append((field.name, field.type, msgspec.field(**left_out)))
+            options: Any = {"default": field.default, "default_factory": field.default_factory}
+            if field.encode_name != camel(field.name):
+                options["name"] = field.encode_name
+            whole.append((field.name, field.type, msgspec.field(**options)))
     return with_members(kind, whole if before in names else [*whole, *derived])
 
 

@@ -10,14 +10,17 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import cache
+from types import SimpleNamespace
 from typing import Annotated, Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
 from service.audit.redaction import is_sensitive
+from service.kernel import value_rules
 from service.kernel.clock import rfc3339
-from service.kernel.value_rules import ID, MAX_ID
+from service.kernel.fields import values_of
+from service.kernel.value_rules import MAX_ID
 
 
 class Members(NamedTuple):
@@ -88,21 +91,12 @@ def _read(schema: Any, names: set[str], free: list[Any]) -> bool:
 WHOLE_LIST: Final = sys.maxsize
 """The size of a page that holds everything: commands print no pages."""
 
-Id = Annotated[int, ID]
-"""An id: an integer from 1 to ``MAX_ID``."""
+Id = value_rules.Id
 
 Revision = Annotated[int, Meta(ge=1, le=MAX_ID, examples=[12])]
 """A policy revision."""
 
-UpdatedBy = Annotated[
-    str | None,
-    Meta(
-        examples=["admin"],
-        description="Who has made or last edited the record: the user name at that time, `@operator` for an "
-        "operator's command, null for what a start has seeded.",
-    ),
-]
-"""Who has made or last edited a record."""
+UpdatedBy = value_rules.UpdatedBy
 
 T = TypeVar("T")
 F = TypeVar("F")
@@ -124,12 +118,14 @@ class Schema(Struct, forbid_unknown_fields=True, rename="camel"):
     """The base of all bodies, queries and answers: camelCase names, unknown fields are refused."""
 
     @classmethod
-    def of(cls, record: object) -> Self:
+    def of(cls, record: object, **more: Any) -> Self:
         """Return the answer made from the attributes of ``record`` with the names of its fields.
 
-        Nested records and lists of them become nested answers; an aware ``datetime`` becomes a ``Moment``.
+        ``more`` are fields that the record does not have, or has otherwise. Nested records and lists of them
+        become nested answers; an aware ``datetime`` becomes a ``Moment``.
         """
-        return msgspec.convert(record, cls, from_attributes=True, dec_hook=_decode_moment)
+        source = SimpleNamespace(**values_of(record) | more) if more else record
+        return msgspec.convert(source, cls, from_attributes=True, dec_hook=_decode_moment)
 
     def given(self) -> dict[str, Any]:
         """Return the fields that are set (not ``UNSET``), by their Python names."""

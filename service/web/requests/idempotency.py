@@ -4,10 +4,10 @@ import hashlib
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
 import msgspec
+from msgspec import Struct
 
 from service.errors import BadRequest
 from service.kernel.write import AnsweredBeforeError, IdempotentWrite
@@ -30,8 +30,7 @@ _FORM: Final = re.compile(rb"[\x20-\x7e]{1,%d}" % MOST)
 _KEPT: Final = (b"etag", b"location")
 
 
-@dataclass(frozen=True, slots=True)
-class KeyScope:
+class KeyScope(Struct, frozen=True):
     """Where a key means one request: of one user, with one method and path. ``key_hash`` is its SHA-256."""
 
     user_id: int
@@ -40,8 +39,7 @@ class KeyScope:
     key_hash: bytes
 
 
-@dataclass(frozen=True)
-class SentAnswer:
+class SentAnswer(Struct, frozen=True):
     """An answer: status, headers by name, and the JSON of its data."""
 
     status: int

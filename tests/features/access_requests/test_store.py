@@ -12,13 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound
 from service.features.access_requests import store as access_requests
-from service.features.access_requests.store import (
-    AccessDecision,
-    AccessRequest,
-    NewRequest,
-    RequestFilter,
-    Visible,
-)
+from service.features.access_requests.schema import AccessDecision, AccessRequest, NewRequest, State
+from service.features.access_requests.store import RequestFilter, Visible
+from service.kernel.fields import values_of
 
 pytestmark = pytest.mark.anyio
 
@@ -64,9 +60,7 @@ async def test_a_request_is_read_as_it_was_asked(connection: AsyncConnection) ->
     made = await access_requests.create(connection, ASKED)
 
     assert await shown(connection, made, NOW) == made
-    assert {name: getattr(made, name) for name in NewRequest.__dataclass_fields__} == {
-        name: getattr(ASKED, name) for name in NewRequest.__dataclass_fields__
-    }
+    assert values_of(made, NewRequest) == values_of(ASKED)
     assert (made.state, made.complete, made.end_time, made.version) == ("pending", False, None, 1)
 
 
@@ -135,7 +129,7 @@ async def test_authors_deciders_and_those_who_may_decide_see_a_request_and_other
 async def test_a_list_is_filtered_by_the_state_of_its_instant(connection: AsyncConnection) -> None:
     made = await access_requests.create(connection, ASKED)
 
-    async def ids(at: datetime, *states: access_requests.State) -> list[int]:
+    async def ids(at: datetime, *states: State) -> list[int]:
         listed = await access_requests.page(connection, RequestFilter(state=states), None, at)
         return [item.id for item in listed.items]
 
