@@ -204,7 +204,7 @@ def test_a_reviewer_asks_what_would_be_without_changing_it(visit: Visit, house: 
     )
     page = visit.page
     visit.sign_in("avocet-if", "/policy/what-if")
-    headed(page, "What if")
+    headed(page, "Simulate")
     page.get_by_role("combobox", name="User name").fill("avocet-i")
     page.get_by_role("option", name="avocet-if").click()
     button(page, "Ask").click()

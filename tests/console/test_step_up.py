@@ -157,7 +157,7 @@ def test_a_demand_is_set_on_a_resource_and_explained(visit: Visit, house: House)
     number = house.api.post("/api/resource", json=made).json()["data"]["id"]
     page = visit.page
     visit.sign_in(address=f"/resources/{number}/edit")
-    page.get_by_label("Demanded authentication").select_option("Two factors in the last 15 minutes")
+    page.get_by_label("Required sign-in").select_option("Two factors in the last 15 minutes")
     button(page, "Save").click()
     asked = page.get_by_role("dialog")
     expect(asked).to_contain_text("needs two factors in the last 15 minutes as authentication")

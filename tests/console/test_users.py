@@ -263,11 +263,11 @@ def test_many_users_are_enabled_lose_a_role_and_their_sessions(visit: Visit, hou
     assert sessions["items"] == []
 
     choose()
-    button(bar, "Take role").click()
+    button(bar, "Remove role").click()
     dialog.get_by_label("Role").select_option("Auditor")
     button(dialog, "Preview").click()
     expect(dialog.get_by_role("heading", name="Lose access")).to_be_visible()
-    button(dialog, "Take role").click()
+    button(dialog, "Remove role").click()
     expect(page.get_by_text("2 users no longer have the role Auditor.")).to_be_visible()
     assert all(stored(house, name)["roles"] == [] for name in names)
 

@@ -61,7 +61,7 @@ export const ENTRIES = {
   explain: "Explain",
   who: "Who can",
   what: "What can",
-  whatIf: "What if",
+  whatIf: "Simulate",
   matrix: "Matrix",
   revisions: "Revisions",
   openings: "Public access",

@@ -11,7 +11,7 @@ export const JOBS = {
   success: "Last success",
   failing: "The last run failed",
   paused: "Paused",
-  fine: "As it should be",
+  fine: "OK",
   onDemand: "When somebody asks for it",
   every: (/** @type {number} */ seconds) => `every ${duration(seconds)}`,
   askedBy: (/** @type {string} */ name) => `(asked for by ${name})`,

@@ -9,7 +9,7 @@ export const POLICY = {
     explain: "Explain",
     who: "Who can",
     what: "What can",
-    whatIf: "What if",
+    whatIf: "Simulate",
     matrix: "Matrix",
     openings: "Public access",
     revisions: "Revisions",

@@ -10,9 +10,9 @@ export const RULE = {
   text:
     "People ask for the role for a time, others approve, and it ends by itself. A change of the rule publishes a " +
     "revision of the policy, and ends the requests that wait as failed.",
-  make: "Let it be asked for",
+  make: "Turn on requests",
   change: "Change",
-  end: "Let nobody ask",
+  end: "Turn off requests",
   title: (/** @type {string} */ role) => `How ${role} is asked for`,
   subject: (/** @type {string} */ role) => `How ${role} is asked for`,
   by: "Who may ask",
@@ -51,8 +51,8 @@ export const RULE = {
   saveTitle: (/** @type {string} */ role) => `Change how ${role} is asked for?`,
   saveText: "Requests for the role that wait now end as failed.",
   saved: (/** @type {string} */ role) => `How ${role} is asked for was saved.`,
-  endTitle: (/** @type {string} */ role) => `Let nobody ask for ${role}?`,
+  endTitle: (/** @type {string} */ role) => `Turn off requests for ${role}?`,
   endText: "Requests for the role that wait now end as failed. Who has the role keeps it until its end.",
-  ended: (/** @type {string} */ role) => `Nobody can ask for ${role} any more.`,
+  ended: (/** @type {string} */ role) => `Requests for ${role} are turned off.`,
   updated: "Changed",
 };

@@ -29,7 +29,7 @@ export const RESOURCES = {
   codeHelp: "By which programs know the resource, such as report.detail.",
   pathHelp: "Segments of letters, digits and ._~-, or {name} for any one segment.",
   enabledHelp: "A disabled resource counts as not registered.",
-  assurance: "Demanded authentication",
+  assurance: "Required sign-in",
   noDemand: "Nothing beside the permissions",
   assuranceHelp:
     "How strongly, and how lately, people must have authenticated. It is asked after the permissions.",

@@ -27,7 +27,7 @@ export const ROLES = {
   removeOne: (/** @type {string} */ user) => `Remove ${user}`,
   addTitle: (/** @type {string} */ user, /** @type {string} */ role) => `Give ${user} the role ${role}?`,
   removeTitle: (/** @type {string} */ user, /** @type {string} */ role) =>
-    `Take the role ${role} from ${user}?`,
+    `Remove the role ${role} from ${user}?`,
   addedMember: (/** @type {string} */ user, /** @type {string} */ role) =>
     `User ${user} got the role ${role}.`,
   removedMember: (/** @type {string} */ user, /** @type {string} */ role) =>

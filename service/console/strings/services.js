@@ -7,7 +7,7 @@ export const SERVICES = {
   text: "Services whose requests are guarded here. Their requests are closed until resources are bound or opened.",
   name: "Name",
   description: "Description",
-  router: "Its router",
+  router: "Path matching",
   created: "Created",
   updated: "Changed",
   facts: "Service",

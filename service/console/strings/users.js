@@ -62,11 +62,11 @@ export const USERS = {
   inviteMailed: (/** @type {string} */ name) => `An invitation is on its way to ${name}.`,
   inviteLink: (/** @type {string} */ until) =>
     `Hand this link over in a safe way. Its owner sets the first password with it, once, until ${until}.`,
-  verify: "Declare the address confirmed",
-  verifyTitle: (/** @type {string} */ email) => `Declare ${email} confirmed?`,
+  verify: "Mark email as verified",
+  verifyTitle: (/** @type {string} */ email) => `Mark ${email} as verified?`,
   verifyText:
     "Links for a forgotten password then go to it. Do it only if you know that it is the user's, who is told.",
-  verified: (/** @type {string} */ name) => `The address of ${name} counts as confirmed.`,
+  verified: (/** @type {string} */ name) => `The email address of ${name} is verified.`,
   takeovers: "Counts as the same person as",
   takeoversText:
     "Users of these accounts made this one, or could get to act as its owner. In requests, reviews and sign-offs " +
@@ -158,13 +158,13 @@ export const USERS = {
 export const BULK = {
   actions: "Selected users",
   giveRole: "Give role",
-  takeRole: "Take role",
+  takeRole: "Remove role",
   endSessions: "End sessions",
   preview: "Preview",
   disableTitle: (/** @type {string} */ users) => `Disable ${users}?`,
   enableTitle: (/** @type {string} */ users) => `Enable ${users}?`,
   giveTitle: (/** @type {string} */ users) => `Give a role to ${users}?`,
-  takeTitle: (/** @type {string} */ users) => `Take a role from ${users}?`,
+  takeTitle: (/** @type {string} */ users) => `Remove a role from ${users}?`,
   endTitle: (/** @type {string} */ users) => `End all sessions of ${users}?`,
   users: (/** @type {number} */ n) => count(n, "user", "users"),
   counts: (/** @type {number} */ changed, /** @type {number} */ unchanged) =>

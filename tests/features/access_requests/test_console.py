@@ -316,7 +316,7 @@ def test_how_a_role_is_asked_for_is_set_changed_and_ended_on_the_page_of_the_rol
     page, dialogs = visit.page, visit.page.get_by_role("dialog")
     visit.sign_in(address=f"/roles/{role}")
     page.get_by_role("link", name="How it is asked for").click()
-    button(page, "Let it be asked for").click()
+    button(page, "Turn on requests").click()
     dialogs.get_by_label("Permission of stage 1").fill("no:such:code")
     button(dialogs, "Save").click()
     expect(dialogs).to_contain_text("No Button carries this code")
@@ -351,8 +351,8 @@ def test_how_a_role_is_asked_for_is_set_changed_and_ended_on_the_page_of_the_rol
     expect(main).to_contain_text("2 hours")
     assert house.api.get(rule).json()["data"]["stages"] == [{"code": SECOND, "approvals": 1}]
 
-    button(main, "Let nobody ask").click()
-    button(dialogs, "Let nobody ask").click()
+    button(main, "Turn off requests").click()
+    button(dialogs, "Turn off requests").click()
     expect(main).to_contain_text("Nobody can ask for this role")
     assert house.api.get(rule).status_code == 404
 
