@@ -85,7 +85,7 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
         ),
         Job(
             "history-seals",
-            "Seal what is over of assignments, codes of roles, use, and ended rows of the policy",
+            "Seal the past of assignments, codes of roles, use of permissions, and ended policy rows",
             partial(_seal_history, settings=settings),
             300.0,
         ),

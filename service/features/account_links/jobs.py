@@ -30,7 +30,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
     return (
         Job(
             "password-resets",
-            "Mail links to users who have forgotten their password",
+            "Mail reset links to users who forgot their password",
             partial(
                 answer_requests,
                 links=links,
@@ -44,7 +44,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
         ),
         Job(
             "expired-links",
-            "Delete links that accounts were sent and that have expired, and acts on accounts after a year",
+            "Delete expired links of accounts, and acts on accounts after a year",
             forget_links,
             _HOUR,
             after="password-resets",

@@ -14,7 +14,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
     return (
         Job(
             "role-ends",
-            "Set roles aside that have ended, and tell users of ends in 7 days and in a day",
+            "Archive ended assignments, and notify users seven days and one day before an end",
             partial(settle_ends, notices=notices_of(settings)),
             30.0,
             retry=60.0,

@@ -18,7 +18,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
     return (
         Job(
             "directory-members",
-            "Give the members of directories the roles of a mapping that was changed",
+            "Update the roles of directory members after a change of the mapping",
             give_roles_anew,
             5.0,
             retry=60.0,

@@ -22,7 +22,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
     return (
         Job(
             "dormant-accounts",
-            "Tell and then disable accounts that were not used for `auth.dormant_days`",
+            "Notify and then disable accounts unused for `auth.dormant_days`",
             settle_dormant,
             _DAY if settings.auth.dormant_days else None,
             retry=_HOUR,
