@@ -89,8 +89,8 @@ _FAULTS: Final = """() => {
     return tops.sort((a, b) => a - b).filter((at, place) => place === 0 || at > tops[place - 1] + 6).length;
   };
 
-  for (const code of every(":is(td, th) :is(code, .path, a)")) {
-    const cell = code.closest("td, th");
+  for (const code of every(":is(td, th, dd) :is(code, .path, a)")) {
+    const cell = code.closest("td, th, dd");
     if (cell.getBoundingClientRect().width < 90 && lines(code) > 2) faults.push(`broken up: ${name(code)}`);
   }
 
