@@ -121,6 +121,8 @@ def navigation(text: str) -> str:
     shown: set[str] = set()
     for section in re.split(r"^## ", text, flags=re.MULTILINE):
         heading, _, body = section.partition("\n")
+        if heading == "Start here":  # it repeats links of the sections below
+            continue
         links = [
             (match["text"], match["link"].partition("#")[0])
             for match in _PARTS.finditer(body)
