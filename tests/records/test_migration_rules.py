@@ -12,7 +12,7 @@ from service import __version__
 from service.authz.engine.rules import LAYERS
 from service.cli.database import _cells
 from service.records.installation.pending_steps import MIGRATIONS, pending_migration, statements_of
-from service.records.installation.schema_revision import is_older
+from service.records.installation.schema_revision import LEAST_VERSION, is_older
 from service.records.installation.table_locks import locks_of
 from service.records.migrations.running import declared_kind, declared_least, least_version_of
 from tests.records.test_schema_standing import execute
@@ -112,6 +112,10 @@ def test_what_only_adds_is_an_expansion(statement: str) -> None:
     assert not list(narrowing(f"{statement};"))
 
 
+def test_a_new_database_needs_the_version_that_all_migrations_need() -> None:
+    assert least_version_of(steps()) == LEAST_VERSION
+
+
 def test_every_migration_can_be_told_as_sql() -> None:
     assert all(statements_of(step).strip() for step in steps())
 
@@ -134,7 +138,7 @@ def test_pending_steps_name_tables_that_exist_with_their_locks_and_sizes(seeded_
     execute(
         seeded_database_url, "ANALYZE sys.resource", "UPDATE sys.alembic_version SET version_num = 'v0018'"
     )
-    first, *rest = pending_migration(seeded_database_url, ()).steps
+    first, *rest, functions = pending_migration(seeded_database_url, ()).steps
     assert [first.revision, *(step.revision for step in rest)] == [
         step.revision for step in steps() if step.revision > "v0018"
     ]
@@ -144,6 +148,14 @@ def test_pending_steps_name_tables_that_exist_with_their_locks_and_sizes(seeded_
     assert resources.rows
     assert resources.size.endswith(" kB")
     assert rest[-1].kind == "expand"
+    assert (functions.revision, functions.kind, functions.least_version) == (
+        "functions.sql",
+        "expand",
+        LEAST_VERSION,
+    )
+    assert {"sys.role_menu": "SHARE ROW EXCLUSIVE"}.items() <= {
+        lock.table: lock.lock for lock in functions.locks
+    }.items()
 
 
 def test_the_rows_of_a_table_that_was_never_analysed_are_not_known(seeded_database_url: str) -> None:

@@ -59,7 +59,7 @@ def comparable(name: str | None, kind: str, _parents: Any) -> bool:
     return kind != "table" or name is None or not name.startswith(("operation_log_", "login_log_"))
 
 
-def test_the_migrated_database_is_what_the_schema_describes(empty_database_url: str) -> None:
+def test_a_new_database_is_what_the_schema_describes(empty_database_url: str) -> None:
     migrate(empty_database_url, ())
     with engine(empty_database_url).connect() as connection:
         context = MigrationContext.configure(
@@ -129,7 +129,7 @@ def test_the_last_logins_of_the_month_before_are_brought_from_the_log(empty_data
     migrate(empty_database_url, ())
     with engine(empty_database_url).begin() as connection:
         connection.exec_driver_sql(LOGINS)
-        connection.exec_driver_sql(import_module(f"{versions.__name__}.v0034_last_logins").LOGINS)
+        connection.exec_driver_sql(import_module(f"{versions.__name__}.v0065b_accounts").LOGINS)
         rows = connection.exec_driver_sql(
             "SELECT user_name, last_login_time = now() - interval '2 days' FROM sys.user_login"
             ' LEFT JOIN sys."user" ON id = user_id'
@@ -137,82 +137,28 @@ def test_the_last_logins_of_the_month_before_are_brought_from_the_log(empty_data
         assert [tuple(row) for row in rows] == [("ada", True)]
 
 
-GONE = "v0057_no_access_tasks"
-REQUESTS = """
-INSERT INTO sys.access_request (user_id, user_name, role_id, role_code, duration, asked_decision_id,
-    stage_codes, stage_approvals, grant_needed, create_time, deadline)
-    SELECT id, name, 7, 'auditor', 60, 'd', '{x:y}', '{1}', false, now(), now() + interval '1 hour'
-    FROM (VALUES (1, 'by_service'), (2, 'by_herself')) AS author (id, name);
-INSERT INTO sys.access_task SELECT 'random', id, 9, 'gateway', '', 'digest'
-    FROM sys.access_request WHERE user_name = 'by_service';
-"""
-
-
-def test_requests_that_services_have_made_in_the_name_of_persons_end(empty_database_url: str) -> None:
-    migrate(empty_database_url, ())
-    before, step = (import_module(f"{versions.__name__}.{name}") for name in ("v0049_access_tasks", GONE))
-    with engine(empty_database_url).begin() as connection:
-        for statement in (before.TABLE, REQUESTS, step.PENDING, step.TABLE):
-            connection.exec_driver_sql(statement)
-        rows = connection.exec_driver_sql(
-            "SELECT user_name, state FROM sys.access_request ORDER BY user_name"
-        )
-        assert [tuple(row) for row in rows] == [("by_herself", "pending"), ("by_service", "failed")]
-
-
-CONTROL = "v0063_account_control"
-BEHIND = """
+KEYS = """
 INSERT INTO sys."user" (user_name, user_name_key, nick_name) VALUES ('boss', 'boss', 'boss');
-INSERT INTO sys."user" (user_name, user_name_key, nick_name, password_hash, made_by)
-    SELECT name, name, name, hash, maker FROM (VALUES ('ann', 'x', 1), ('bob', NULL, 1), ('cid', 'x', 1),
-        ('own', 'x', NULL)) AS made (name, hash, maker);
-INSERT INTO sys.directory_account (source, issuer, subject, user_id, managed)
-    SELECT 'entra', '', user_name, id, user_name = 'cid' FROM sys."user" WHERE user_name IN ('cid', 'ann');
-INSERT INTO sys.account_token (digest, purpose, user_id, email, created_by, expires_time)
-    SELECT sha256(user_name::bytea), purpose, id, link.email, 1, now() + interval '1 hour'
-    FROM sys."user" JOIN (VALUES ('bob', 'invitation', NULL), ('own', 'password_reset', 'a@b.example'))
-        AS link (name, purpose, email) ON name = user_name;
-INSERT INTO sys.review (title, scope, on_silence, apply, deadline, author_id, author_name, roles,
-    policy_revision, create_time)
-    VALUES ('Q4', '{}', 'keep', 'at_end', now(), 1, 'admin', '{}', 1, now());
-INSERT INTO sys.review_takeover SELECT review.id, "user".id, 1 FROM sys.review, sys."user"
-    WHERE user_name = 'own';
-INSERT INTO sys.access_request (user_id, user_name, role_id, role_code, duration, asked_decision_id,
-    stage_codes, stage_approvals, grant_needed, create_time, deadline)
-    SELECT id, user_name, 7, 'auditor', 60, 'd', '{x:y}', '{1}', false, now(), now() FROM sys."user"
-    WHERE user_name = 'ann';
-INSERT INTO sys.access_request_exclusion (request_id, user_id, why)
-    SELECT access_request.id, "user".id, why FROM sys.access_request, sys."user"
-    JOIN (VALUES ('own', 'credentials'), ('bob', 'codes')) AS kept (name, why) ON name = user_name;
+INSERT INTO sys."user" (user_name, user_name_key, nick_name, kind)
+    VALUES ('robot', 'robot', 'robot', 'service');
+INSERT INTO sys.api_key (user_id, key_name, hint, digest, created_by)
+    SELECT robot.id, number, '', sha256(number::bytea), creator.id
+    FROM sys."user" robot, sys."user" creator, unnest(ARRAY ['1', '2']) number
+    WHERE robot.user_name = 'robot';
 """
 
 
-def test_what_was_known_of_who_is_behind_whom_goes_on_counting(empty_database_url: str) -> None:
-    step = import_module(f"{versions.__name__}.{CONTROL}")
-    requests = import_module(f"{versions.__name__}.v0047_access_requests")
-    takeovers = import_module(f"{versions.__name__}.v0052_review_takeovers")
-    exclusions = requests.DECISIONS[requests.DECISIONS.index("CREATE TABLE sys.access_request_exclusion") :]
+def test_who_has_created_api_keys_controls_their_accounts(empty_database_url: str) -> None:
     migrate(empty_database_url, ())
     with engine(empty_database_url).begin() as connection:
-        for statement in (exclusions, takeovers.TAKEOVERS, BEHIND):
-            connection.exec_driver_sql(statement)
-        for statement in (step.KNOWN, step.APPOINTED, step.LINKED, step.GONE):
-            connection.exec_driver_sql(statement)
+        connection.exec_driver_sql(KEYS)
+        connection.exec_driver_sql(import_module(f"{versions.__name__}.v0065b_accounts").KNOWN)
         edges = connection.exec_driver_sql(
             "SELECT holder.user_name, account.user_name, act FROM sys.account_control"
             ' JOIN sys."user" holder ON holder.id = holder_id'
-            ' JOIN sys."user" account ON account.id = account_id ORDER BY 2, 1'
+            ' JOIN sys."user" account ON account.id = account_id'
         )
-        assert [tuple(row) for row in edges] == [
-            ("boss", "ann", "made"),
-            ("boss", "bob", "link"),
-            ("ann", "own", "take_over"),
-            ("boss", "own", "take_over"),
-        ]
-        appointed = connection.exec_driver_sql("SELECT count(*) FROM sys.access_request_appointee")
-        assert appointed.scalar_one() == 1
-        linked = connection.exec_driver_sql("SELECT linked_by FROM sys.directory_account ORDER BY subject")
-        assert [row[0] for row in linked] == [[1], []]
+        assert [tuple(row) for row in edges] == [("boss", "robot", "key")]
 
 
 def test_the_names_of_the_files_tell_the_revisions_and_the_newest_one() -> None:

@@ -12,7 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records import role_holdings, role_lives, role_rights, roles
 from service.records.database.transactions import Database
-from service.records.migrations.versions import v0059_kept_codes
 from service.records.schema.rights import ended_assignment, role, role_code_life, user, user_role
 
 pytestmark = pytest.mark.anyio
@@ -214,28 +213,6 @@ async def test_only_differences_between_then_and_now_are_changes(database: Datab
         ("auditor", "system:role:create", True),
         ("auditor", "system:user:list", False),
     ]
-
-
-async def test_what_edits_of_older_versions_have_cut_into_pieces_is_joined(database: Database) -> None:
-    async with database.snapshot() as connection:
-        lives = (await connection.execute(text(LIVES))).all()
-    await changed(
-        database,
-        "INSERT INTO sys.role_code_life (role_id, role_code, menu_id, code, begin_time, end_time)"
-        " SELECT role_id, role_code, menu_id, code, begin_time - days * interval '1 day',"
-        " begin_time - (days - 1) * interval '1 day' FROM sys.role_code_life, generate_series(1, 3) days"
-        " WHERE code <> 'system:user:list' OR days <> 2",
-    )
-    await changed(database, v0059_kept_codes.JOIN)
-    async with database.snapshot() as connection:
-        joined = (await connection.execute(text(LIVES))).all()
-        begun = {row.id: row.begin_time for row in joined}
-        gaps = "SELECT id FROM sys.role_code_life WHERE code = 'system:user:list' AND end_time IS NULL"
-        with_gap = set((await connection.execute(text(gaps))).scalars())
-    days = {row.id: (row.begin_time - begun[row.id]).days for row in lives}
-
-    assert len(joined) == len(lives) + len(with_gap)
-    assert days == {row.id: 1 if row.id in with_gap else 3 for row in lives}
 
 
 async def test_no_truncated_table_leaves_a_code_that_goes_on(database: Database) -> None:

@@ -19,6 +19,7 @@ from service.records.installation.migrate import Prepared, migrate, prepare
 from service.records.installation.pending_steps import pending_migration
 from service.records.installation.schema_revision import (
     SchemaError,
+    expected_schema,
     is_older,
     record_support,
     require_current,
@@ -89,6 +90,32 @@ def test_an_older_schema_is_for_a_backup_by_the_version_that_made_it(seeded_data
     )
     with pytest.raises(SchemaError, match=r"backup by the version that made its schema, 0\.1\.9, and start"):
         require_current(seeded_database_url)
+
+
+@pytest.mark.parametrize("merged", ["v0031", "v0045", "v0065"])
+def test_a_step_of_the_development_that_was_merged_is_refused_with_the_commit_that_migrates_it(
+    seeded_database_url: str, merged: str
+) -> None:
+    execute(seeded_database_url, f"UPDATE sys.alembic_version SET version_num = '{merged}'")
+    for step in (
+        start,
+        partial(start, migrates=False),
+        partial(migrate, extensions=()),
+        require_current,
+        partial(pending_migration, extensions=()),
+    ):
+        with pytest.raises(SchemaError, match=rf"schema {merged}, .* of commit \w{{8}} once") as refusal:
+            step(seeded_database_url)
+        assert "Nothing was changed" in str(refusal.value)
+    with engine(seeded_database_url).connect() as connection:
+        assert connection.execute(text("SELECT version_num FROM sys.alembic_version")).scalar_one() == merged
+
+
+def test_a_check_of_an_empty_database_tells_that_it_will_be_made(empty_database_url: str) -> None:
+    (step,) = pending_migration(empty_database_url, ()).steps
+    assert (step.revision, step.kind, step.locks) == (expected_schema(), "expand", ())
+    assert migrate(empty_database_url, ()) is True
+    assert pending_migration(empty_database_url, ()).steps == ()
 
 
 @pytest.mark.parametrize(("schema", "is_told"), [("v0015", True), ("v0028", False)])

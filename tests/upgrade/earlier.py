@@ -28,8 +28,11 @@ COMMITS: Final = {
     RELEASE: "5bbe58f3c904f40c32184aa8ebc2a8bbcbdc7f01",
     "8879af6": "8879af6efe2ba6ba00cef3a73933c51b1e6ba939",
     "128656f": "128656f076fc626dcea1b1c83162d3e5997c6830",
+    "25571e91": "25571e9167a02ee4766819ec22b2617e8541ca27",
 }
-"""The release 0.2.0 (schema v0015), and two states of the development after it (v0028 and v0030)."""
+"""The release 0.2.0 (schema v0015), and three states of the development after it (v0028, v0030 and v0066)."""
+_WITH_INITIAL_PASSWORDS: Final = ("25571e91",)
+"""The versions that have the setting ``password.initial``."""
 PASSWORD: Final = "upgrade-Fixture-only-7291"
 CHAIN_KEY: Final = "a throw-away key of the upgrade tests, used nowhere else"
 HOUR: Final = 3600
@@ -121,6 +124,7 @@ class Program:
     def __init__(self, name: str, folder: Path) -> None:
         """Check out and install; skips the test where the history or the packages can't be had."""
         self.root = folder / f"program-{name}"
+        self._unknown = () if name in _WITH_INITIAL_PASSWORDS else ("PORTCULLIS_PASSWORD__INITIAL",)
         archive = subprocess.run(
             ["git", "-C", str(ROOT), "archive", "--format=tar", COMMITS[name]],
             capture_output=True,
@@ -148,12 +152,16 @@ class Program:
         """Return the words that run its command line."""
         return [str(self.root / ".venv/bin/python"), *command(*arguments)[1:]]
 
+    def known(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Leave out the settings of today that this version refuses as unknown."""
+        return {name: value for name, value in environ.items() if name not in self._unknown}
+
     def run(self, folder: Path, *arguments: str, **variables: str) -> str:
         """Run a command to its end; returns its standard output, CalledProcessError when it fails."""
         return subprocess.run(
             self.words(*arguments),
             cwd=folder,
-            env=_known(environment(folder, **variables)),
+            env=self.known(environment(folder, **variables)),
             capture_output=True,
             text=True,
             check=True,
@@ -174,13 +182,8 @@ class Node(Running):
             self.process = subprocess.Popen(
                 self._program.words(*words),
                 cwd=folder,
-                env=_known(environ),
+                env=self._program.known(environ),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
             )
-
-
-def _known(environ: Mapping[str, str]) -> dict[str, str]:
-    """Leave out the settings of today that earlier versions refuse as unknown."""
-    return {name: value for name, value in environ.items() if name != "PORTCULLIS_PASSWORD__INITIAL"}

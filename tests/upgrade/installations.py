@@ -75,7 +75,12 @@ def on_dump(name: str, **settings: str) -> Iterator[Upgraded]:
 
 def restore(kept: Kept, url: str) -> None:
     """Run the SQL of the dump; AssertionError at the first statement that fails."""
-    words = [str(postgres_program("psql")), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", str(kept.dump), url]
+    run_dump(kept.dump, url)
+
+
+def run_dump(dump: Path, url: str) -> None:
+    """Run the SQL of a dump; AssertionError at the first statement that fails."""
+    words = [str(postgres_program("psql")), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", str(dump), url]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

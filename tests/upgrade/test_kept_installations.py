@@ -1,4 +1,4 @@
-"""Today's version goes on with what version 0.2.0, and two states after it, have left.
+"""Today's version goes on with what version 0.2.0, and three states after it, have left.
 
 All that was there must be there, decide as before, and open what it opened: records, sessions, API keys,
 signing keys, the history of the policy, the chains of the logs.

@@ -31,7 +31,7 @@ RULE = {
 }
 Started = TypeVar("Started", bound=Running)
 
-ROLLING = ("8879af6", "128656f")
+ROLLING = ("8879af6", "128656f", "25571e91")
 """States after 0.2.0, with which the promise begins."""
 
 

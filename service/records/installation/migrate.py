@@ -1,4 +1,4 @@
-"""Migrates the database to this version's schema and seeds a new one; safe in several processes at once."""
+"""Makes or migrates the schema of the database and seeds a new one; safe in several processes at once."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,12 +18,16 @@ from service.kernel.extension import Extension
 from service.records import role_rights
 from service.records.database.failures import out_of_reach, words_of
 from service.records.database.transactions import engine
-from service.records.installation.schema_revision import SchemaError, record_support, schema_standing
+from service.records.installation.schema_revision import (
+    LEAST_VERSION,
+    SchemaError,
+    record_support,
+    schema_standing,
+)
 from service.records.installation.seed import is_new, seed
 from service.records.installation.seed_catalogue import Additions, Covered, bring, is_complete, pending
 from service.records.installation.table_locks import holders_of, locks_of
 from service.records.published import policy_revisions
-from service.records.schema.base import SCHEMA
 
 _MIGRATIONS: Final = Path(__file__).parent.parent / "migrations"
 _SCRIPTS: Final = str(_MIGRATIONS).replace("%", "%%")
@@ -216,9 +220,14 @@ def _upgrade_own(connection: Connection) -> bool:
     standing.require_supported()
     if standing.is_newer or standing.is_usable:
         return False
+    if standing.stored is None:
+        from service.records.installation.new_database import make_schema
+
+        make_schema(connection)
+        record_support(connection, LEAST_VERSION)
+        return True
     from service.records.migrations.running import upgrade
 
-    connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
     record_support(connection, upgrade(connection, _SCRIPTS))
     return True
 

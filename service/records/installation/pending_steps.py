@@ -15,9 +15,10 @@ from service.kernel.extension import Extension
 from service.records.database.failures import out_of_reach
 from service.records.database.transactions import engine
 from service.records.installation.migrate import unmigrated
-from service.records.installation.schema_revision import SchemaStanding, schema_standing
+from service.records.installation.new_database import functions
+from service.records.installation.schema_revision import LEAST_VERSION, SchemaStanding, schema_standing
 from service.records.installation.table_locks import locks_of
-from service.records.migrations.running import Kind, declared_kind, declared_least
+from service.records.migrations.running import Kind, declared_kind, declared_least, lacks_functions
 
 MIGRATIONS: Final = Path(__file__).parent.parent / "migrations"
 
@@ -76,11 +77,17 @@ def pending_migration(url: str, extensions: Sequence[Extension]) -> PendingMigra
         behind = tuple(unmigrated(connection, extensions))
         if standing.is_usable:
             return PendingMigration(standing, (), behind)
+        if standing.stored is None:
+            what = "All tables of a new database"
+            step = PendingStep(standing.expected, what, "expand", LEAST_VERSION, ())
+            return PendingMigration(standing, (step,), behind)
         sizes = _sizes(connection)
-    steps = [
-        *ScriptDirectory(str(MIGRATIONS)).iterate_revisions(standing.expected, standing.stored or "base")
-    ]
-    return PendingMigration(standing, tuple(_described(step, sizes) for step in reversed(steps)), behind)
+    revisions = ScriptDirectory(str(MIGRATIONS)).iterate_revisions(standing.expected, standing.stored)
+    steps = [_described(step, sizes) for step in reversed([*revisions])]
+    if lacks_functions(standing.stored):
+        locks = tuple(_locks(functions(), sizes))
+        steps.append(PendingStep("functions.sql", "Functions and triggers", "expand", LEAST_VERSION, locks))
+    return PendingMigration(standing, tuple(steps), behind)
 
 
 def statements_of(step: Script) -> str:
@@ -95,13 +102,13 @@ def statements_of(step: Script) -> str:
 
 
 def _described(step: Script, sizes: Mapping[str, tuple[int | None, str]]) -> PendingStep:
-    locks = tuple(_locks(step, sizes))
+    locks = tuple(_locks(statements_of(step), sizes))
     what = (step.doc or "").strip().partition("\n")[0]
     return PendingStep(step.revision, what, declared_kind(step), declared_least(step), locks)
 
 
-def _locks(step: Script, sizes: Mapping[str, tuple[int | None, str]]) -> Iterator[TableLock]:
-    for table, lock in sorted(locks_of(statements_of(step)).items()):
+def _locks(statements: str, sizes: Mapping[str, tuple[int | None, str]]) -> Iterator[TableLock]:
+    for table, lock in sorted(locks_of(statements).items()):
         if table in sizes:  # a table that the migration makes itself is nobody else's
             yield TableLock(table, lock, *sizes[table])
 

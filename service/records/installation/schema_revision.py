@@ -32,13 +32,23 @@ _EXISTS: Final = text("SELECT to_regclass(:name) IS NOT NULL")
 _SETTLED: Final = text("SELECT sys.settle_least_version(false)")
 
 
+LEAST_VERSION: Final = "0.2.0"
+"""The least version that can work with this version's schema: the greatest that a migration declares."""
+
+_LAST_SINGLE_STEPS: Final = "25571e91"
+"""The last commit with a migration for each step of the development, before they became one per feature."""
+
+
 class SchemaError(OperatorError):
     """This version of the program can't work with the database; the message tells the operator why."""
 
 
 @cache
 def known_schemas() -> tuple[str, ...]:
-    """Return the revisions of this version's migrations, the newest last; the names of files begin so."""
+    """Return the revisions of this version's migrations, the newest last; the names of files begin so.
+
+    They sort as texts: a revision between two of them, which this version no longer has, is not a newer one.
+    """
     return tuple(sorted(path.name.partition("_")[0] for path in _VERSIONS.glob("v*_*.py")))
 
 
@@ -80,7 +90,12 @@ class SchemaStanding(Struct, frozen=True):
     @property
     def is_newer(self) -> bool:
         """True if a newer version has migrated the database, beyond what this one knows."""
-        return self.stored is not None and not self.known
+        return self.stored is not None and not self.known and self.stored > self.expected
+
+    @property
+    def is_between(self) -> bool:
+        """True if the schema is at a step of the development that this version has merged with others."""
+        return self.stored is not None and not self.known and not self.is_newer
 
     @property
     def is_usable(self) -> bool:
@@ -90,7 +105,16 @@ class SchemaStanding(Struct, frozen=True):
         return self.least_version is not None and not is_older(__version__, self.least_version)
 
     def require_supported(self) -> None:
-        """Raise SchemaError if the schema is of a newer version, and this one is too old for it."""
+        """Raise SchemaError if the schema is of a newer version, and this one is too old for it.
+
+        Also if it is at a step between two releases that this version no longer has.
+        """
+        if self.is_between:
+            raise SchemaError(
+                f"The database has schema {self.stored}, a step of the development between two releases, "
+                "which this version can't migrate: run 'portcullis db migrate' of commit "
+                f"{_LAST_SINGLE_STEPS} once, and start this version again. Nothing was changed."
+            )
         if not self.is_newer or self.is_usable:
             return
         if self.least_version is None:

@@ -1,1 +1,1 @@
-"""How the schema came to be, step by step; run by ``service.records.installation.migrate``."""
+"""Bring the schema of a database that exists up to date; run by ``service.records.installation.migrate``."""

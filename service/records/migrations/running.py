@@ -1,14 +1,18 @@
 """Runs migrations by Alembic; imported only where there is something to migrate."""
 
 from collections.abc import Iterable
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from alembic import command
 from alembic.config import Config
 from alembic.script import Script, ScriptDirectory
 from sqlalchemy import Connection
 
-from service.records.installation.schema_revision import greatest
+from service.records.installation.new_database import make_functions
+from service.records.installation.schema_revision import greatest, stored_schema
+
+_WITH_FUNCTIONS: Final = "v0066"
+"""The first schema with functions and triggers. Later migrations write out what they change of these."""
 
 Kind: TypeAlias = Literal["expand", "contract"]
 """``expand`` adds what older versions ignore; ``contract`` removes or restricts what they may use."""
@@ -17,13 +21,23 @@ Kind: TypeAlias = Literal["expand", "contract"]
 def upgrade(connection: Connection, scripts: str) -> str:
     """Run the missing migrations of the service on ``connection``, in its transaction.
 
+    An older database that has no functions and triggers then gets all of them, as a new one does.
+
     Returns the least version of the program that can work with the result. ``scripts`` is the folder of
     Alembic's environment, as Alembic reads it: a ``%`` is written twice.
     """
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", scripts)
+    stored = stored_schema(connection)
     command.upgrade(config, "head")
+    if lacks_functions(stored):
+        make_functions(connection)
     return least_version_of(ScriptDirectory.from_config(config).walk_revisions())
+
+
+def lacks_functions(stored: str | None) -> bool:
+    """True if a database at ``stored`` has no functions and triggers, which no migration makes."""
+    return stored is None or stored < _WITH_FUNCTIONS
 
 
 def least_version_of(steps: Iterable[Script]) -> str:

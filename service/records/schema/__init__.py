@@ -1,6 +1,7 @@
-"""The tables as SQLAlchemy objects; ``service.records.migrations`` creates the same ones.
+"""The tables as SQLAlchemy objects, and ``functions.sql``: what a new database is made from.
 
-Describes columns, keys and constraints; holds no query.
+Describes columns, keys and constraints; holds no query. ``service.records.migrations`` brings databases that
+exist to the same schema.
 """
 
 from service.kernel.feature import declared

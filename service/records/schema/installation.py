@@ -10,7 +10,13 @@ from service.records.schema.base import SCHEMA, chosen, filled, identity, metada
 restore_epoch = sa.Table(
     "timeline",
     metadata,
-    sa.Column("number", sa.Integer, sa.CheckConstraint("number > 0", name="number"), primary_key=True),
+    sa.Column(
+        "number",
+        sa.Integer,
+        sa.CheckConstraint("number > 0", name="number"),
+        primary_key=True,
+        autoincrement=False,
+    ),
     sa.Column("name", sa.Text, nullable=False, unique=True),
     moment("begin_time"),
     # Null for the first one; else the backup that was restored, the time of its snapshot, and by whom.

@@ -1,11 +1,11 @@
-"""Reviews of assignments, what was decided in them, and the revisions that were signed off."""
+"""Reviews of assignments, their decisions, and sign-offs of policy revisions."""
 
 from __future__ import annotations
 
 from alembic import op
 
-revision = "v0051"
-down_revision = "v0050"
+revision = "v0065k"
+down_revision = "v0065j"
 kind = "expand"
 least_version = "0.2.0"
 
@@ -97,61 +97,9 @@ CREATE TABLE sys.policy_sign_off (
 CREATE INDEX policy_sign_off_revision_idx ON sys.policy_sign_off (revision);
 CREATE INDEX policy_sign_off_user_id_id_idx ON sys.policy_sign_off (user_id, id);
 """
-EDITS = """
-ALTER TABLE sys.user_role ADD COLUMN edit_time TIMESTAMP WITH TIME ZONE
-"""
-# Whatever writes it: nothing changes in a review that is closed, and what an item is about never does.
-FUNCTIONS = """
-CREATE FUNCTION sys.keep_closed_review() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF OLD.state = 'closed' OR TG_OP = 'DELETE' THEN
-        RAISE EXCEPTION 'review % is kept as it is', OLD.id;
-    END IF;
-    RETURN NEW;
-END $$;
-CREATE FUNCTION sys.keep_review_item() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    decided CONSTANT TEXT[] := ARRAY['finding', 'decision', 'until', 'decision_reason', 'reviewer_id',
-        'reviewer_name', 'decision_ids', 'decision_time', 'decision_entry', 'outcome', 'outcome_reason',
-        'outcome_time', 'outcome_entry'];
-BEGIN
-    IF TG_OP = 'DELETE' THEN
-        RAISE EXCEPTION 'item % of a review is kept', OLD.id;
-    END IF;
-    IF EXISTS (SELECT FROM sys.review WHERE id = NEW.review_id AND state = 'closed') THEN
-        RAISE EXCEPTION 'review % is closed', NEW.review_id;
-    END IF;
-    IF TG_OP = 'UPDATE' AND (OLD.outcome IS NOT NULL
-        OR to_jsonb(OLD) - decided IS DISTINCT FROM to_jsonb(NEW) - decided) THEN
-        RAISE EXCEPTION 'item % of a review is kept as it is', OLD.id;
-    END IF;
-    RETURN NEW;
-END $$;
-CREATE FUNCTION sys.note_edit() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    NEW.edit_time := clock_timestamp();
-    RETURN NEW;
-END $$;
-CREATE FUNCTION sys.keep_sign_off() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    RAISE EXCEPTION 'sign-off % is kept as it is', OLD.id;
-END $$
-"""
-TRIGGERS = """
-CREATE TRIGGER keep_closed_review BEFORE UPDATE OR DELETE ON sys.review FOR EACH ROW
-    EXECUTE FUNCTION sys.keep_closed_review();
-CREATE TRIGGER keep_review_item BEFORE INSERT OR UPDATE OR DELETE ON sys.review_item FOR EACH ROW
-    EXECUTE FUNCTION sys.keep_review_item();
-CREATE TRIGGER note_edit BEFORE UPDATE ON sys.user_role FOR EACH ROW
-    WHEN ((OLD.valid_from, OLD.valid_until, OLD.reason) IS DISTINCT FROM
-        (NEW.valid_from, NEW.valid_until, NEW.reason))
-    EXECUTE FUNCTION sys.note_edit();
-CREATE TRIGGER keep_sign_off BEFORE UPDATE OR DELETE ON sys.policy_sign_off FOR EACH ROW
-    EXECUTE FUNCTION sys.keep_sign_off();
-"""
 
 
 def upgrade() -> None:
     """Take the step."""
-    for statement in (REVIEWS, ITEMS, SIGN_OFFS, EDITS, FUNCTIONS, TRIGGERS):
+    for statement in (REVIEWS, ITEMS, SIGN_OFFS):
         op.execute(statement)

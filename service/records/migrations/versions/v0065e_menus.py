@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "v0033"
-down_revision = "v0032"
+revision = "v0065e"
+down_revision = "v0065d"
 kind = "expand"
 least_version = "0.2.0"
 
-_STEP = """
+COLUMNS = """
 ALTER TABLE sys.menu
     ADD COLUMN hidden BOOLEAN DEFAULT false NOT NULL,
     ADD COLUMN keep_alive BOOLEAN DEFAULT false NOT NULL,
@@ -22,4 +22,4 @@ ALTER TABLE sys.menu
 
 def upgrade() -> None:
     """Take the step."""
-    op.execute(_STEP)
+    op.execute(COLUMNS)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "v0037"
-down_revision = "v0036"
+revision = "v0065c"
+down_revision = "v0065b"
 kind = "expand"
 least_version = "0.2.0"
 
@@ -55,5 +55,5 @@ CREATE TABLE sys.recovery_code (
 
 def upgrade() -> None:
     """Take the step."""
-    op.execute(FACTORS)
-    op.execute(CODES)
+    for statement in (FACTORS, CODES):
+        op.execute(statement)

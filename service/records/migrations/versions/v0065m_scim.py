@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "v0054"
-down_revision = "v0053"
+revision = "v0065m"
+down_revision = "v0065l"
 kind = "expand"
 least_version = "0.2.0"
 
@@ -18,6 +18,9 @@ CREATE TABLE sys.scim_user (
     formatted_name TEXT,
     email_type TEXT,
     gone BOOLEAN DEFAULT false NOT NULL,
+    display_name_folded text GENERATED ALWAYS AS (sys.folded(display_name)) STORED,
+    formatted_name_folded text GENERATED ALWAYS AS (sys.folded(formatted_name)) STORED,
+    email_type_folded text GENERATED ALWAYS AS (sys.folded(email_type)) STORED,
     CONSTRAINT scim_user_pkey PRIMARY KEY (user_id),
     CONSTRAINT scim_user_user_id_fkey FOREIGN KEY(user_id) REFERENCES sys."user" (id) ON DELETE CASCADE,
     CONSTRAINT scim_user_directory_fkey
@@ -33,6 +36,7 @@ CREATE TABLE sys.scim_group (
     create_time TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     update_time TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     updated_by TEXT,
+    display_name_folded text GENERATED ALWAYS AS (sys.folded(display_name)) STORED,
     CONSTRAINT scim_group_pkey PRIMARY KEY (id),
     CONSTRAINT scim_group_directory_fkey
         FOREIGN KEY(directory) REFERENCES sys.directory (name) ON DELETE CASCADE,

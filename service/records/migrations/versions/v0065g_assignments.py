@@ -1,14 +1,12 @@
-"""Roles are assigned with a beginning, an end and a reason; assignments that have ended are kept."""
+"""Assignments of roles with a beginning, an end and a reason, and those that have ended."""
 
 from __future__ import annotations
 
 from alembic import op
 
-revision = "v0043"
-down_revision = "v0042"
+revision = "v0065g"
+down_revision = "v0065f"
 kind = "expand"
-# A version that knows no windows would read an assignment that begins or ends as one without an end. So the
-# first one with a window raises this: ``service.records.assignments``.
 least_version = "0.2.0"
 
 # An older version inserts a user and a role, which is an assignment without an end. Of the assignments that
@@ -25,12 +23,15 @@ ALTER TABLE sys.user_role
         CONSTRAINT user_role_source_check CHECK (source IN ('direct', 'request', 'directory')),
     ADD COLUMN version INTEGER DEFAULT 1 NOT NULL CONSTRAINT user_role_version_check CHECK (version > 0),
     ADD COLUMN create_time TIMESTAMP WITH TIME ZONE,
-    ADD COLUMN created_by TEXT;
+    ADD COLUMN created_by TEXT,
+    ADD COLUMN edit_time TIMESTAMP WITH TIME ZONE,
+    ADD COLUMN directory TEXT;
 ALTER TABLE sys.user_role ALTER COLUMN create_time SET DEFAULT now();
 CREATE UNIQUE INDEX user_role_window_key ON sys.user_role (user_id, role_id, source,
     coalesce(valid_from, '-infinity'::timestamptz), coalesce(valid_until, 'infinity'::timestamptz));
 CREATE INDEX user_role_valid_from_idx ON sys.user_role (valid_from) WHERE valid_from IS NOT NULL;
 CREATE INDEX user_role_valid_until_idx ON sys.user_role (valid_until) WHERE valid_until IS NOT NULL;
+CREATE INDEX user_role_directory_idx ON sys.user_role (directory) WHERE directory IS NOT NULL;
 """
 ENDED = """
 CREATE TABLE sys.ended_assignment (
@@ -47,6 +48,7 @@ CREATE TABLE sys.ended_assignment (
     end_time TIMESTAMP WITH TIME ZONE NOT NULL,
     ended_by TEXT,
     how TEXT NOT NULL,
+    directory TEXT,
     CONSTRAINT ended_assignment_pkey PRIMARY KEY (id),
     CONSTRAINT ended_assignment_user_id_fkey
         FOREIGN KEY (user_id) REFERENCES sys."user" (id) ON DELETE CASCADE,

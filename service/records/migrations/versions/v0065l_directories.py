@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "v0053"
-down_revision = "v0052"
+revision = "v0065l"
+down_revision = "v0065k"
 kind = "expand"
 least_version = "0.2.0"
 
+# Several sign-ins on a device may be known: one that waits for a second factor replaces no session yet.
 DIRECTORIES = """
 CREATE TABLE sys.directory (
     name TEXT CONSTRAINT directory_name_check CHECK (name ~ '^[a-z][a-z0-9-]{0,31}$'),
@@ -21,6 +22,7 @@ CREATE TABLE sys.directory (
     create_time TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     update_time TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     updated_by TEXT,
+    waiting_after BIGINT,
     CONSTRAINT directory_pkey PRIMARY KEY (name),
     CONSTRAINT directory_client_id_key UNIQUE (client_id),
     CONSTRAINT directory_client_id_check CHECK (client_id IS NULL OR kind = 'scim'),
@@ -32,8 +34,12 @@ CREATE TABLE sys.directory_account (
     subject TEXT NOT NULL,
     user_id BIGINT NOT NULL,
     managed BOOLEAN NOT NULL,
+    linked_by BIGINT[],
     create_time TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     last_time TIMESTAMP WITH TIME ZONE,
+    groups JSONB,
+    groups_time TIMESTAMP WITH TIME ZONE,
+    roles_until TIMESTAMP WITH TIME ZONE,
     CONSTRAINT directory_account_pkey PRIMARY KEY (source, issuer, subject),
     CONSTRAINT directory_account_user_id_fkey
         FOREIGN KEY(user_id) REFERENCES sys."user" (id) ON DELETE CASCADE
@@ -47,21 +53,15 @@ CREATE TABLE sys.directory_session (
     subject TEXT NOT NULL,
     sid TEXT,
     opened_time TIMESTAMP WITH TIME ZONE NOT NULL,
-    CONSTRAINT directory_session_pkey PRIMARY KEY (user_id, device),
+    sign_in TEXT DEFAULT '' NOT NULL,
+    CONSTRAINT directory_session_pkey PRIMARY KEY (user_id, device, sign_in),
     CONSTRAINT directory_session_user_id_fkey
         FOREIGN KEY(user_id) REFERENCES sys."user" (id) ON DELETE CASCADE
 );
 CREATE INDEX directory_session_source_subject_idx ON sys.directory_session (source, subject)
 """
-# Which directory has assigned a role, and may end that.
-ASSIGNMENTS = """
-ALTER TABLE sys.user_role ADD COLUMN directory TEXT;
-ALTER TABLE sys.ended_assignment ADD COLUMN directory TEXT;
-CREATE INDEX user_role_directory_idx ON sys.user_role (directory) WHERE directory IS NOT NULL
-"""
 
 
 def upgrade() -> None:
     """Take the step."""
-    for statement in (DIRECTORIES, ASSIGNMENTS):
-        op.execute(statement)
+    op.execute(DIRECTORIES)

@@ -1,17 +1,66 @@
-"""Requests for roles, what was decided about them, and who may not decide in the place of their authors."""
+"""Requests for roles: the rules, which have lines of the policy, the requests, and the decisions."""
 
 from __future__ import annotations
 
 from alembic import op
 
-revision = "v0047"
-down_revision = "v0046"
+revision = "v0065j"
+down_revision = "v0065i"
 kind = "expand"
 least_version = "0.2.0"
 
-USERS = """
-ALTER TABLE sys."user" ADD COLUMN made_by BIGINT;
-CREATE INDEX user_made_by_idx ON sys."user" (made_by);
+_VALUES = """
+    requestable_by TEXT NOT NULL{filled},
+    stage_codes TEXT[] NOT NULL,
+    stage_approvals INTEGER[] NOT NULL,
+    max_duration INTEGER NOT NULL{duration},
+    pending_timeout INTEGER NOT NULL{timeout},
+    reason_required BOOLEAN NOT NULL,
+    grant_needed BOOLEAN NOT NULL,
+    assurance TEXT{assurance},
+    emergency BOOLEAN NOT NULL{emergency},
+"""
+_STORED = _VALUES.format(
+    filled=" CONSTRAINT request_rule_requestable_by_check CHECK (requestable_by <> '')",
+    duration=" CONSTRAINT request_rule_max_duration_check CHECK (max_duration > 0)",
+    timeout=" CONSTRAINT request_rule_pending_timeout_check CHECK (pending_timeout > 0)",
+    assurance=" CONSTRAINT request_rule_assurance_check"
+    " CHECK (assurance ~ '^(login|two-factors|phishing-resistant)(-within-(15m|12h))?$')",
+    emergency=" CONSTRAINT request_rule_emergency_check"
+    " CHECK (NOT emergency OR coalesce(assurance ~ '^(two-factors|phishing-resistant)', false))",
+)
+_KEPT = _VALUES.format(filled="", duration="", timeout="", assurance="", emergency="")
+
+RULES = f"""
+CREATE TABLE sys.request_rule (
+    role_id BIGINT NOT NULL,
+    {_STORED}
+    author_id BIGINT,
+    suspended BOOLEAN DEFAULT false NOT NULL,
+    version INTEGER DEFAULT 1 NOT NULL CONSTRAINT request_rule_version_check CHECK (version > 0),
+    create_time TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    update_time TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    updated_by TEXT,
+    CONSTRAINT request_rule_pkey PRIMARY KEY (role_id),
+    CONSTRAINT request_rule_role_id_fkey FOREIGN KEY (role_id) REFERENCES sys.role (id) ON DELETE CASCADE,
+    CONSTRAINT request_rule_stages_check CHECK (
+        cardinality(stage_codes) BETWEEN 1 AND 5 AND cardinality(stage_approvals) = cardinality(stage_codes)
+        AND 1 <= ALL (stage_approvals) AND 9 >= ALL (stage_approvals))
+)
+"""
+HISTORY = f"""
+CREATE TABLE sys.request_rule_history (
+    id BIGINT GENERATED ALWAYS AS IDENTITY,
+    role_id BIGINT NOT NULL,
+    role_code TEXT NOT NULL,
+    {_KEPT}
+    since BIGINT NOT NULL,
+    until BIGINT,
+    CONSTRAINT request_rule_history_pkey PRIMARY KEY (id),
+    CONSTRAINT request_rule_history_until_check CHECK (until > since)
+);
+CREATE INDEX request_rule_history_since_idx ON sys.request_rule_history (since);
+CREATE INDEX request_rule_history_until_idx ON sys.request_rule_history (until) WHERE until IS NOT NULL;
 """
 REQUESTS = """
 CREATE TABLE sys.access_request (
@@ -34,6 +83,7 @@ CREATE TABLE sys.access_request (
     stage_codes TEXT[] NOT NULL,
     stage_approvals INTEGER[] NOT NULL,
     grant_needed BOOLEAN NOT NULL,
+    role_permissions TEXT[],
     complete BOOLEAN DEFAULT false NOT NULL,
     create_time TIMESTAMP WITH TIME ZONE NOT NULL,
     deadline TIMESTAMP WITH TIME ZONE NOT NULL,
@@ -83,32 +133,19 @@ CREATE TABLE sys.access_decision (
 CREATE UNIQUE INDEX access_decision_closing_key ON sys.access_decision (request_id)
     WHERE decision = 'close';
 CREATE INDEX access_decision_user_id_idx ON sys.access_decision (user_id);
-CREATE TABLE sys.access_request_exclusion (
+CREATE TABLE sys.access_request_appointee (
     request_id BIGINT NOT NULL,
     user_id BIGINT NOT NULL,
-    why TEXT NOT NULL CONSTRAINT access_request_exclusion_why_check
-        CHECK (why IN ('account', 'codes', 'credentials')),
     create_time TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
-    CONSTRAINT access_request_exclusion_pkey PRIMARY KEY (request_id, user_id),
-    CONSTRAINT access_request_exclusion_request_id_fkey
+    CONSTRAINT access_request_appointee_pkey PRIMARY KEY (request_id, user_id),
+    CONSTRAINT access_request_appointee_request_id_fkey
         FOREIGN KEY (request_id) REFERENCES sys.access_request (id) ON DELETE CASCADE
 );
-CREATE INDEX access_request_exclusion_user_id_idx ON sys.access_request_exclusion (user_id);
-"""
-# Whatever writes it: what has ended stays as it ended.
-FUNCTION = """
-CREATE FUNCTION sys.keep_ended_request() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    RAISE EXCEPTION 'access request % has ended', OLD.id;
-END $$
-"""
-TRIGGER = """
-CREATE TRIGGER keep_ended_request BEFORE UPDATE ON sys.access_request FOR EACH ROW
-    WHEN (OLD.state <> 'pending') EXECUTE FUNCTION sys.keep_ended_request()
+CREATE INDEX access_request_appointee_user_id_idx ON sys.access_request_appointee (user_id);
 """
 
 
 def upgrade() -> None:
     """Take the step."""
-    for statement in (USERS, REQUESTS, DECISIONS, FUNCTION, TRIGGER):
+    for statement in (RULES, HISTORY, REQUESTS, DECISIONS):
         op.execute(statement)

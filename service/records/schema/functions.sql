@@ -1,0 +1,388 @@
+-- The parts of the schema that tables can't say: functions, triggers, a view, and the index for searches. Executed
+-- once, after the tables of a new database and after the migration of one that is older than v0066.
+-- Databases at v0066 or later have it already: a change here needs a step in service/records/migrations/versions with
+-- the same statement. tests/upgrade/test_schemas.py compares both. Each statement replaces what such a step has made.
+
+-- Searches for a part of a text. pg_trgm is trusted: the owner of the database may create it. Where it is not
+-- allowed or not installed, lists are the same, and searches read all users.
+DO $$
+DECLARE
+    ops text;
+BEGIN
+    BEGIN
+        CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA sys;
+    EXCEPTION WHEN insufficient_privilege OR feature_not_supported OR undefined_file THEN
+        RAISE NOTICE 'no pg_trgm: lists of users are searched without an index';
+        RETURN;
+    END;
+    SELECT quote_ident(nspname) || '.gin_trgm_ops' INTO STRICT ops
+        FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_trgm';
+    EXECUTE 'CREATE INDEX user_search_idx ON sys."user" USING gin (user_name_key ' || ops
+        || ', nick_name_folded ' || ops || ', email_folded ' || ops || ', phone ' || ops || ')';
+END $$;
+
+-- Resources: a version without the layer publishes none of its lines, and would open what a demand closes.
+CREATE OR REPLACE FUNCTION sys.require_demands() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM sys.resource WHERE assurance IS NOT NULL AND enabled)
+        AND NOT EXISTS (SELECT FROM sys.casbin_rule WHERE ptype = 'p' AND v0 = 'assurance')
+    THEN
+        RAISE EXCEPTION 'the revision has no demands on authentication: publish it by a later version';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER require_demands AFTER INSERT ON sys.policy_revision
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.require_demands();
+
+-- Resources: a version that knows no ends would publish public access that ends as access forever.
+CREATE OR REPLACE FUNCTION sys.require_ends() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    ending BIGINT;
+BEGIN
+    SELECT count(*) INTO ending FROM sys.opening
+        LEFT JOIN sys.resource ON resource.id = opening.resource_id
+        WHERE opening.end_time IS NOT NULL AND (resource.id IS NULL OR resource.enabled);
+    IF ending > 0 AND ending > (
+        SELECT count(*) FROM sys.casbin_rule WHERE ptype = 'p' AND v0 = 'resource' AND v2 LIKE '@% until %'
+    )
+    THEN
+        RAISE EXCEPTION 'the revision has no ends of public access: publish it by a later version';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER require_ends AFTER INSERT ON sys.policy_revision
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.require_ends();
+
+-- Assignments: when the window or the reason was last edited.
+CREATE OR REPLACE FUNCTION sys.note_edit() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.edit_time := clock_timestamp();
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER note_edit BEFORE UPDATE ON sys.user_role FOR EACH ROW
+    WHEN ((OLD.valid_from, OLD.valid_until, OLD.reason) IS DISTINCT FROM
+        (NEW.valid_from, NEW.valid_until, NEW.reason))
+    EXECUTE FUNCTION sys.note_edit();
+
+-- Codes of roles, with the time from when until when each role gave them. All changes of a transaction happen at
+-- its beginning, so that a code that is removed and given again goes on, since older versions write all Buttons of
+-- a role anew. Only what another transaction has begun since then ends later. The empty code is the role itself.
+CREATE OR REPLACE FUNCTION sys.keep_codes_of_roles(concerned BIGINT[]) RETURNS void LANGUAGE sql AS $$
+    WITH given AS MATERIALIZED (
+        SELECT role.id AS role_id, role.role_code, 0::bigint AS menu_id, ''::text AS code
+        FROM sys.role WHERE role.id = ANY (concerned)
+        UNION ALL
+        SELECT role.id, role.role_code, menu.id, menu.auth_mark
+        FROM sys.role
+        JOIN sys.role_menu ON role_menu.role_id = role.id
+        JOIN sys.menu ON menu.id = role_menu.menu_id
+        WHERE role.id = ANY (concerned) AND role.enabled AND menu.menu_type = 'Button' AND menu.enabled
+    ), missing AS MATERIALIZED (
+        SELECT * FROM given
+        WHERE NOT EXISTS (
+            SELECT FROM sys.role_code_life life
+            WHERE life.end_time IS NULL
+                AND (given.role_id, given.role_code, given.menu_id, given.code)
+                    = (life.role_id, life.role_code, life.menu_id, life.code)
+        )
+    ), ended AS (
+        UPDATE sys.role_code_life life
+        SET end_time = CASE WHEN begin_time > now() THEN clock_timestamp() ELSE now() END
+        WHERE life.end_time IS NULL AND life.role_id = ANY (concerned) AND NOT EXISTS (
+            SELECT FROM given
+            WHERE (given.role_id, given.role_code, given.menu_id, given.code)
+                = (life.role_id, life.role_code, life.menu_id, life.code)
+        )
+    ), resumed AS (
+        UPDATE sys.role_code_life life
+        SET end_time = NULL
+        FROM missing
+        WHERE life.end_time = now()
+            AND (missing.role_id, missing.role_code, missing.menu_id, missing.code)
+                = (life.role_id, life.role_code, life.menu_id, life.code)
+        RETURNING life.role_id, life.role_code, life.menu_id, life.code
+    )
+    INSERT INTO sys.role_code_life (role_id, role_code, menu_id, code, begin_time)
+    SELECT missing.role_id, missing.role_code, missing.menu_id, missing.code, now()
+    FROM missing
+    WHERE (missing.role_id, missing.role_code, missing.menu_id, missing.code)
+        NOT IN (SELECT role_id, role_code, menu_id, code FROM resumed)
+$$;
+
+-- Codes of roles: triggers, so that versions without the table, and edits by hand, are kept too.
+CREATE OR REPLACE FUNCTION sys.role_codes_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE concerned BIGINT[];
+BEGIN
+    IF TG_OP = 'TRUNCATE' THEN
+        concerned := ARRAY (SELECT DISTINCT role_id FROM sys.role_code_life WHERE end_time IS NULL);
+    ELSIF TG_TABLE_NAME = 'menu' THEN
+        concerned := ARRAY (
+            SELECT DISTINCT role_menu.role_id
+            FROM old_rows JOIN new_rows USING (id) JOIN sys.role_menu ON role_menu.menu_id = id
+            WHERE (old_rows.menu_type, old_rows.auth_mark, old_rows.enabled)
+                IS DISTINCT FROM (new_rows.menu_type, new_rows.auth_mark, new_rows.enabled)
+        );
+    ELSIF TG_TABLE_NAME = 'role' AND TG_OP = 'UPDATE' THEN
+        concerned := ARRAY (
+            SELECT id FROM old_rows JOIN new_rows USING (id)
+            WHERE (old_rows.role_code, old_rows.enabled) <> (new_rows.role_code, new_rows.enabled)
+        );
+    ELSIF TG_TABLE_NAME = 'role' AND TG_OP = 'INSERT' THEN
+        concerned := ARRAY (SELECT id FROM new_rows);
+    ELSIF TG_TABLE_NAME = 'role' THEN
+        concerned := ARRAY (SELECT id FROM old_rows);
+    ELSIF TG_OP = 'INSERT' THEN
+        concerned := ARRAY (SELECT DISTINCT role_id FROM new_rows);
+    ELSIF TG_OP = 'DELETE' THEN
+        concerned := ARRAY (SELECT DISTINCT role_id FROM old_rows);
+    ELSE
+        concerned := ARRAY (SELECT role_id FROM old_rows UNION SELECT role_id FROM new_rows);
+    END IF;
+    IF concerned <> '{}' THEN
+        PERFORM sys.keep_codes_of_roles(concerned);
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER codes_insert AFTER INSERT ON sys.role REFERENCING NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.role_codes_changed();
+CREATE OR REPLACE TRIGGER codes_update AFTER UPDATE ON sys.role REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.role_codes_changed();
+CREATE OR REPLACE TRIGGER codes_delete AFTER DELETE ON sys.role REFERENCING OLD TABLE AS old_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.role_codes_changed();
+CREATE OR REPLACE TRIGGER codes_truncate AFTER TRUNCATE ON sys.role
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.role_codes_changed();
+CREATE OR REPLACE TRIGGER codes_insert AFTER INSERT ON sys.role_menu REFERENCING NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.role_codes_changed();
+CREATE OR REPLACE TRIGGER codes_update AFTER UPDATE ON sys.role_menu REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.role_codes_changed();
+CREATE OR REPLACE TRIGGER codes_delete AFTER DELETE ON sys.role_menu REFERENCING OLD TABLE AS old_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.role_codes_changed();
+CREATE OR REPLACE TRIGGER codes_truncate AFTER TRUNCATE ON sys.role_menu
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.role_codes_changed();
+CREATE OR REPLACE TRIGGER codes_update AFTER UPDATE ON sys.menu REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.role_codes_changed();
+
+-- Codes of roles: what the roles of a database that is migrated give is known from now on.
+SELECT sys.keep_codes_of_roles(ARRAY (SELECT id FROM sys.role));
+
+-- Requests for roles: what has ended stays as it ended, whatever writes it.
+CREATE OR REPLACE FUNCTION sys.keep_ended_request() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'access request % has ended', OLD.id;
+END $$;
+CREATE OR REPLACE TRIGGER keep_ended_request BEFORE UPDATE ON sys.access_request FOR EACH ROW
+    WHEN (OLD.state <> 'pending') EXECUTE FUNCTION sys.keep_ended_request();
+
+-- Requests for roles end with their authors: by the API, a table, a command, or an older version.
+CREATE OR REPLACE FUNCTION sys.end_requests_of_author() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    author BIGINT;
+BEGIN
+    IF TG_TABLE_NAME = 'user_ban' THEN
+        author := NEW.user_id;
+    ELSE
+        author := OLD.id;
+    END IF;
+    -- What has expired before stays so, also where nobody has stored it yet.
+    UPDATE sys.access_request SET state = 'expired', end_time = deadline, version = version + 1
+        WHERE user_id = author AND state = 'pending' AND NOT complete AND deadline <= clock_timestamp();
+    UPDATE sys.access_request
+        SET state = 'failed', end_time = clock_timestamp(), version = version + 1,
+            end_reason = 'Its author was disabled, banned or deleted'
+        WHERE user_id = author AND state = 'pending';
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER end_requests_of_author AFTER UPDATE OF status ON sys."user" FOR EACH ROW
+    WHEN (NEW.status = 'disabled' AND OLD.status <> 'disabled') EXECUTE FUNCTION sys.end_requests_of_author();
+CREATE OR REPLACE TRIGGER end_requests_of_deleted AFTER DELETE ON sys."user" FOR EACH ROW
+    EXECUTE FUNCTION sys.end_requests_of_author();
+CREATE OR REPLACE TRIGGER end_requests_of_author AFTER INSERT OR UPDATE ON sys.user_ban FOR EACH ROW
+    EXECUTE FUNCTION sys.end_requests_of_author();
+
+-- Reviews: nothing changes in a review that is closed, and what an item is about never does.
+CREATE OR REPLACE FUNCTION sys.keep_closed_review() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.state = 'closed' OR TG_OP = 'DELETE' THEN
+        RAISE EXCEPTION 'review % is kept as it is', OLD.id;
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER keep_closed_review BEFORE UPDATE OR DELETE ON sys.review FOR EACH ROW
+    EXECUTE FUNCTION sys.keep_closed_review();
+CREATE OR REPLACE FUNCTION sys.keep_review_item() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    decided CONSTANT TEXT[] := ARRAY['finding', 'decision', 'until', 'decision_reason', 'reviewer_id',
+        'reviewer_name', 'decision_ids', 'decision_time', 'decision_entry', 'outcome', 'outcome_reason',
+        'outcome_time', 'outcome_entry'];
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        RAISE EXCEPTION 'item % of a review is kept', OLD.id;
+    END IF;
+    IF EXISTS (SELECT FROM sys.review WHERE id = NEW.review_id AND state = 'closed') THEN
+        RAISE EXCEPTION 'review % is closed', NEW.review_id;
+    END IF;
+    IF TG_OP = 'UPDATE' AND (OLD.outcome IS NOT NULL
+        OR to_jsonb(OLD) - decided IS DISTINCT FROM to_jsonb(NEW) - decided) THEN
+        RAISE EXCEPTION 'item % of a review is kept as it is', OLD.id;
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER keep_review_item BEFORE INSERT OR UPDATE OR DELETE ON sys.review_item FOR EACH ROW
+    EXECUTE FUNCTION sys.keep_review_item();
+CREATE OR REPLACE FUNCTION sys.keep_sign_off() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'sign-off % is kept as it is', OLD.id;
+END $$;
+CREATE OR REPLACE TRIGGER keep_sign_off BEFORE UPDATE OR DELETE ON sys.policy_sign_off FOR EACH ROW
+    EXECUTE FUNCTION sys.keep_sign_off();
+
+-- Followers: which transaction has changed each user, role and API key last. In the order of ids, so that two
+-- transactions never wait for one another in a circle.
+CREATE OR REPLACE FUNCTION sys.note_rights(noun TEXT, concerned BIGINT[]) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO sys.rights_change AS kept
+    SELECT noun, concerned_id, pg_current_xact_id()::text::bigint
+    FROM (SELECT DISTINCT unnest(concerned) AS concerned_id ORDER BY 1) AS ordered
+    ON CONFLICT (noun, id) DO UPDATE SET transaction = excluded.transaction
+    WHERE kept.transaction <> excluded.transaction
+$$;
+
+-- Followers: triggers, so that older versions and edits by hand are followed too. After a TRUNCATE all is new.
+CREATE OR REPLACE FUNCTION sys.rights_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE concerned BIGINT[];
+BEGIN
+    IF TG_OP = 'TRUNCATE' THEN
+        PERFORM sys.note_rights('all', ARRAY [0]);
+    ELSIF TG_LEVEL = 'ROW' THEN
+        PERFORM sys.note_rights(TG_ARGV[0], ARRAY [(to_jsonb(coalesce(NEW, OLD)) ->> TG_ARGV[1])::bigint]);
+    ELSE
+        IF TG_OP IN ('INSERT', 'UPDATE') THEN
+            EXECUTE format('SELECT array_agg(%I) FROM new_rows', TG_ARGV[1]) INTO concerned;
+        END IF;
+        IF TG_OP IN ('DELETE', 'UPDATE') THEN
+            EXECUTE format('SELECT $1 || array_agg(%I) FROM old_rows', TG_ARGV[1])
+                INTO concerned USING concerned;
+        END IF;
+        IF concerned <> '{}' THEN
+            PERFORM sys.note_rights(TG_ARGV[0], concerned);
+        END IF;
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER rights_insert AFTER INSERT ON sys.user_role
+    REFERENCING NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed('user', 'user_id');
+CREATE OR REPLACE TRIGGER rights_update AFTER UPDATE ON sys.user_role
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed('user', 'user_id');
+CREATE OR REPLACE TRIGGER rights_delete AFTER DELETE ON sys.user_role
+    REFERENCING OLD TABLE AS old_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed('user', 'user_id');
+CREATE OR REPLACE TRIGGER rights_insert AFTER INSERT ON sys.role_code_life
+    REFERENCING NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed('role', 'role_id');
+CREATE OR REPLACE TRIGGER rights_update AFTER UPDATE ON sys.role_code_life
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed('role', 'role_id');
+CREATE OR REPLACE TRIGGER rights_delete AFTER DELETE ON sys.role_code_life
+    REFERENCING OLD TABLE AS old_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed('role', 'role_id');
+CREATE OR REPLACE TRIGGER rights_row AFTER INSERT OR DELETE OR UPDATE OF status, kind, service, user_name, user_name_key
+    ON sys."user" FOR EACH ROW EXECUTE FUNCTION sys.rights_changed('user', 'id');
+CREATE OR REPLACE TRIGGER rights_row AFTER INSERT OR DELETE OR UPDATE OF user_id, until
+    ON sys.user_ban FOR EACH ROW EXECUTE FUNCTION sys.rights_changed('user', 'user_id');
+CREATE OR REPLACE TRIGGER rights_row AFTER INSERT OR DELETE OR UPDATE OF user_id, scopes, expire_time
+    ON sys.api_key FOR EACH ROW EXECUTE FUNCTION sys.rights_changed('key', 'id');
+CREATE OR REPLACE TRIGGER rights_truncate AFTER TRUNCATE ON sys.user_role
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed();
+CREATE OR REPLACE TRIGGER rights_truncate AFTER TRUNCATE ON sys.role_code_life
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed();
+CREATE OR REPLACE TRIGGER rights_truncate AFTER TRUNCATE ON sys."user"
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed();
+CREATE OR REPLACE TRIGGER rights_truncate AFTER TRUNCATE ON sys.user_ban
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed();
+CREATE OR REPLACE TRIGGER rights_truncate AFTER TRUNCATE ON sys.api_key
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed();
+
+-- The least version: the forms of rows that older versions would misread, of those that are there.
+CREATE OR REPLACE VIEW sys.needed_version AS
+SELECT '0.3.0' AS version, form FROM (VALUES
+    ('assignments with a beginning or an end', EXISTS (SELECT FROM sys.user_role
+        WHERE valid_from IS NOT NULL) OR EXISTS (SELECT FROM sys.user_role WHERE valid_until IS NOT NULL)),
+    ('second factors', EXISTS (SELECT FROM sys.user_factor
+        WHERE kind <> 'recovery_codes' AND confirm_time IS NOT NULL)),
+    ('initial passwords', EXISTS (SELECT FROM sys."user" WHERE password_initial IS NOT NULL)),
+    ('rules of requests for access', EXISTS (SELECT FROM sys.request_rule)),
+    ('open reviews', EXISTS (SELECT FROM sys.review WHERE state <> 'closed')),
+    ('demands on authentication', EXISTS (SELECT FROM sys.resource
+        WHERE assurance IS NOT NULL AND enabled)),
+    ('public access with an end', EXISTS (SELECT FROM sys.opening WHERE end_time IS NOT NULL))
+) AS forms (form, present) WHERE present;
+CREATE OR REPLACE FUNCTION sys.version_numbers(version TEXT) RETURNS int[] LANGUAGE sql IMMUTABLE AS $$
+    SELECT string_to_array(substring(version FROM '^[0-9]+(?:\.[0-9]+)*'), '.')::int[]
+$$;
+CREATE OR REPLACE FUNCTION sys.needed_least_version() RETURNS text LANGUAGE sql VOLATILE AS $$
+    SELECT version FROM (
+        SELECT schema_version AS version FROM sys.schema_support
+        UNION ALL SELECT version FROM sys.needed_version
+    ) AS versions WHERE version IS NOT NULL ORDER BY sys.version_numbers(version) DESC LIMIT 1
+$$;
+
+-- The least version: transactions that add rows share a lock on it until they commit. Only a transaction that is
+-- alone may lower it: the rows of another one, which can't be seen yet, might need it.
+CREATE OR REPLACE FUNCTION sys.settle_least_version(adds BOOLEAN) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    stored TEXT;
+    needed TEXT;
+BEGIN
+    IF adds THEN
+        PERFORM FROM sys.schema_support FOR KEY SHARE;
+    END IF;
+    SELECT least_version INTO stored FROM sys.schema_support;
+    needed := sys.needed_least_version();
+    IF stored IS NULL OR stored = needed THEN
+        RETURN;
+    END IF;
+    IF sys.version_numbers(needed) < sys.version_numbers(stored) THEN
+        PERFORM FROM sys.schema_support FOR UPDATE SKIP LOCKED;
+        IF NOT FOUND OR current_setting('transaction_isolation') <> 'read committed' THEN
+            RETURN;
+        END IF;
+        needed := sys.needed_least_version();
+    END IF;
+    UPDATE sys.schema_support SET least_version = needed;
+END $$;
+CREATE OR REPLACE FUNCTION sys.rows_need_version() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM sys.settle_least_version(TG_OP IN ('INSERT', 'UPDATE'));
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER need_version_change AFTER INSERT OR DELETE OR UPDATE OF valid_from, valid_until
+    ON sys.user_role FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_truncate AFTER TRUNCATE ON sys.user_role
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_change AFTER INSERT OR DELETE OR UPDATE OF kind, confirm_time
+    ON sys.user_factor FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_truncate AFTER TRUNCATE ON sys.user_factor
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_change AFTER INSERT OR DELETE OR UPDATE OF password_initial
+    ON sys."user" FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_truncate AFTER TRUNCATE ON sys."user"
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_change AFTER INSERT OR DELETE OR UPDATE OF role_id
+    ON sys.request_rule FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_truncate AFTER TRUNCATE ON sys.request_rule
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_change AFTER INSERT OR DELETE OR UPDATE OF state
+    ON sys.review FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_truncate AFTER TRUNCATE ON sys.review
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_change AFTER INSERT OR DELETE OR UPDATE OF assurance, enabled
+    ON sys.resource FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_truncate AFTER TRUNCATE ON sys.resource
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_change AFTER INSERT OR DELETE OR UPDATE OF end_time
+    ON sys.opening FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_truncate AFTER TRUNCATE ON sys.opening
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
