@@ -23,6 +23,7 @@ from tests.support.running import portcullis, running
 pytestmark = pytest.mark.anyio
 
 PAGE = (ROOT / "docs" / "guides" / "reviewing.md").read_text("utf-8")
+COMPARING = (ROOT / "docs" / "guides" / "prove-and-compare.md").read_text("utf-8")
 ORDER = {
     "resourceName": "Order",
     "resourceCode": "order",
@@ -67,44 +68,41 @@ ANSWERS = {
     "Who may delete users?": {"who DELETE /api/user/{id} --users": "admin"},
     "What can the role `auditor` do?": {"what --role auditor": "GET /api/role/list"},
     "Which endpoints need no role?": {"openings": "orders GET /orders/{id}"},
-    "Who loses what if this code leaves this role?": {
+    "Which access ends if this code leaves this role?": {
         "what-if --role auditor --without system:role:list": "- auditor (1 user)"
     },
     "What if this user had this role, or this resource opened to this code?": {
         "what-if --resource 'GET /api/user/list' --with system:user:list": "+ auditor (1 user)"
     },
     "What changed last week, and by whom?": {"log --since 7d": f"+ p, resource, GET /api/user/list, {BOUND}"},
-    "What has changed since revision 12, or since I last signed one off?": {
+    "What has changed since revision 12, or since my last sign-off?": {
         "changes --since 1": f"+ p, resource, GET /api/user/list, {BOUND}"
     },
     "Which roles pass which requests?": {
         "matrix": '"GET /api/user/list","@login @service","system:*","","*"'
     },
-    "Which rights has nobody needed, and which smaller roles would have done?": {
+    "Which rights are unused, and which smaller roles suffice?": {
         "unused --days 90": "It is not known what was used"
     },
-    "Why is this request of this user allowed, or refused?": {
+    "Why is this request allowed or refused?": {
         "explain rita GET /api/user/list": f"p, resource, GET /api/user/list, {BOUND}"
     },
-    "What was this refusal about, and why?": {
-        "refusal DECISION": f"p, resource, GET /api/user/list, {BOUND}"
-    },
+    "What was this refusal about?": {"refusal DECISION": f"p, resource, GET /api/user/list, {BOUND}"},
+    "Tests and findings": {"lint": "resource-without-route: GET /api/old"},
+    "A report for an auditor": {"report --output REPORT": "The report is in"},
     "For every possible caller": {
         "prove GET /api/user/list": f"resource: p, resource, GET /api/user/list, {BOUND}"
     },
-    "What the past would have looked like": {"replay LOG --against live": "0 of "},
-    "Whether the policy is tested, and what is odd about it": {
-        "lint": "resource-without-route: GET /api/old"
-    },
-    "A report for an auditor": {"report --output REPORT": "The report is in"},
-    "Comparing two policies": {"diff shipped live": f"+ p, resource, GET /api/user/list, {BOUND}"},
+    "Replay past decisions": {"replay LOG --against live": "0 of "},
+    "Compare two policies": {"diff shipped live": f"+ p, resource, GET /api/user/list, {BOUND}"},
 }
-"""By question of the page, or heading of one: commands, and what only the installation could answer."""
+"""By question or heading of the two pages: commands, and what only the installation could answer."""
 
 
 def questions() -> list[str]:
     rows = re.findall(r"^\| (.+?) \| `portcullis policy .*$", PAGE, re.MULTILINE)
-    return [*rows, *re.findall(r"^## (.*)$", PAGE.partition("questions:end -->")[2], re.MULTILINE)]
+    sections = PAGE.partition("questions:end -->")[2] + COMPARING
+    return [*rows, *re.findall(r"^## (.*)$", sections, re.MULTILINE)]
 
 
 def test_each_question_of_the_page_is_answered_below() -> None:

@@ -344,7 +344,7 @@ def _most(kind: type[Struct], name: str) -> int | None:
 
 def test_the_example_of_the_page_is_a_state_file(tmp_path: Path) -> None:
     page = (ROOT / "docs/guides/state.md").read_text("utf-8")
-    example = page.partition("## The file\n")[2].partition("```yaml\n")[2].partition("```")[0]
+    example = page.partition("## Format of the file\n")[2].partition("```yaml\n")[2].partition("```")[0]
 
     state = read(tmp_path, example)
 
