@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import replace
 from typing import Final
 
 import pytest
+from msgspec import structs
 from psycopg.types.json import Jsonb
 from sqlalchemy import text
 from structlog.testing import capture_logs
@@ -375,7 +375,7 @@ async def test_revisions_from_before_the_first_seal_stay_trusted_and_each_later_
     async with database.snapshot() as connection:
         await seals.learn(connection)
     assert [seals.judge(revision).authenticity for revision in (keyless, sealed)] == ["unsealed", "sealed"]
-    assert seals.judge(replace(keyless, revision=3)).authenticity == "forged"
+    assert seals.judge(structs.replace(keyless, revision=3)).authenticity == "forged"
 
 
 async def leave(database: Database, worker: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec import structs
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -72,7 +72,7 @@ async def test_a_second_pending_request_for_a_role_is_refused_until_the_first_ha
         await access_requests.create(connection, ASKED)
     assert refused.value.extra["accessRequestId"] == made.id
 
-    later = replace(ASKED, create_time=NOW + HOUR, deadline=NOW + 2 * HOUR)
+    later = structs.replace(ASKED, create_time=NOW + HOUR, deadline=NOW + 2 * HOUR)
     second = await access_requests.create(connection, later)
 
     assert (await shown(connection, made, NOW)).state == "expired"
@@ -111,7 +111,7 @@ async def test_authors_deciders_and_those_who_may_decide_see_a_request_and_other
 ) -> None:
     auditor = text("SELECT id FROM sys.role WHERE role_code = 'auditor'")
     role_id = (await connection.execute(auditor)).scalar_one()
-    made = await access_requests.create(connection, replace(ASKED, role_id=role_id))
+    made = await access_requests.create(connection, structs.replace(ASKED, role_id=role_id))
     nobody = Visible(KESTREL, ())
     with pytest.raises(NotFound):
         await access_requests.read(connection, made.id, NOW, nobody)
@@ -140,10 +140,10 @@ async def test_a_list_is_filtered_by_the_state_of_its_instant(connection: AsyncC
 async def test_pending_requests_of_a_user_and_for_a_role_fail_together_and_expired_ones_do_not(
     connection: AsyncConnection,
 ) -> None:
-    by_user = await access_requests.create(connection, replace(ASKED, role_id=8))
-    by_role = await access_requests.create(connection, replace(ASKED, user_id=RAVEN))
-    other = await access_requests.create(connection, replace(ASKED, user_id=RAVEN, role_id=9))
-    old = await access_requests.create(connection, replace(ASKED, role_id=10, deadline=NOW))
+    by_user = await access_requests.create(connection, structs.replace(ASKED, role_id=8))
+    by_role = await access_requests.create(connection, structs.replace(ASKED, user_id=RAVEN))
+    other = await access_requests.create(connection, structs.replace(ASKED, user_id=RAVEN, role_id=9))
+    old = await access_requests.create(connection, structs.replace(ASKED, role_id=10, deadline=NOW))
 
     failed = await access_requests.fail_all(
         connection, NOW, "The rule has changed", by="admin", user_ids=[HERON], role_ids=[7]
@@ -156,10 +156,10 @@ async def test_pending_requests_of_a_user_and_for_a_role_fail_together_and_expir
 
 
 async def test_requests_begin_in_the_order_of_their_beginnings(connection: AsyncConnection) -> None:
-    late = replace(ASKED, valid_from=NOW + HOUR, role_id=8)
+    late = structs.replace(ASKED, valid_from=NOW + HOUR, role_id=8)
     second = await access_requests.create(connection, late)
-    first = await access_requests.create(connection, replace(late, valid_from=NOW, role_id=9))
-    unapproved = await access_requests.create(connection, replace(late, valid_from=NOW, role_id=10))
+    first = await access_requests.create(connection, structs.replace(late, valid_from=NOW, role_id=9))
+    unapproved = await access_requests.create(connection, structs.replace(late, valid_from=NOW, role_id=10))
     for made in (second, first, await access_requests.create(connection, ASKED)):
         await access_requests.wait(connection, made.id)
 

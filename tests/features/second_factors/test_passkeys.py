@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from fido2.server import Fido2Server
 from fido2.webauthn import PublicKeyCredentialRpEntity
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from service.features.second_factors.passkeys import (
     NewPasskey,
@@ -262,6 +262,6 @@ def test_another_passkey_of_the_user_is_left_out_when_one_is_made(party: Relying
     [left_out] = options["excludeCredentials"]
     assert left_out["id"] == text_of(stored.credential_id)
     assert left_out["transports"] == ["hybrid", "internal"]
-    bare = replace(stored, transports=())
+    bare = structs.replace(stored, transports=())
     [named] = party.request_options(CHALLENGE, [bare])["allowCredentials"]
     assert named.get("transports") is None

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from msgspec import structs
 
 from service import __version__
 from service.features.operations.checks import checks_for
@@ -246,10 +247,10 @@ IN_STEP = Standby("b", "streaming", synchronous=True, lag=0.1, behind=100)
         (Replication(waits=True, standbys=(IN_STEP,)), "postgresql://one,two/x", "ok"),
         (Replication(waits=False, standbys=()), "postgresql://one,two/x", "warning"),
         (Replication(waits=True, standbys=()), "postgresql://one/x", "fault"),
-        (Replication(waits=True, standbys=(replace(IN_STEP, synchronous=False),)), "", "fault"),
-        (Replication(waits=True, standbys=(replace(IN_STEP, synchronous=None, lag=None),)), "", "ok"),
-        (Replication(waits=False, standbys=(replace(IN_STEP, lag=90.0),)), "", "warning"),
-        (Replication(waits=False, standbys=(replace(IN_STEP, behind=1 << 30),)), "", "warning"),
+        (Replication(waits=True, standbys=(structs.replace(IN_STEP, synchronous=False),)), "", "fault"),
+        (Replication(waits=True, standbys=(structs.replace(IN_STEP, synchronous=None, lag=None),)), "", "ok"),
+        (Replication(waits=False, standbys=(structs.replace(IN_STEP, lag=90.0),)), "", "warning"),
+        (Replication(waits=False, standbys=(structs.replace(IN_STEP, behind=1 << 30),)), "", "warning"),
     ],
 )
 def test_standbys_that_lag_or_are_waited_for_in_vain_are_told(

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import redis
+from msgspec import structs
 from psycopg.conninfo import conninfo_to_dict
 
 from service.embedded import EmbeddedStores
@@ -295,7 +296,7 @@ def test_fewer_replicas_than_logins_wait_for_are_a_fault(replicas: int | None, s
 
 def test_a_database_that_is_too_old_is_a_fault() -> None:
     assert looked_at("database").state == "ok"
-    assert looked_at("database", server=replace(SERVER, version=16_00_09)) == Finding(
+    assert looked_at("database", server=structs.replace(SERVER, version=16_00_09)) == Finding(
         "fault", "PostgreSQL 16.9", "PostgreSQL 17 or later is needed"
     )
 
@@ -309,7 +310,7 @@ def test_a_database_that_is_too_old_is_a_fault() -> None:
     ],
 )
 def test_connections_are_counted_for_all_workers_of_a_node(most: int, state: str, message: str) -> None:
-    finding = looked_at("connections", server=replace(SERVER, connections=most))
+    finding = looked_at("connections", server=structs.replace(SERVER, connections=most))
     assert (finding.state, finding.message) == (state, message)
 
 
@@ -325,7 +326,7 @@ def test_connections_are_counted_for_all_workers_of_a_node(most: int, state: str
     ],
 )
 def test_clocks_that_differ_are_told_in_seconds(store: float, server: float, expected: str) -> None:
-    finding = looked_at("clocks", replace(GOOD, ahead=store), replace(SERVER, ahead=server))
+    finding = looked_at("clocks", replace(GOOD, ahead=store), structs.replace(SERVER, ahead=server))
 
     assert finding.state == expected
     assert f"session store {store:+.1f} s, database {server:+.1f} s" in finding.message
