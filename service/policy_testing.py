@@ -31,9 +31,9 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped, read_shipped
-from service.authz.review.explain import Explanation, explain
 from service.kernel.codes import HeldCodes
 from service.kernel.services import BoundResource
+from service.laboratory.analysis.explain import Explanation, explain
 from service.laboratory.table_run import run_case
 from service.laboratory.tables import Asked, Table, read_tables
 

@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 import structlog
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support import compiled_once
 from tests.support.clusters import Clusters
 from tests.support.collecting import import_share, spared_garbage

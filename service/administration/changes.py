@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from service.administration import menu_edits, resource_edits, role_edits, service_edits
+from service.administration import menu_edits, resource_edits, role_edits
 from service.administration.unit_of_work import (
     OF_ROLES_WITHIN,
     PublishingRequiredError,
@@ -13,7 +13,6 @@ from service.administration.unit_of_work import (
     UnitOfWork,
     UnitsOfWork,
 )
-from service.kernel.services import with_end
 from service.kernel.write import Write
 
 R = TypeVar("R")
@@ -40,13 +39,6 @@ class RecordEdits:
     called: str = "{noun} {id}"
 
 
-def _opened(given: Mapping[str, Any]) -> str:
-    resource_id = given["resource_id"]
-    what = "@unregistered" if resource_id is None else f"resource {resource_id}"
-    word = with_end(given["code"], given.get("until"))
-    return f"{what} of {given['service']} opened to {word}"
-
-
 MENUS: Final = RecordEdits(
     "menu",
     menu_edits.create,
@@ -61,16 +53,6 @@ RESOURCES: Final = RecordEdits(
     resource_edits.update,
     resource_edits.delete,
     lambda given: f"{given['method']} {given['path']} registered",
-)
-SERVICES: Final = RecordEdits(
-    "service",
-    service_edits.create,
-    service_edits.update,
-    service_edits.delete,
-    lambda given: f"service {given['name']} registered",
-)
-OPENINGS: Final = RecordEdits(
-    "opening", service_edits.open_up, None, service_edits.close, _opened, "rule {id} of public access"
 )
 
 

@@ -4,11 +4,9 @@ Commands read the list too, so it does not import the application.
 """
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Final
 
 from service.audit.chain.form import Chain
-from service.audit.chain.history import anchor_name, chains_of, seal_history
 from service.audit.chain.maintenance import Upkeep, retention
 from service.authn.sealing import FactorKeys
 from service.files.object_store import ObjectStore, object_store
@@ -16,31 +14,11 @@ from service.files.orphan_cleanup import LONGEST, OrphanCleanup
 from service.jobs.housekeeping import forget_bans, forget_uses
 from service.jobs.runner import Job, JobRunner
 from service.kernel.feature import insert_behind, on_by, provided
-from service.keyspace import SessionStore
-from service.records import openings
 from service.records.database.transactions import Database
-from service.records.installation import restore_epochs
 from service.settings import Settings
 
 _HOUR: Final = 3600.0
 _DAY: Final = 24 * _HOUR
-
-
-async def _seal_history(database: Database, settings: Settings) -> str:
-    """Seal what is over, and tell the session store; raises as ``seal_history``."""
-    async with database.snapshot() as connection:
-        restore_epoch = await restore_epochs.current(connection)
-    name = anchor_name(restore_epoch or "")
-    store = SessionStore(settings.redis, settings.auth)
-    try:
-        anchored = await store.revision_key.checkpoints([name])
-        newest = await seal_history(database, chains_of(settings.oplog), anchored)
-        if newest is None:
-            return "left to nodes with the key of the newest seal"
-        await store.revision_key.anchor(name, newest)
-    finally:
-        await store.close()
-    return f"seal {newest.revision} is the newest"
 
 
 def all_jobs(settings: Settings) -> tuple[Job, ...]:
@@ -71,23 +49,12 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
         deleted = await OrphanCleanup(database, objects).once()
         return "another sweep is running" if deleted is None else f"{deleted} objects deleted"
 
-    async def close_ended_openings(database: Database) -> str:
-        from service.administration.ended_openings import close_ended  # noqa: PLC0415 - it imports Casbin
-
-        return await close_ended(database, settings)
-
     trunk = (
         Job(
             "log-maintenance",
             "Make and drop months of the logs, and report their heads",
             maintain_logs,
             _HOUR,
-        ),
-        Job(
-            "history-seals",
-            "Seal the past of assignments, codes of roles, use of permissions, and ended policy rows",
-            partial(_seal_history, settings=settings),
-            300.0,
         ),
         Job(
             "file-sweep",
@@ -103,14 +70,6 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
             "Encrypt secrets of second factors and links of mails anew after `auth.factor_key` was replaced",
             seal_all_anew,
             _HOUR,
-        ),
-        Job(
-            "ended-openings",
-            "Publish the policy without public access that has ended",
-            close_ended_openings,
-            30.0,
-            retry=60.0,
-            pending=openings.some_ended,
         ),
     )
     return _with_features(trunk, settings)

@@ -10,14 +10,14 @@ from typing import Final, Generic, TypeVar
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.events import watching
-from service.administration.menu_warnings import warning_of_menus
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import WITHIN, Change, PolicyChanges
 from service.errors import Overloaded
+from service.kernel.feature import provided
 from service.kernel.identity import Caller
 from service.kernel.origin import FieldChange
-from service.kernel.write import Write
+from service.kernel.write import DryRun, Write
 from service.records import user_list
 from service.records.database.failures import BEING_CHANGED
 from service.records.database.transactions import Connection, Database
@@ -41,6 +41,17 @@ class Saved(Generic[R]):
 
     record: R
     policy: Policy | None = None
+
+
+@asynccontextmanager
+async def _warning_of_menus(connection: Connection, dry_run: DryRun | None) -> AsyncIterator[None]:
+    """Let the block edit menus; a ``dry_run`` is warned of each new finding about the tree."""
+    if dry_run is None:
+        yield
+        return
+    (warning,) = provided("menu-warnings").values()
+    async with warning(connection, dry_run):
+        yield
 
 
 class PublishingRequiredError(Exception):
@@ -227,7 +238,7 @@ class UnitsOfWork(RightsUnits):
                 check = await self._delegation.check(change.connection, caller, change)
                 change.author_ids = check.acting_ids
                 unit = UnitOfWork(write, change.connection, check, change)
-                menus = warning_of_menus(change.connection, write.dry_run)
+                menus = _warning_of_menus(change.connection, write.dry_run)
                 async with watching(change.connection, check.watches), menus:
                     yield unit
             still = partial(self._delegation.require_still, self._database, change.connection)

@@ -67,8 +67,7 @@ def _nothing() -> None:
 def _finished(container: Container) -> Sequence[Callable[[RequestContext], None]]:
     """Return what is called with each finished request, in this order."""
     forwarding = container.node.environment_checks.forwarding
-    notes = [forwarding.note, container.use_notes.note]
-    return [*notes, *(part.note for part in container.parts.values() if part.note is not None)]
+    return [forwarding.note, *(part.note for part in container.parts.values() if part.note is not None)]
 
 
 def describe_routes(off: tuple[str, ...] = ()) -> None:

@@ -1,10 +1,10 @@
-"""Administration in a worker: the changes of users, roles, menus, resources and services."""
+"""Administration in a worker: the changes of users, roles, menus and resources."""
 
 from dataclasses import dataclass
 
 from service.administration.accounts import Accounts, PasswordReset
 from service.administration.bans import Bans, Kicks
-from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, Changes
+from service.administration.changes import MENUS, RESOURCES, ROLES, Changes
 from service.administration.delegation import Delegation
 from service.administration.own_credentials import OwnCredentials
 from service.administration.unit_of_work import UnitsOfWork
@@ -32,8 +32,6 @@ class Administration:
     roles: Changes
     menus: Changes
     resources: Changes
-    services: Changes
-    openings: Changes
     units: UnitsOfWork
     notices: Notices
 
@@ -69,8 +67,6 @@ def make(
         roles=Changes(units, ROLES),
         menus=Changes(units, MENUS),
         resources=Changes(units, RESOURCES),
-        services=Changes(units, SERVICES),
-        openings=Changes(units, OPENINGS),
         units=units,
         notices=notices,
     )

@@ -16,7 +16,6 @@ from typing import Any
 from service.app import administration, audit_trail, files, node, policy, sign_in, stores
 from service.app.parts import Part, only, parts_of
 from service.app.readiness import SLOWLY
-from service.audit.permission_uses import PermissionUses
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped
 from service.kernel.feature import on_by
@@ -24,7 +23,6 @@ from service.kernel.notify import mailer_of, notices_of
 from service.kernel.worker_slot import Slot
 from service.settings import Auth, Settings
 from service.web.messages.cookies import Cookies
-from service.web.observability.use_notes import UseNotes
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.credentials import CookieToken, HeaderToken
 from service.web.requests.guard import AuthorizationGuard
@@ -59,9 +57,6 @@ class Container:
         self.files = files.make(settings, self.stores)
         self.revisions = PublishedRevisions(self.policy.live, reader_of(self.stores.database))
         self.node = node.make(settings, self.stores, self.policy, self.trail, worker=worker)
-        now = self.stores.sessions.synchronized.now
-        self.uses = PermissionUses(self.stores.database, now, self.policy.live.remapped)
-        self.use_notes = UseNotes(self.uses)
         self.cross_origin = CrossOrigin(settings.server.cors_origins, settings.auth.token_name)
         self.guard = AuthorizationGuard(
             _token_of_requests(settings.auth, self.sign_in.cookies),
@@ -103,7 +98,6 @@ class Container:
             self.sign_in.key_callers.finish,
             self.sign_in.current_rights.finish,
             self.sign_in.revocations.finish,
-            self.uses.finish,
             self.trail.journal.finish,
             self.stores.sessions.close,
             self.stores.log_snapshots.close,
@@ -167,7 +161,6 @@ class Lifespan:
             container.policy.watch,
             container.stores.clock_watch,
             container.node.scheduler,
-            container.uses,
         )
         self._running = [asyncio.create_task(runner.run()) for runner in work]
         running = (part.runs for part in container.parts.values())

@@ -3,12 +3,12 @@
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from typing import Any, TypeVar
 
-from service.audit.decision_log import DecisionLog
-from service.authz.review.refused import Requestable
+from service.authz.engine.refused import Requestable
 from service.kernel.feature import Feature
 from service.kernel.metrics import Sample
 from service.records.database.transactions import Connection
 from service.web.messages.context import RequestContext
+from service.web.messages.dry_run import ImpactOf
 from service.web.requests.middleware import RequestTracing
 from service.web.requests.operation import Followed
 
@@ -28,12 +28,14 @@ class Part:
     """Records the spans of requests; one part may have it."""
     last: bool = False
     """The part finishes after everything else in the worker, because the others still use it."""
-    decisions: DecisionLog | None = None
+    decisions: object | None = None
     """The decision log, in the one part that keeps it."""
     database_samples: Callable[[Connection], Awaitable[Collection[Sample]]] | None = None
     """Returns what the database knows of the whole installation. Each scrape asks."""
     requestable: Requestable | None = None
     """Names roles that would open to a person what was refused; one part at most has it."""
+    impact_of: ImpactOf | None = None
+    """Makes the dry runs of writes; exactly one part has it."""
     followed: Followed | None = None
     """Is waited for after a change of rights or of the policy; one part at most has it."""
 

@@ -8,14 +8,13 @@ from typing import Any
 from service.app.readiness import node_facts
 from service.app.stores import Stores
 from service.audit.chain.seals import seals_of
+from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import Acknowledgements
 from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.watch import PolicyWatch
-from service.authz.review.concurrency import ConcurrencyLimit
-from service.authz.review.sources import PastPolicies
 from service.records.database.servers import announcements
 from service.records.published import policy_lines
 from service.settings import Settings
@@ -27,13 +26,13 @@ Troubles = Callable[[], Mapping[str, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyParts:
-    """What decides; ``past`` and ``turns`` are for questions about it."""
+    """What decides; ``concurrency`` limits questions about it."""
 
+    shipped: Shipped
     live: LivePolicy
     changes: PolicyChanges
     watch: PolicyWatch
     acknowledged: Acknowledgements
-    past: PastPolicies
     concurrency: ConcurrencyLimit
 
 
@@ -71,10 +70,10 @@ def make(
         ),
     )
     return PolicyParts(
+        shipped=shipped,
         live=live,
         changes=changes,
         watch=watch,
         acknowledged=Acknowledgements(watch),
-        past=PastPolicies(shipped, seals),
         concurrency=ConcurrencyLimit(),
     )

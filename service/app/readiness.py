@@ -1,7 +1,7 @@
 """The parts that the readiness check covers, which are vital, and what a worker depends on besides."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from service import __version__
 from service.audit.journal import Journal
@@ -10,41 +10,42 @@ from service.authz.publishing.watch import PolicyWatch
 from service.files.object_store import FilesCheck, ObjectStore
 from service.jobs.scheduler import Scheduler
 from service.kernel.clock import rfc3339
+from service.kernel.feature import provided
 from service.kernel.metrics import Health, Sample, counted
 from service.keyspace import ClockWatch, SessionStore
 from service.records.database.server_facts import database_health
 from service.records.database.transactions import Database
 from service.records.published.policy_workers import KNOWN, NodeFacts
 from service.settings import Settings
-from service.web.observability.certificates import CertificateWatch
-from service.web.observability.disks import DiskWatch
 from service.web.observability.readiness import Check, ForwardingWatch, ReadinessChecks
+
+
+class EnvironmentWatch(Protocol):
+    """What a feature looks at beside the stores, such as disks."""
+
+    @property
+    def checks(self) -> Mapping[str, Check]:
+        """What readiness looks at, by the name of the part."""
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield what the last looks have found."""
 
 
 class EnvironmentChecks:
     """Watches them for one worker, by its settings."""
 
     def __init__(self, settings: Settings) -> None:
-        self.disks = DiskWatch(settings)
-        self.certificates = CertificateWatch(settings)
+        self._watches: list[EnvironmentWatch] = [made(settings) for made in provided("environment").values()]
         self.forwarding = ForwardingWatch(settings.server.trusted_proxies)
-        self.checks: Mapping[str, Check] = {
-            "disk": self.disks.health,
-            "certificates": self.certificates.health,
-            "proxy": self.forwarding.health,
-        }
+        checks: dict[str, Check] = {}
+        for watch in self._watches:
+            checks |= watch.checks
+        self.checks: Mapping[str, Check] = checks | {"proxy": self.forwarding.health}
 
     def samples(self) -> Iterator[Sample]:
         """Yield what the last looks have found."""
-        for place, free in self.disks.free():
-            yield Sample("portcullis_disk_free_bytes", free, {"place": place})
-        for of, period in self.certificates.first_ends().items():
-            yield Sample(
-                "portcullis_certificate_begin_timestamp_seconds", period.begin.timestamp(), {"endpoint": of}
-            )
-            yield Sample(
-                "portcullis_certificate_end_timestamp_seconds", period.end.timestamp(), {"endpoint": of}
-            )
+        for watch in self._watches:
+            yield from watch.samples()
         yield from counted("portcullis_misforwarded_requests_total", "kind", self.forwarding.counts)
 
 

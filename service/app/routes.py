@@ -6,28 +6,22 @@ from operator import attrgetter
 from typing import Final
 
 from service import __version__
-from service.administration.dry_runs import DryRuns
 from service.app.container import Container
 from service.app.extensions import Dependencies, add_extensions
 from service.app.parts import only
 from service.app.readiness import facts
-from service.authn.oauth import ClientCredentials, Introspection
 from service.endpoints import (
     bindings,
     files,
-    jobs,
     login_log,
     menus,
-    oauth,
     operation_log,
     policy,
     profile,
     request_rules,
     resources,
     roles,
-    services,
     sessions,
-    system,
     tokens,
     users,
 )
@@ -39,7 +33,6 @@ from service.settings import Settings
 from service.web.requests.application import Application
 from service.web.requests.routes import Routes
 from service.web.sites.api_document import add_document
-from service.web.sites.console import add_console
 
 INFO: Final = {
     "title": f"{NAME} API",  # of which generators of clients make the names of packages
@@ -55,19 +48,14 @@ TAGS: Final = {
     "auth": "Login, refresh, logout, and the caller's own sessions.",
     "file": "Files: upload, list, download, delete, and public links.",
     "health": "Whether the process runs, and whether the service works.",
-    "jobs": "What the service does by itself, and how it ended.",
     "login-log": "Logins and other events of sessions.",
     "menu": "Menus and Buttons, and the resources that Buttons open.",
-    "oauth": "Tokens for service accounts, and what a token is worth (RFC 6749, RFC 7662).",
     "online": "Who is logged in; kicks and bans.",
     "operation-log": "Calls of the service, with what they changed.",
     "policy": "The authorization policy: its revisions, and who may do what.",
-    "opening": "What other services have open without a permission code.",
     "public": "What is open to everybody who has a link.",
     "resource": "Registered API resources, and the Buttons that open them.",
     "role": "Roles, and the permissions that they give.",
-    "service": "Other services, whose routes resources guard.",
-    "system": "What is wrong with the installation, or may soon be.",
     "user": "Users, and the caller's own account.",
 }
 """What the operations below the first segment of a path are about."""
@@ -80,12 +68,13 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
     """
     policy = container.policy
     (idempotent_writes,) = provided("idempotent-writes").values()
-    dry_runs = DryRuns(container.stores.database, policy.live, container.stores.sessions, policy.concurrency)
+    impact_of = only(container.parts.values(), attrgetter("impact_of"))
+    assert impact_of is not None  # noqa: S101 - a feature without a switch has it
     routes = Routes(
         app,
         container.guard,
         policy.acknowledged.by,
-        dry_runs.impact_of,
+        impact_of,
         container.cross_origin,
         followed=only(container.parts.values(), attrgetter("followed")),
         idempotent_writes=idempotent_writes(container),
@@ -100,7 +89,6 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         _add_resources,
         _add_menus_and_roles,
         _add_logs,
-        _add_system,
         _add_own_account,
         _add_users,
         _add_files,
@@ -111,12 +99,12 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
             feature.part(feature.routes)(routes, container)
     add_extensions(routes, Dependencies(container.stores.database, container.policy.live), extensions)
     _add_outside(routes, container)
-    _add_pages(routes, container, extensions)
+    _add_document_of_all(routes, container, extensions)
     return routes
 
 
 def _add_sign_in(routes: Routes, container: Container) -> None:
-    parts, auth = container.sign_in, container.settings.auth
+    parts = container.sign_in
     cookies = parts.cookies
     routes.add("/api/auth/login", tokens.Login(parts.logins, cookies))
     if cookies.on:
@@ -128,9 +116,6 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
     routes.add("/api/auth/logout/all", sessions.LogoutAll(parts.sessions, cookies))
     routes.add("/api/auth/sessions", sessions.OwnSessions(parts.sessions))
     routes.add("/api/auth/sessions/{device}", sessions.SessionOnDevice(parts.sessions, cookies))
-    exchange = ClientCredentials(parts.key_callers, parts.tokens, auth.client_timeout)
-    routes.add("/oauth/token", oauth.Token(exchange))
-    routes.add("/oauth/introspect", oauth.Introspect(Introspection(auth, parts.authenticator)))
 
 
 def _add_online(routes: Routes, container: Container) -> None:
@@ -153,19 +138,11 @@ def _add_resources(routes: Routes, container: Container) -> None:
     live = container.policy.live
     changes = container.administration
     resource = database, live, changes.resources
-    service = database, live, changes.services
-    opening = database, live, changes.openings
     routes.add("/api/resource/list", resources.ResourceList(*resource))
     routes.add("/api/resource", resources.Resources(*resource))
     routes.add("/api/resource/{id}", resources.OneResource(*resource))
     routes.add("/api/resource/{id}/enabled", resources.ResourceState(*resource))
     routes.add("/api/resource/{id}/buttons", bindings.ResourceButtons(*resource))
-    routes.add("/api/service/list", services.ServiceList(*service))
-    routes.add("/api/service", services.Services(*service))
-    routes.add("/api/service/{id}", services.OneService(*service))
-    routes.add("/api/opening/list", services.OpeningList(*opening))
-    routes.add("/api/opening", services.Openings(*opening))
-    routes.add("/api/opening/{id}", services.OneOpening(*opening))
 
 
 def _add_menus_and_roles(routes: Routes, container: Container) -> None:
@@ -197,14 +174,6 @@ def _add_logs(routes: Routes, container: Container) -> None:
     routes.add("/api/login-log/list", login_log.LoginList(stores.logs))
     routes.add("/api/login-log/export", login_log.LoginExport(stores.logs))
     routes.add("/api/user/profile/login-logs", login_log.OwnLogins(stores.logs))
-
-
-def _add_system(routes: Routes, container: Container) -> None:
-    asked = container.stores.database, container.node.scheduler
-    routes.add("/api/jobs", jobs.Jobs(*asked))
-    routes.add("/api/jobs/{name}/run", jobs.RunOfJob(*asked))
-    routes.add("/api/jobs/{name}/paused", jobs.PausedJob(*asked))
-    routes.add("/api/system/activity", system.SystemActivity(container.stores.sessions.log))
 
 
 def _add_own_account(routes: Routes, container: Container) -> None:
@@ -248,8 +217,8 @@ def _add_outside(routes: Routes, container: Container) -> None:
     routes.add_outside("/health/ready", Ready(node.readiness, node.operator_token, details))
 
 
-def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extension]) -> None:
-    """Register the document of the API, which knows all other routes, and the console."""
+def _add_document_of_all(routes: Routes, container: Container, extensions: Sequence[Extension]) -> None:
+    """Register the document of the API, which knows all other routes."""
     auth, cookies = container.settings.auth, container.sign_in.cookies
     token = auth.token_name, auth.token_prefix
     add_document(
@@ -260,12 +229,6 @@ def _add_pages(routes: Routes, container: Container, extensions: Sequence[Extens
         access_cookie=cookies.access if cookies.on else None,
         server=container.settings.server.public_url or "/",
     )
-    about = {"version": __version__, "session": "browser" if cookies.on else "tab"}
-    for facts_of in provided("console-facts", container.settings.features.off).values():
-        about |= facts_of(container.settings)
-    if container.mailer.enabled:
-        about["mail"] = "sent"
-    add_console(routes, enabled=container.settings.console.enabled, token=token, about=about)
 
 
 def tags_of(settings: Settings, extensions: Sequence[Extension]) -> dict[str, str]:

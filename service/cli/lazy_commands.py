@@ -1,8 +1,7 @@
 """Commands whose module is imported when they are run, or when their own help is asked for.
 
-So ``portcullis --help`` imports none of them. The module of a command is named by its family and its name,
-such as ``policy_lint``, and has ``add_arguments`` and ``run``; one that several commands share is named in
-their lines. A new command is a file and a line of ``FAMILIES``.
+So ``portcullis --help`` imports none of them. Features bring them: a new command is a file of a feature's
+folder, and a line of its ``feature.py``. Its module has ``add_arguments`` and ``run``, or ``COMMANDS``.
 """
 
 import argparse
@@ -19,23 +18,22 @@ Parts: TypeAlias = Mapping[str, tuple[Callable[[argparse.ArgumentParser], None],
 
 
 class Command(NamedTuple):
-    """A command: its name, such as ``what-if``, one line of help, and its module if that has another name.
+    """A command: its name, such as ``what-if``, one line of help, and the dotted name of its module.
 
     ``feature`` names the one that it belongs to, if that can be off.
     """
 
     name: str
     help: str
-    module: str = ""
+    module: str
     feature: str = ""
 
 
 class Family(NamedTuple):
-    """Commands of one matter: the first word of each, and one line of help."""
+    """Commands of one matter, which features bring: the first word of each, and one line of help."""
 
     name: str
     help: str
-    commands: tuple[Command, ...]
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -73,19 +71,12 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def add_commands(parser: argparse.ArgumentParser, family: Family) -> None:
-    """Add to ``parser`` the commands of ``family``, with those that features bring."""
+    """Add to ``parser`` the commands that features bring to ``family``."""
     parsers = parser.add_subparsers(dest="action", required=True, parser_class=CommandParser)
-    listed = [
-        command._replace(module=f"{__package__}.{command.module or _module_of(family, command)}")
-        for command in family.commands
-    ]
+    listed: list[Command] = []
     _insert_brought(listed, family.name)
     for command in listed:
         add_command(parsers.add_parser, *command)
-
-
-def _module_of(family: Family, command: Command) -> str:
-    return f"{family.name}_{command.name.replace('-', '_')}"
 
 
 def add_command(
@@ -104,7 +95,7 @@ def families() -> tuple[Family, ...]:
     for feature in declared():
         for added in feature.commands:
             if added.family and added.family not in {family.name for family in listed}:
-                insert_behind(listed, Family(added.family, added.help, ()), added.after)
+                insert_behind(listed, Family(added.family, added.help), added.after)
     return tuple(listed)
 
 
@@ -125,7 +116,11 @@ def _insert_brought(listed: list[Command], family: str) -> None:
             switch = feature.name if feature.off and not added.apart else ""
             after = added.after
             for name, text, module in added.commands:
-                insert_behind(listed, Command(name, text, feature.module(module), switch), after)
+                command = Command(name, text, feature.module(module), switch)
+                if after and after == family:
+                    listed.insert(0, command)
+                else:
+                    insert_behind(listed, command, after)
                 if after:
                     after = name
 
@@ -150,68 +145,5 @@ def add_usual(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-# The families of commands, such as ``portcullis policy …``.
-FAMILIES: Final = (
-    Family(
-        "policy",
-        "the policy",
-        (
-            Command("check", "check model, lines and routes against one another; start nothing"),
-            Command("export", "write the published policy for any Casbin"),
-            Command("lint", "find what a start does not refuse, in files and in a database"),
-            Command(
-                "prove", "print the exact condition of a request, or whether two policies are equivalent"
-            ),
-            Command("replay", "print which logged decisions would come out differently"),
-            Command(
-                "republish", "publish what is stored anew, whatever the newest revision says", "policy_sync"
-            ),
-            Command("sync", "register the routes that are not registered"),
-            Command("test", "run decision tables and invariants, and find what they would not notice"),
-            Command(
-                "unlock",
-                "print the resources that lock everybody out, or open one to users who hold *",
-                "policy_sync",
-            ),
-        ),
-    ),
-    Family(
-        "keys",
-        "the keys that sign tokens",
-        (Command("rotate", "make a new signing key, and keep the present one as the previous one"),),
-    ),
-    Family(
-        "jobs",
-        "what the service does by itself",
-        (
-            Command("list", "all jobs: when they are due, and how their last runs ended", "jobs"),
-            Command("run", "run a job now, in this process, also a paused one", "jobs"),
-            Command("pause", "hold a job back until it is resumed", "jobs"),
-            Command("resume", "let a paused job run by its schedule again", "jobs"),
-        ),
-    ),
-    Family(
-        "db",
-        "the database",
-        (
-            Command("migrate", "bring it to this version's schema; seed nothing", "database"),
-            Command(
-                "check", "say what a migration would do; exit status 3 if there is anything to do", "database"
-            ),
-        ),
-    ),
-    Family(
-        "admin",
-        "users, without the API",
-        (
-            Command("create", "create a user; the password is asked for"),
-            Command(
-                "reset-password", "set a password, which is asked for, and end all sessions", "admin_reset"
-            ),
-            Command(
-                "reset-factors", "remove all second factors of a user, and end all sessions", "admin_reset"
-            ),
-            Command("list", "list users, and who may do everything"),
-        ),
-    ),
-)
+FAMILIES: Final = (Family("policy", "the policy"),)
+"""The families that several features bring commands to: ``portcullis policy …``."""

@@ -10,7 +10,6 @@ from service.authz.engine.rules import LayerName
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.watch import PolicyWatch
-from service.endpoints.policy_layers import Line
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict
 from service.records.published.policy_workers import PolicyWorker
@@ -18,7 +17,7 @@ from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import logged, named, needs, publishes, refuses, tagged
 from service.web.messages.preconditions import answer_tag, content_tag
 from service.web.messages.record_schemas import shows
-from service.web.messages.schema import SEVERAL, PartQuery, Published, Revision, Schema
+from service.web.messages.schema import SEVERAL, Line, PartQuery, Published, Revision, Schema
 
 Count = Annotated[int, Meta(ge=0, examples=[296])]
 

@@ -4,8 +4,15 @@ The order is that of lists: pages, jobs, checks, commands.
 """
 
 NAMES = (
+    "embedded",
+    "command_line",
+    "console",
+    "policy_tests",
+    "decision_log",
+    "permission_use",
     "policy_history",
     "operations",
+    "services",
     "idempotency",
     "account_links",
     "dormant_accounts",

@@ -41,7 +41,8 @@ class FeatureCommands:
 
     Each has its name, one line of help, and its module in the feature's folder. ``help`` is that of the
     family, where the trunk has no such family. ``apart``: they read no settings of the service. Help lists
-    them behind the command of the family with the name ``after``, or at the end; a family of the feature
+    them behind the command of the family with the name ``after``, before all others for the name of the
+    family itself, or at the end; a family of the feature
     itself stands behind the family ``after``.
     """
 

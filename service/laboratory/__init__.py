@@ -1,4 +1,4 @@
-"""Tries on the policy: decision tables, altered models and lines, witnesses, proofs, decisions made again.
+"""The policy under examination: explanations, comparisons, findings, decision tables, proofs and replay.
 
-Used by commands and by ``service.policy_testing``; nothing that serves requests imports it.
+Used by features and by ``service.policy_testing``. It decides no request: that is done by ``service.authz``.
 """

@@ -22,11 +22,11 @@ from service.authz.engine.rules import (
 )
 from service.authz.proof.batch_decider import all_requests
 from service.authz.proof.conditions import Condition, condition_of, line_answers, wildcards_of
-from service.authz.proof.demands import demands_on, least_words
-from service.authz.review.explain import registered_by
-from service.authz.review.request_paths import request_path
 from service.errors import BadRequest
 from service.kernel.services import PORTCULLIS
+from service.laboratory.analysis.demands import demands_on, least_words
+from service.laboratory.analysis.explain import registered_by
+from service.laboratory.analysis.request_paths import request_path
 
 OBJECTS: Final = {layer.upper(): layer for layer in LAYERS if layer != ASSURANCE}
 """The layers whose objects may be asked about, by the word that stands for a method."""

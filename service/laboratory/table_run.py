@@ -13,8 +13,8 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import OPENING_NOTHING, Rule, as_csv
-from service.authz.review.explain import reason_of
 from service.kernel.codes import HeldCodes
+from service.laboratory.analysis.explain import reason_of
 from service.laboratory.tables import Asked, Case, Question, Table
 
 Decide = Callable[[Question], tuple[bool, Rule | None]]

@@ -31,7 +31,6 @@ from service.authz.publishing.contributions import contributions
 from service.authz.publishing.demand_table import LEVELS
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
-from service.authz.review.explain import Reason
 from service.errors import BadRequest
 from service.kernel import request_objects
 from service.kernel.assurance import BY_STRONGEST, Demand, Satisfied, words_of
@@ -47,6 +46,7 @@ from service.kernel.services import (
     split_object,
 )
 from service.kernel.strict_yaml import OWN, Document, YamlError, document_of, read_within
+from service.laboratory.analysis.explain import Reason
 from service.settings.policy import Demands
 
 

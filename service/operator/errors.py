@@ -3,6 +3,10 @@
 from service.kernel.operator_error import OperatorError
 
 
+class EmbeddedError(OperatorError):
+    """An embedded store can't start, or the data directory can't be used."""
+
+
 class LaunchError(OperatorError):
     """The base class of the launcher's errors."""
 

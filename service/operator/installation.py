@@ -1,6 +1,6 @@
 """The installation that a command reads: whether there is one, and how answers name it."""
 
-from service.embedded import has_database
+from service.operator.embedded import embedded
 from service.settings import Settings
 
 
@@ -9,7 +9,7 @@ def is_there(settings: Settings) -> bool:
 
     Raises OSError for a data directory that this user can't read.
     """
-    return bool(settings.database.url) or has_database(settings.server.data)
+    return bool(settings.database.url) or embedded().has_database(settings.server.data)
 
 
 def name_of(settings: Settings) -> str:

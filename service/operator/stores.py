@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from service.embedded import EmbeddedStores, urls_of_running
 from service.operator import installation
+from service.operator.embedded import embedded
 from service.operator.errors import NoInstallationError
 from service.settings import (
     Settings,
@@ -37,12 +37,12 @@ def running(settings: Settings) -> Iterator[Stores]:
         yield Stores(settings, "external PostgreSQL", "external session store")
         return
     data = settings.server.data
-    embedded = EmbeddedStores(
+    started = embedded().started(
         data, with_postgres=not settings.database.url, with_valkey=not settings.redis.url
     )
-    with embedded:
+    with started as running_stores:
         yield Stores(
-            _filled(settings, embedded.database_url, embedded.redis_url),
+            _filled(settings, running_stores.database_url, running_stores.redis_url),
             "external PostgreSQL" if settings.database.url else f"embedded PostgreSQL in {data}",
             "external session store" if settings.redis.url else f"embedded Valkey in {data}",
         )
@@ -76,7 +76,7 @@ def reachable(settings: Settings, *, create: bool = False) -> Iterator[Settings]
     """
     if not create and not installation.is_there(settings):
         raise NoInstallationError(installation.missing(settings))
-    urls = urls_of_running(settings.server.data)
+    urls = embedded().urls_of_running(settings.server.data)
     if urls is None:
         with running(settings) as stores:
             yield past_pooler(stores.settings)

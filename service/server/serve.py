@@ -11,9 +11,9 @@ from typing import Any, Final, Self
 import structlog
 
 from service import settings as table
-from service.embedded.privilege import is_open_to_group, require_own
 from service.installation import check_installation
 from service.kernel.feature import provided
+from service.operator.data_directory import is_open_to_group, require_own
 from service.operator.errors import LaunchError
 from service.operator.stores import running
 from service.server.children import (

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Row, Table, delete, select
 
 from service.audit.journal import WITHIN, Journal
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
 from service.records.logs.events import OperationEvent

@@ -16,9 +16,9 @@ from service.audit import intents
 from service.audit.chain.form import Chain
 from service.audit.chain.writer import Writing
 from service.audit.intents import OVERDUE, PROMPT, Recovery
-from service.embedded import EmbeddedStores
 from service.errors import Unavailable
 from service.features.audit_proof.days import Audit
+from service.features.embedded.stores import EmbeddedStores
 from service.keyspace import LogQueue, SessionStore
 from service.records.database.transactions import Database
 from service.records.logs.events import OperationEvent

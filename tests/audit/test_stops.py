@@ -18,8 +18,8 @@ import pytest
 
 from service.audit.chain.form import Chain
 from service.audit.journal import Journal
-from service.embedded import EmbeddedStores
 from service.features.audit_proof.days import Audit
+from service.features.embedded.stores import EmbeddedStores
 from service.keyspace import LogCounts
 from tests.audit import emitter
 from tests.audit.conftest import Place, operation, place_at, until

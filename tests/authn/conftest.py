@@ -18,7 +18,7 @@ from service.authn.refresh import Refresh
 from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.notices.notices import Notices
 from service.features.second_factors.parts import CheckedFactors
 from service.features.service_accounts.callers import ApiKeyCallers

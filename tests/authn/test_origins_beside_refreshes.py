@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.seeded import ADMINISTRATOR_PASSWORD

@@ -8,16 +8,16 @@ import casbin
 import msgspec
 import pytest
 
-from service.audit.decision_event import DecisionEvent
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import PolicyError, Rule, as_csv, code_fault
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import Shipped
+from service.features.decision_log.decision_event import DecisionEvent
+from service.features.policy_tests.replay import replay
 from service.kernel.codes import HeldCodes
 from service.kernel.origin import ObjectQuestion
 from service.kernel.services import with_end, word_and_end
-from service.laboratory.replay import replay
 from tests.policies.stock import MODEL
 
 TEXT = MODEL.read_text("utf-8")

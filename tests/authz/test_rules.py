@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import METHODS, PolicyError, Rule, as_csv, checked, read_rules
-from service.authz.proof.comparison import differing_requests
 from service.kernel.codes import HeldCodes
+from service.laboratory.analysis.comparison import differing_requests
 from tests.policies.stock import MODEL, stock_enforcer
 
 GOOD = "p, endpoint, GET /api/role/list, system:role:list"

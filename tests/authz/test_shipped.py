@@ -9,8 +9,8 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.rules import WORDS, PolicyError, Rule, read_rules
 from service.authz.publishing.demand_table import TABLE, read_table
 from service.authz.publishing.shipped import policy_folder, read_shipped
-from service.authz.review.sources import static_policy
 from service.kernel.codes import HeldCodes
+from service.laboratory.analysis.sources import static_policy
 from tests.policies.stock import MODEL, POLICIES
 
 

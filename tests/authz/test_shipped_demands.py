@@ -9,13 +9,13 @@ import pytest
 
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PolicyError, Rule, assured
 from service.authz.proof.batch_decider import all_requests
-from service.authz.proof.demands import demands_on, meeting
 from service.authz.publishing.demand_table import LEVELS
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import read_shipped
 from service.kernel.account_acts import DEMANDED
 from service.kernel.assurance import Demand, words_of
 from service.kernel.services import BoundResource, Service
+from service.laboratory.analysis.demands import demands_on, meeting
 from service.settings.policy import Demands
 
 SERVICES = ("orders", "endpoint", "account", "assurance")

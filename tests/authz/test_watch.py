@@ -18,8 +18,8 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.authz.publishing.watch import UPKEEP_EVERY, Announced, PolicyWatch
-from service.embedded import EmbeddedStores
 from service.errors import Unavailable
+from service.features.embedded.stores import EmbeddedStores
 from service.records.database.servers import announcements
 from service.records.database.transactions import Database
 from service.records.published import bit_positions, policy_lines, policy_workers

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.benchmarks.apps import TEMPLATE
 from tests.benchmarks.frame.results import Pace, Result, at_least, at_most, result
 from tests.benchmarks.idle_extension import READ

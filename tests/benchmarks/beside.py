@@ -19,7 +19,7 @@ from typing import Final, TypeAlias, get_args
 import httpx
 import uvloop
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.benchmarks.frame.results import Pace, Result, at_most, result
 from tests.benchmarks.idle_extension import READ
 from tests.benchmarks.installation import IDLE, environment, log_in

@@ -25,7 +25,7 @@ from typing import Final
 import msgspec
 import uvloop
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.server.hardening import MALLOC
 from service.settings import load
 from tests.benchmarks.access import BATCH, CODE, EVALUATION, EVALUATIONS, ROUTES

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psycopg
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.benchmarks.fault_matrix.calls import Caller, Reply
 from tests.support.failover import Writers
 from tests.support.members import USER

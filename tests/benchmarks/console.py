@@ -17,7 +17,7 @@ from typing import Any, Final
 import psycopg
 from playwright.sync_api import Page, sync_playwright
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.benchmarks.console_data import LARGE, MEDIUM, SMALL, install
 from tests.benchmarks.console_visits import Cost, Visitor
 from tests.benchmarks.frame.results import Note, Pace, Result, at_most, result

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import structlog
 
-from service.embedded import EmbeddedStores
-from service.embedded.privilege import own_directory
+from service.features.embedded.privilege import own_directory
+from service.features.embedded.stores import EmbeddedStores
 from tests.benchmarks import cluster
 from tests.benchmarks.fault_matrix.calls import RENEWERS, Caller, make_intruders, make_people
 from tests.benchmarks.fault_matrix.cell import run_cell

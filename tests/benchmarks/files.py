@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from service.authz.publishing.shipped import read_shipped
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.files.object_store import object_store
 from service.server.prepare import publish_policy
 from service.settings import Settings, load

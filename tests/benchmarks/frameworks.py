@@ -22,7 +22,7 @@ import uvloop
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.benchmarks.apps import TEMPLATE
 from tests.benchmarks.frame.machine import ROOT
 from tests.benchmarks.frame.results import Note, Pace, Result

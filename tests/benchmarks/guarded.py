@@ -20,10 +20,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from service.audit.permission_uses import PermissionUses
 from service.authz.engine.lines import Lines
 from service.authz.publishing.shipped import configured, read_shipped
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
+from service.features.permission_use.uses import PermissionUses
 from service.kernel.assurance import Authentication
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, words_asked

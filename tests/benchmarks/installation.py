@@ -11,7 +11,7 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.service_accounts import store
 from service.features.service_accounts.form import HINT, ApiKey, new_secret
 from service.kernel.identity import NewAccount, Target

@@ -19,7 +19,7 @@ from typing import Any, Final
 import psycopg
 import uvloop
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.records.database.transactions import Database, engine
 from service.records.logs.paging import Position, Span
 from service.records.logs.queries import OPERATIONS, OperationFilter

@@ -20,7 +20,7 @@ import psycopg
 import uvloop
 
 from service.authz.publishing.shipped import read_shipped
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.keyspace import LogCounts, SessionStore
 from service.server.prepare import publish_policy
 from service.settings import Auth, Redis, load

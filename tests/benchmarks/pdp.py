@@ -18,7 +18,7 @@ from typing import Any
 
 import uvloop
 
-from service.audit.decision_log import DecisionLog, DecisionWriter, output_named
+from service.features.decision_log.decision_log import DecisionLog, DecisionWriter, output_named
 from service.features.decisions.questions import ROUTE, USER, Asked, Resource, Subject
 from service.features.follower.following import seal_key_of
 from service.features.follower.kept import pieces, sealed

@@ -16,7 +16,7 @@ import httpx
 import msgspec
 import uvloop
 
-from service.audit.decision_log import DecisionLog, DecisionWriter, output_named
+from service.features.decision_log.decision_log import DecisionLog, DecisionWriter, output_named
 from service.features.follower import protocol
 from service.features.follower.following import Follower
 from service.features.follower.point import DecisionPoint

@@ -24,7 +24,7 @@ from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import read_shipped
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.records.database.transactions import Database
 from service.server.prepare import publish_policy
 from service.settings import load

@@ -20,7 +20,7 @@ from typing import Any, Final, get_args
 
 import httpx
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.benchmarks.frame.results import Goal, Note, Pace, Result, at_most, result
 from tests.benchmarks.installation import environment, log_in
 from tests.benchmarks.questions_data import LARGE, SERVICE, SMALL, Installed, Shape, Size, install

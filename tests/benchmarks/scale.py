@@ -16,7 +16,7 @@ from typing import Final
 import uvloop
 
 from service.authz.publishing.shipped import read_shipped
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.server.prepare import publish_policy
 from service.settings import load
 from tests.benchmarks.frame.results import Pace, Result, at_most, result

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import httpx
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.benchmarks.frame.results import Note, Pace, Result, at_most, result
 from tests.benchmarks.installation import environment, install, log_in
 from tests.benchmarks.servers import Server, pin_to_last_core, serving_worker

@@ -24,7 +24,7 @@ import uvloop
 from argon2 import PasswordHasher
 
 from service.authz.publishing.shipped import read_shipped
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.keyspace import SessionFacts, SessionStore
 from service.server.prepare import publish_policy
 from service.settings import Settings, load

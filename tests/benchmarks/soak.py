@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.benchmarks.frame.machine import commit, load
 from tests.benchmarks.soaking.load import RENEWED_AFTER, Load, count_lines
 from tests.benchmarks.soaking.sampling import Sample, Sampler

@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 import psycopg
 
-from service.embedded import urls_of_running
+from service.features.embedded.stores import urls_of_running
 from tests.benchmarks.frame.results import Goal, Note, Pace, Result, at_most, result
 from tests.support.running import RunningAnew, command, environment, kilobytes
 

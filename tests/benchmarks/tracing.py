@@ -18,7 +18,7 @@ from typing import Final
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.tracing.export import AT_ONCE, SpanExport
 from service.features.tracing.packages import collector_of
 from service.features.tracing.recorder import Recorder

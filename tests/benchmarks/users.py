@@ -27,8 +27,8 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from service.authz.publishing.shipped import read_shipped
-from service.embedded import EmbeddedStores
 from service.endpoints.users import UserQuery
+from service.features.embedded.stores import EmbeddedStores
 from service.records import user_list
 from service.records.database.transactions import Database
 from service.records.user_list import SORTS, UserFilter

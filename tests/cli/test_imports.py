@@ -38,12 +38,12 @@ _COMMANDS = (
     "admin_list",
     "admin_reset",
     "database",
-    *(f"policy_{name}" for name in ("export", "prove", "replay", "sync")),
+    "policy",
 )
 _STEPS = {
     "state": ["service.features.policy_history.commands_state_export"],
     "commands": [
-        *(f"service.cli.{name}" for name in _COMMANDS),
+        *(f"service.features.command_line.commands_{name}" for name in _COMMANDS),
         "service.features.audit_proof.commands",
         "service.features.explain.commands_explain",
         "service.features.explain.commands_who",
@@ -52,6 +52,7 @@ _STEPS = {
             f"service.features.policy_history.commands_{name}"
             for name in ("diff", "log", "state_apply", "state_export", "state_plan")
         ),
+        *(f"service.features.policy_tests.commands_{name}" for name in ("export", "prove", "replay")),
         "service.features.tables.commands",
     ],
     "worker": ["service.server.worker"],

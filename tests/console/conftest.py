@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Dialog
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.console.hostile import store
 from tests.console.house import House
 from tests.console.states import Hostile, paths

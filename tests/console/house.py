@@ -15,7 +15,7 @@ import httpx
 import psycopg
 from playwright.sync_api import Browser, sync_playwright
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.chromium import chromium
 from tests.support.databases import database, session_store
 from tests.support.members import ROLE, USER

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.benchmarks.console import ACTS, ADDRESSES, Act, known
 from tests.benchmarks.console_data import LARGE, install
 from tests.benchmarks.installation import environment

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.second_factors import totp
 from service.kernel.codes import HeldCodes
 from tests.console.declarations import CLIENT

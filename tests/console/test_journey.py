@@ -8,7 +8,7 @@ from typing import Final, Protocol
 import pytest
 from playwright.sync_api import Page, expect
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.console.house import House
 from tests.console.test_users import button, headed
 from tests.console.visits import Visit, new_context, settled

@@ -13,7 +13,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from playwright.sync_api import Page, expect
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.console.house import House
 from tests.console.test_second_factors import code_of, first_step, home, with_app
 from tests.console.visits import Visit, new_context

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import expect
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.console.house import House
 from tests.console.test_second_factors import code_of, with_app
 from tests.console.test_users import button, headed

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.second_factors import totp
 from tests.console.house import House
 from tests.console.visits import Visit, new_context, settled

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Request, expect
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.console.house import House
 from tests.console.visits import CONSOLE, Visit, new_context, settled
 from tests.support.databases import database

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.databases import database, session_store
 from tests.support.running import Running, running
 

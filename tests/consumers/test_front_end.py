@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import dev
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.console.house import House
 from tests.console.test_client import Quiet, enrolled
 from tests.console.visits import new_context

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from service.embedded.program import postgres_program, valkey_program
+from service.features.embedded.program import postgres_program, valkey_program
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "deploy" / "bill.py"

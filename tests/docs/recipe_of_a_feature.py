@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from service.__main__ import main
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.kernel.feature import switches
 from tests.console.house import House
 from tests.console.visits import Visit, new_context

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.docs.pages import ROOT
 from tests.support.databases import database
 

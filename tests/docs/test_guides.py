@@ -19,7 +19,7 @@ from typing import Final
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.docs.blocks import END, Block, blocks, check, script, steps
 from tests.docs.pages import ROOT, pages
 from tests.support.command_bridge import command_on_path

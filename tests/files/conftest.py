@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.s3 import S3Server, s3_server

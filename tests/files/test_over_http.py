@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.files.object_store import object_store
 from service.files.orphan_cleanup import OrphanCleanup
 from service.records.database.transactions import Database

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside
 from tests.web.driver import Answer

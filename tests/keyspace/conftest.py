@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis as Client
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.keyspace import Opening, SessionFacts, SessionStore
 from service.settings import Auth, Redis
 from tests.support.cluster_raw import ClusterRaw

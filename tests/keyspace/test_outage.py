@@ -12,8 +12,8 @@ from contextlib import contextmanager
 import pytest
 from redis.asyncio import Redis as Client
 
-from service.embedded import EmbeddedStores
 from service.errors import Unavailable
+from service.features.embedded.stores import EmbeddedStores
 from service.keyspace import SessionFacts, SessionStore
 from service.settings import Auth, Redis
 from tests.keyspace.conftest import Raw

@@ -16,8 +16,8 @@ from redis.asyncio import Redis as Client
 from redis.exceptions import RedisError
 
 from service.authn.opening import new_rid
-from service.embedded import EmbeddedStores
 from service.errors import Unavailable
+from service.features.embedded.stores import EmbeddedStores
 from service.kernel.assurance import Acr
 from service.keyspace import Rotation, SessionFacts, SessionStore, StepUp
 from service.settings import Auth, Redis

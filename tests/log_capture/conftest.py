@@ -16,7 +16,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from redis.asyncio import Redis
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.databases import database, session_store
 from tests.support.inside import CHEAP_HASHER, Inside, inside_published
 from tests.web.driver import Answer

@@ -21,7 +21,7 @@ from psycopg import sql
 
 from service.app import check_routes
 from service.authz.publishing.shipped import read_shipped
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.web.messages.operation_metadata import ACCESS
 from tests.support.databases import database
 from tests.support.running import Running, running

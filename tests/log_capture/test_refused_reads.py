@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from service.audit.chain.form import Chain
-from service.audit.decision_event import DecisionEvent, decoded
 from service.features.audit_proof.days import Audit
+from service.features.decision_log.decision_event import DecisionEvent, decoded
 from service.records.database.transactions import Database
 from tests.log_capture.conftest import Logged, Row, watched
 from tests.support.inside import denial_log, inside_published

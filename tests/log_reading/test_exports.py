@@ -15,8 +15,8 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from service.embedded import EmbeddedStores
 from service.errors import Refusal, Unavailable
+from service.features.embedded.stores import EmbeddedStores
 from service.records.database.transactions import Database, engine
 from service.records.logs import paging
 from service.records.logs.paging import BATCH, LogReader

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.records.database.transactions import engine
 from service.records.installation.migrate import migrate
 from service.records.logs.paging import Log, Position, Span

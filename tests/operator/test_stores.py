@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from service.authz.publishing.shipped import POLICIES, configured, read_shipped
-from service.embedded.stores import DataDirectory
+from service.features.embedded.stores import DataDirectory
 from service.operator.known_routes import known_routes, routes_of_code
 from service.operator.stores import past_pooler, reachable
 from service.settings import Policy, Settings, load, local_previous, local_secret, rotate_local_secret

@@ -10,9 +10,9 @@ from typing import TypeAlias
 import psycopg
 from psycopg.types.json import Jsonb
 
-from service.audit.decision_event import DecisionEvent, event_in
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, read_rules
 from service.authz.publishing.shipped import policy_folder
+from service.features.decision_log.decision_event import DecisionEvent, event_in
 
 Uses: TypeAlias = dict[int, dict[str, date]]
 """The last day of each code, by the ids of users."""

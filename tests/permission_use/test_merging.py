@@ -11,8 +11,8 @@ from random import Random
 import psycopg
 import pytest
 
-from service.audit import permission_uses
-from service.audit.permission_uses import PermissionUses
+from service.features.permission_use import uses as permission_uses
+from service.features.permission_use.uses import PermissionUses
 from service.jobs.housekeeping import forget_uses
 from service.records.database.transactions import Database
 from service.records.permission_uses import KEPT_MONTHS, LastUse, of_user, recorded_since

@@ -19,7 +19,7 @@ from random import Random
 import httpx
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.permission_use.conftest import logged_uses, stored_uses
 from tests.service.callers import PASSWORD, log_in
 from tests.support.databases import database, session_store

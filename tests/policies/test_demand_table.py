@@ -14,7 +14,7 @@ import pytest
 from service.authz.engine.rules import PolicyError, Rule, read_rules
 from service.authz.publishing.demand_table import LEVELS, TABLE, as_table, read_table
 from service.authz.publishing.shipped import read_shipped
-from service.cli import policy_check
+from service.features.policy_tests import commands_check as policy_check
 from service.kernel.extension import Extension
 from service.laboratory.tables import DemandedOf, read_tables
 from service.laboratory.tested import DEMAND_CASES, demand_levels, table_places

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from service.__main__ import main
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside
 from tests.support.running import Running, portcullis, running

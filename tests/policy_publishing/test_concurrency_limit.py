@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.proof.batch_decider import BatchDecider
-from service.authz.review.concurrency import ConcurrencyLimit
 from service.errors import Unavailable
 from service.features.explain.access import who
 from service.kernel.codes import HeldCodes

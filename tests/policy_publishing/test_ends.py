@@ -41,6 +41,8 @@ async def test_answers_and_commands_and_the_report_tell_when_public_access_ends(
     printed = await command("explain", "--visitor", "GET", "/orders/7", "--service", "orders")
     assert f"opened by @anyone, until {END}" in printed
     # tests/policies asks the shipped tables, test_report_files.py has what a report says of them.
-    monkeypatch.setattr("service.features.explain.report_gathering.tested", lambda *_, **__: NOTHING_TESTED)
+    monkeypatch.setattr(
+        "service.features.policy_tests.report_gathering.tested", lambda *_, **__: NOTHING_TESTED
+    )
     await command("report", "--output", str(tmp_path / "report.md"))
     assert f"| `@anyone until {END}` |" in (tmp_path / "report.md").read_text("utf-8")

@@ -10,7 +10,7 @@ import pytest
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.shipped import configured
-from service.cli.policy_export import export_policy
+from service.features.policy_tests.commands_export import export_policy
 from service.kernel.assurance import BY_STRONGEST, Satisfied
 from service.kernel.codes import HeldCodes
 from service.server.prepare import publish_policy

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from service.cli import policy_lint
+from service.features.policy_tests import commands_lint as policy_lint
 from tests.policy_publishing.test_sync import SECRET
 
 

@@ -1,6 +1,6 @@
 """Faults that an installation might have: each is found by ``policy lint --data``.
 
-Those that files might have are in ``tests/policies/test_seeded_faults.py``.
+Those that files might have are in ``tests/features/policy_tests/test_seeded_faults.py``.
 """
 
 from __future__ import annotations

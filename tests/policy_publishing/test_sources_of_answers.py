@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.docs.pages import ROOT
 from tests.features.explain.test_instants import NOTHING_TESTED
 from tests.features.explain.test_refusals_by_id import known
@@ -117,7 +117,9 @@ async def test_every_question_of_the_page_is_answered_by_the_installation(
     service, named = logged
     command = command_on(service)
     # tests/policies asks the shipped tables, test_report_files.py has what a report says of them.
-    monkeypatch.setattr("service.features.explain.report_gathering.tested", lambda *_, **__: NOTHING_TESTED)
+    monkeypatch.setattr(
+        "service.features.policy_tests.report_gathering.tested", lambda *_, **__: NOTHING_TESTED
+    )
     for question, commands in ANSWERS.items():
         for line, expected in commands.items():
             words = [named.get(word, word) for word in shlex.split(line)]

@@ -8,9 +8,9 @@ import psycopg
 import pytest
 
 from service.authz.publishing.shipped import configured
-from service.cli.policy_sync import sync, unlock
-from service.embedded import EmbeddedStores
 from service.errors import Conflict
+from service.features.command_line.commands_policy import sync, unlock
+from service.features.embedded.stores import EmbeddedStores
 from service.records.installation.schema_revision import SchemaError
 from service.server.prepare import publish_policy
 from service.settings import Settings, load

@@ -11,10 +11,10 @@ from service.authz.engine.external_classes import every_compared_class
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, GRANT, OF_CODES, RESOURCE, Rule
-from service.authz.proof.comparison import VISITOR, DifferingRequest, PossibleCaller
 from service.authz.proof.conditions import Condition, condition_of, line_answers
 from service.authz.proof.escaping import escaping_any
 from service.kernel.codes import HeldCodes
+from service.laboratory.analysis.comparison import VISITOR, DifferingRequest, PossibleCaller
 from tests.policies.stock import MODEL
 
 TEXT = MODEL.read_text("utf-8")

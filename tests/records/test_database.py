@@ -18,8 +18,8 @@ from sqlalchemy import TextClause, text
 from sqlalchemy.exc import DBAPIError
 from structlog.testing import capture_logs
 
-from service.embedded import EmbeddedStores
 from service.errors import Overloaded, Unavailable
+from service.features.embedded.stores import EmbeddedStores
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.write import Write

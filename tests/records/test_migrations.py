@@ -13,8 +13,8 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import CheckConstraint, inspect, text
 
-from service.embedded import EmbeddedStores
 from service.errors import Unavailable
+from service.features.embedded.stores import EmbeddedStores
 from service.records.database.transactions import engine
 from service.records.installation.migrate import _SCRIPTS, migrate, prepare
 from service.records.installation.schema_revision import expected_schema, known_schemas

@@ -21,8 +21,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from service.embedded import EmbeddedStores
 from service.errors import Unavailable
+from service.features.embedded.stores import EmbeddedStores
 from service.records.database.row_mapper import PreparedSelect
 from service.records.database.transactions import SINGLE_READS, Database
 

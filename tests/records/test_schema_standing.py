@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import Connection, text
 
 from service import __version__
-from service.cli.database import COMMANDS
+from service.features.command_line.commands_database import COMMANDS
+from service.features.command_line.store_pending_steps import pending_migration
 from service.records.database.transactions import engine
 from service.records.installation import migrate as migrations
 from service.records.installation.migrate import Prepared, migrate, prepare
-from service.records.installation.pending_steps import pending_migration
 from service.records.installation.schema_revision import (
     SchemaError,
     expected_schema,

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection, text
 from structlog.testing import capture_logs
 
-from service.cli.database import COMMANDS
+from service.features.command_line.commands_database import COMMANDS
 from service.kernel.permission_catalogue import CATALOGUE, permissions
 from service.records.database.transactions import engine
 from service.records.installation.migrate import Prepared, additions, migrate, prepare

@@ -14,8 +14,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import text
 
-from service.embedded import EmbeddedStores
 from service.errors import Unavailable
+from service.features.embedded.stores import EmbeddedStores
 from service.records.database.connection import DatabaseUrlError
 from service.records.database.replica import FreshSnapshots
 from service.records.database.servers import Servers, announcements

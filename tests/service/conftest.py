@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.service.callers import PASSWORD, log_in
 from tests.support.databases import database, session_store
 from tests.support.running import PATIENT, Running, portcullis, running

@@ -16,8 +16,8 @@ import psycopg
 import pytest
 
 from service.__main__ import main
-from service.embedded import EmbeddedStores
 from service.errors import Unavailable
+from service.features.embedded.stores import EmbeddedStores
 from service.keyspace import SessionStore
 from service.settings import Auth, Redis
 from tests.log_reading.entries import person

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.operator.errors import ListenError
 from service.records.installation import migrate
 from service.server.listening import bound_listener, listen

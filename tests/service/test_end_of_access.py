@@ -14,7 +14,7 @@ import httpx
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.service_accounts.form import ApiKey, new_secret
 from tests.service.callers import PASSWORD
 from tests.service.test_windows import GIVES, KEY, ROBOT, ROLE, service_on, stop_jobs

@@ -15,7 +15,7 @@ import httpx
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.service.callers import log_in
 from tests.service.conftest import variables_for
 from tests.support.running import Running, portcullis, running

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from service import __version__
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.records.database.transactions import engine
 from service.records.installation.migrate import prepare
 from tests.service.callers import PASSWORD, log_in

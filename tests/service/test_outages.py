@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.embedded import EmbeddedStores
-from service.embedded.server import Server
+from service.features.embedded.server import Server
+from service.features.embedded.stores import EmbeddedStores
 from service.features.service_accounts.form import ApiKey, new_secret
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import variables_for

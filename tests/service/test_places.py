@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.service.callers import log_in
 from tests.service.conftest import variables_for
 from tests.support.databases import database, session_store

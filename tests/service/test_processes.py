@@ -20,7 +20,7 @@ import httpx
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import variables_for
 from tests.support.databases import NewDatabase, database, session_store

@@ -15,7 +15,7 @@ import redis
 from structlog.testing import capture_logs
 
 from service import __version__
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.web.observability import readiness
 from tests.support.databases import database
 from tests.support.inside import Inside, inside

@@ -15,7 +15,7 @@ import httpx
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.server.stop_order import GRACE
 from tests.service.callers import PASSWORD
 from tests.service.conftest import variables_for

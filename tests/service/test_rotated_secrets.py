@@ -11,7 +11,7 @@ import psycopg
 import pytest
 import redis
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.docs.blocks import blocks
 from tests.support.inside import Inside, inside
 from tests.support.running import ROOT

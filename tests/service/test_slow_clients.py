@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.service.conftest import variables_for
 from tests.service.wire import Received, answers, exchange, read_all
 from tests.support.databases import database, session_store

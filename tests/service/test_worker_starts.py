@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.server.supervisor import FIRST_PAUSE, TRIES
 from tests.service.conftest import variables_for
 from tests.support.databases import database, session_store

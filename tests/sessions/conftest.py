@@ -12,7 +12,7 @@ import httpx
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.authn.keys import KIND_OF, key, private_pem, public_pem
 from tests.sessions.site import PROXY, Site
 from tests.support.databases import database, session_store

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 import httpx
 import pytest
 
-from service.embedded.server import Server
+from service.features.embedded.server import Server
 from tests.sessions.conftest import Mortal
 from tests.sessions.site import (
     Session,

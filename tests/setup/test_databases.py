@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.databases import database
 from tests.support.recycled import Recycled
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support import own_environment
 from tests.support.collecting import TESTS, import_share
 from tests.support.marks import STARTERS

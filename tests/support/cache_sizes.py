@@ -8,7 +8,7 @@ import pytest
 
 from service.authn.verified import VerifiedTokens
 from service.authz.engine import paths, policy
-from service.authz.review import request_paths
+from service.laboratory.analysis import request_paths
 from service.web.requests import middleware
 
 SIZES = {"usual caches": None, "caches of one entry": 1, "no caches": 0}

@@ -9,7 +9,7 @@ import fcntl
 import subprocess
 from pathlib import Path
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 
 
 class Clusters:

@@ -12,7 +12,7 @@ import psycopg
 import redis
 from psycopg import sql
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.recycled import Recycled
 
 _numbers = itertools.count(1)

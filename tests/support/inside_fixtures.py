@@ -10,7 +10,7 @@ from typing import Final
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.databases import NewDatabase, database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.recycled import Connection, Stamps, put_back, rows_of, stamps_of

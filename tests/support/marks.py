@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.running import Running, RunningAnew
 
 STARTERS = (EmbeddedStores, Running, RunningAnew)

@@ -11,7 +11,7 @@ from service.kernel.structlog_alone import leave_rich_out
 
 leave_rich_out()  # as the command line does it
 
-from service.embedded import EmbeddedStores  # noqa: E402
+from service.features.embedded.stores import EmbeddedStores  # noqa: E402
 
 if __name__ == "__main__":
     with EmbeddedStores(Path(sys.argv[1])) as stores:

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 
 _TABLES = """
 SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

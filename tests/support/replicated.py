@@ -11,11 +11,11 @@ from typing import Self
 
 import psycopg
 
-from service.embedded import EmbeddedStores
-from service.embedded.postgres import ADMINISTRATOR, NAME, postgres
-from service.embedded.privilege import own_directory
-from service.embedded.program import at_work_in, guarded, postgres_program, send, server_environment
-from service.embedded.server import Server
+from service.features.embedded.postgres import ADMINISTRATOR, NAME, postgres
+from service.features.embedded.privilege import own_directory
+from service.features.embedded.program import at_work_in, guarded, postgres_program, send, server_environment
+from service.features.embedded.server import Server
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.waiting import eventually
 
 _SYNCHRONOUS = ("-c", "synchronous_commit=on", "-c", "cluster_name=standby")

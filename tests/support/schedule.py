@@ -41,7 +41,7 @@ LONGEST: Final = (
     "tests/service/test_processes.py",
     "tests/features/follower/test_faults.py",
     "tests/features/policy_history/test_restore.py",
-    "tests/services/test_ending_openings.py",
+    "tests/features/services/test_ending_openings.py",
     "tests/users/test_no_climbing.py",
     "tests/docs/test_guides.py",
     "tests/records/test_database.py",

@@ -6,7 +6,7 @@ import re
 import subprocess
 from typing import Final
 
-from service.embedded.program import postgres_program
+from service.features.embedded.program import postgres_program
 
 _ENTRY: Final = re.compile(r"^-- Name: .*; Type: (.+); Schema: .*; Owner: .*$", re.MULTILINE)
 _OF_A_MONTH: Final = re.compile(r"_log_\d{4}_\d{2}")

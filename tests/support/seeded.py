@@ -15,7 +15,7 @@ from argon2 import PasswordHasher
 
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.kernel.identity import NewAccount
 from service.records import accounts, user_list
 from service.records.database.transactions import Connection, Database

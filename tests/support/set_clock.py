@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 import redis
 
-from service.embedded import EmbeddedStores, program
-from service.embedded.program import valkey_program
+from service.features.embedded import program
+from service.features.embedded.program import valkey_program
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.ports import free_port
 from tests.support.waiting import eventually
 

@@ -13,7 +13,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from service.embedded import EmbeddedError, EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
+from service.operator.errors import EmbeddedError
 from tests.support.clusters import Clusters
 from tests.support.databases import save_work
 from tests.support.seeded import seed_database

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import redis
 
-from service.embedded.program import valkey_program
+from service.features.embedded.program import valkey_program
 
 _FOLLOWER = "follower"  # the user as whom replicas connect to their primary
 

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from service.embedded.program import has_stopped
-from service.embedded.server import Server
+from service.features.embedded.program import has_stopped
+from service.features.embedded.server import Server
 
 
 def eventually(holds: Callable[[], bool], *, patience: float = 20.0) -> bool:

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from service.embedded.privilege import own_directory
+from service.features.embedded.privilege import own_directory
 from tests.support.running import ROOT, Running, command, environment
 from tests.support.set_clock import SetClock
 from tests.support.unpacking import unpack
@@ -38,7 +38,7 @@ CHAIN_KEY: Final = "a throw-away key of the upgrade tests, used nowhere else"
 HOUR: Final = 3600
 
 _SERVERS_TAKE_THE_CLOCK: Final = """
-from service.embedded import program
+from service.features.embedded.stores import program
 
 program._KEPT_ENVIRONMENT += ("LD_PRELOAD", "SET_CLOCK")
 """

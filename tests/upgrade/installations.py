@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from service.embedded import EmbeddedStores, program
-from service.embedded.program import postgres_program
+from service.features.embedded import program
+from service.features.embedded.program import postgres_program
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.running import Running, command, environment, running_anew
 from tests.support.set_clock import SetClock, open_folder
 from tests.upgrade.earlier import Facts, Kept, turn_back, unpacked, variables

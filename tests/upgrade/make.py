@@ -22,9 +22,9 @@ import httpx
 import msgspec
 import psycopg
 
-from service.embedded import EmbeddedStores
-from service.embedded.privilege import command_prefix
-from service.embedded.program import postgres_program
+from service.features.embedded.privilege import command_prefix
+from service.features.embedded.program import postgres_program
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.set_clock import SetClock, open_folder
 from tests.upgrade.earlier import (
     COMMITS,

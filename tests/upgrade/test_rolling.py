@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.running import Running, RunningAnew, command, environment
 from tests.support.set_clock import open_folder
 from tests.support.waiting import eventually

@@ -17,7 +17,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import text
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.records.database.transactions import engine
 from service.records.installation.migrate import _SCRIPTS, migrate
 from service.records.installation.schema_revision import expected_schema, record_support, schema_standing

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.records.user_list import SORTS
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from service.authz.publishing.shipped import read_shipped
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.features.account_links.conftest import MAILING
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published

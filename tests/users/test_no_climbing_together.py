@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.records.schema.rights import menu
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published

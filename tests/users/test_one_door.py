@@ -86,7 +86,10 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
 
 
 def test_only_the_delegation_check_and_the_operator_say_which_accounts_are_created() -> None:
-    assert called("NewAccount")["NewAccount"] == {"administration/delegation", "cli/admin_create"}
+    assert called("NewAccount")["NewAccount"] == {
+        "administration/delegation",
+        "features/command_line/commands_admin_create",
+    }
     tree = ast.parse((SERVICE / "records/accounts.py").read_text())
     takes = {
         node.name: [
@@ -181,11 +184,13 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "features/follower/proxied",  # whether the account that follows may ask as a proxy
         "features/follower/server",  # what it is told
         "features/reviews/api_reviews",  # which reviews somebody sees
-        "endpoints/oauth",
+        "features/services/api_oauth",
         "features/decisions/questions",
+        "laboratory/analysis/comparison",  # names the layer
+        "laboratory/analysis/sources",  # names the layer
         "laboratory/prove",  # names the layer
         "features/explain/refusals",  # explains them
-        "features/explain/report_sections",  # names the layer
+        "features/policy_tests/report_sections",  # names the layer
     }
 
 
@@ -202,12 +207,12 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
     assert asked == {
         "administration/delegation",
         "administration/lasting",  # tells when what is missing ends, and opens nothing
-        "administration/dry_runs",  # tells what a change would do, and opens nothing
+        "features/explain/dry_runs",  # tells what a change would do, and opens nothing
         "endpoints/menus",  # shows what is held, and opens nothing
-        "authz/review/request_findings",  # tells who could approve, and opens nothing
+        "laboratory/findings/request_findings",  # tells who could approve, and opens nothing
         "authz/publishing/derive",  # tells which roles gain what a new version brings
-        "authz/review/asked_again",  # asks another policy what was decided before, and opens nothing
-        "web/observability/use_notes",  # notes which code was needed, and opens nothing
+        "features/decision_log/asked_again",  # asks another policy what was decided before, and opens nothing
+        "features/permission_use/notes",  # notes which code was needed, and opens nothing
     }
 
 
@@ -221,7 +226,7 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
         "errors",  # of the layer assurance, where no step-up helps
         "features/follower/hub",  # about the account that follows
         "features/decisions/forwarding",  # tells a proxy what the enforcer decided about another one
-        "endpoints/oauth",
+        "features/services/api_oauth",
         "features/explain/api_explain",  # asks for the right to what the id of a refusal finds
         "endpoints/record_endpoints",
         "web/requests/guard",
@@ -252,13 +257,16 @@ def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() 
         "authn/denials",  # repeats what the database says
         "authn/refresh",  # of the sender of a refresh token
         "authn/opening",  # of who logs in: a session whose sign-in with a provider has ended meanwhile
-        "authn/recovery",  # the operator's, past the API
+        "features/command_line/recovery",  # the operator's, past the API
     }
     assert calls["bans.ban"] == {"administration/bans"}
-    assert calls["bans.unban"] == {"administration/bans", "authn/recovery"}
-    assert calls["accounts.change_password"] == {"authn/password_change", "authn/recovery"}
-    assert calls["factors.remove_all"] == {"authn/recovery", "features/second_factors/factor_reset"}
-    assert calls["accounts.set_status"] == {"authn/recovery"}
+    assert calls["bans.unban"] == {"administration/bans", "features/command_line/recovery"}
+    assert calls["accounts.change_password"] == {"authn/password_change", "features/command_line/recovery"}
+    assert calls["factors.remove_all"] == {
+        "features/command_line/recovery",
+        "features/second_factors/factor_reset",
+    }
+    assert calls["accounts.set_status"] == {"features/command_line/recovery"}
     for name, modules in writes.items():
         assert calls[name] == {module if "/" in module else f"administration/{module}" for module in modules}
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.administration import dry_runs
+from service.features.explain import dry_runs
 from service.records import role_rights
 from service.records.published import policy_revisions
 from tests.support.inside import Inside

@@ -580,7 +580,7 @@ WALKED_EXTERNAL: Final = {
             *("POST /api/service", "PUT /api/service/{id}", "PATCH /api/service/{id}"),
             *("DELETE /api/service/{id}", "POST /api/opening", "DELETE /api/opening/{id}"),
         ),
-        "tests/services/test_administering.py",
+        "tests/features/services/test_administering.py",
     ),
 }
 """Writes that need the right to each edit that they make, and the tests that hold it."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field
 
-from service.authz.review.refused import Requestable
+from service.authz.engine.refused import Requestable
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.value_rules import whole
 from service.web.messages.context import RequestContext

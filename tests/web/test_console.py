@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from service.features.console.console import FILES, add_console
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
-from service.web.sites.console import FILES, add_console
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
 

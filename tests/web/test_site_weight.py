@@ -10,6 +10,7 @@ from posixpath import dirname, join, normpath
 
 import pytest
 
+from service.features.console.console import add_console
 from service.features.pages.api_documents import add_docs
 from service.features.pages.api_guide import add_guide
 from service.features.pages.links import GUIDE
@@ -17,7 +18,6 @@ from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from service.web.sites.api_document import add_document
-from service.web.sites.console import add_console
 from service.web.sites.sites import takes_gzip
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate

@@ -19,11 +19,11 @@ from service.features.access_requests.feature import READ_REQUESTS
 from service.features.access_requests.requests import AccessRequests, Asked
 from service.features.access_requests.schema import AccessDecision, State, Verdict
 from service.features.access_requests.store import RequestFilter, Visible
-from service.kernel import passing
 from service.kernel.identity import codes_asked
 from service.kernel.persons import Persons
 from service.kernel.request_objects import is_for_others, role_of
 from service.kernel.value_rules import MAX_DURATION, REASON, bounds_of
+from service.laboratory.findings import passing
 from service.records.database.transactions import Connection, Database
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext

@@ -15,10 +15,10 @@ from service.features.access_requests import store_appointees
 from service.features.access_requests.asking import given_until
 from service.features.access_requests.schema import AccessDecision, AccessRequest
 from service.features.access_requests.who_may_decide import TakingPart
-from service.kernel import passing
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.request_objects import stage_for, without_grant
+from service.laboratory.findings import passing
 from service.records import code_holders, role_rights
 
 MOST: Final = 100

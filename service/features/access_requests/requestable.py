@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from service.authz.engine.policy import Policy
+from service.authz.engine.refused import MOST_ROLES, Refused
 from service.authz.engine.rules import REQUEST
 from service.authz.proof.batch_decider import BatchDecider
-from service.authz.review.refused import MOST_ROLES, Refused
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import CooperativeYield

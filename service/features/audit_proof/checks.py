@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from service.audit.chain.history import anchor_name, chains_of
 from service.errors import Unavailable
 from service.features.audit_proof.history import audit_history
+from service.features.audit_proof.history_seals import anchor_name, chains_of
 from service.keyspace import SessionStore
 from service.operator.findings import (
     WITHIN,

@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint, stored_checkpoints
 from service.audit.chain.form import Chain
-from service.audit.chain.history import anchor_name
 from service.audit.chain.seals import RevisionSeals
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.errors import Unavailable
 from service.features.audit_proof.days import Audit, Day
 from service.features.audit_proof.history import HistoryAudit, audit_history
+from service.features.audit_proof.history_seals import anchor_name
 from service.features.audit_proof.lineage import checkpoints_in
 from service.features.audit_proof.verification import RevisionAudit, anchored_revisions, audit_revisions
 from service.kernel.feature import provided

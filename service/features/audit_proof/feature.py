@@ -1,10 +1,10 @@
-"""The proof of the audit trail: verification of what the core writes and seals."""
+"""The proof of the audit trail: seals of the past, and verification of what the core writes."""
 
 from service.kernel.feature import Feature, FeatureCommands
 
 FEATURE = Feature(
     name="audit_proof",
-    title="Verification of the logs, of policy revisions and of the past of rights",
+    title="Seals of the past of rights, and verification of it, of the logs and of policy revisions",
     commands=(
         FeatureCommands(
             "audit",

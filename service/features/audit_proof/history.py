@@ -8,13 +8,13 @@ from typing import Final
 import structlog
 
 from service.audit.chain.form import Chain
-from service.audit.chain.history import GENESIS, judge_seal, seal_hash
+from service.features.audit_proof import store_history_facts as history_facts
 from service.features.audit_proof.days import WITHIN
+from service.features.audit_proof.history_seals import GENESIS, judge_seal, seal_hash
+from service.features.audit_proof.store_history_facts import SOURCES, HistorySeal, Source
 from service.features.audit_proof.walk import MOST_FAULTS
 from service.kernel.clock import rfc3339
 from service.records.database.transactions import Connection, Database
-from service.records.published import history_facts
-from service.records.published.history_facts import SOURCES, HistorySeal, Source
 
 NO_KEY: Final = (
     "past of rights: sealed without a key (oplog.chain_key): whoever writes to the database can seal it "

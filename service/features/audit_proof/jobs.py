@@ -1,10 +1,10 @@
-"""The job that verifies again and again."""
+"""The jobs that seal what is over, and verify again and again."""
 
 from functools import partial
 from typing import Final
 
 from service.audit.chain.checkpoints import stored_checkpoints
-from service.audit.chain.history import anchor_name
+from service.features.audit_proof.history_seals import anchor_name, chains_of, seal_history
 from service.features.audit_proof.verification import verify_again
 from service.jobs.runner import Job
 from service.keyspace import SessionStore
@@ -17,8 +17,15 @@ _DAY: Final = 24 * _HOUR
 
 
 def jobs(settings: Settings) -> tuple[Job, ...]:
-    """Return the job."""
+    """Return the jobs."""
     return (
+        Job(
+            "history-seals",
+            "Seal the past of assignments, codes of roles, use of permissions, and ended policy rows",
+            partial(_seal_history, settings=settings),
+            300.0,
+            after="log-maintenance",
+        ),
         Job(
             "log-verification",
             "Verify policy revisions, the last days of the logs, and one older day",
@@ -29,6 +36,23 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
             after="log-maintenance",
         ),
     )
+
+
+async def _seal_history(database: Database, settings: Settings) -> str:
+    """Seal what is over, and tell the session store; raises as ``seal_history``."""
+    async with database.snapshot() as connection:
+        restore_epoch = await restore_epochs.current(connection)
+    name = anchor_name(restore_epoch or "")
+    store = SessionStore(settings.redis, settings.auth)
+    try:
+        anchored = await store.revision_key.checkpoints([name])
+        newest = await seal_history(database, chains_of(settings.oplog), anchored)
+        if newest is None:
+            return "left to nodes with the key of the newest seal"
+        await store.revision_key.anchor(name, newest)
+    finally:
+        await store.close()
+    return f"seal {newest.revision} is the newest"
 
 
 async def _verify_logs(database: Database, settings: Settings) -> str:

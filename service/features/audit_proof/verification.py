@@ -11,10 +11,10 @@ import structlog
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint
 from service.audit.chain.form import Chain
-from service.audit.chain.history import chains_of
 from service.audit.chain.seals import RESTORED, REVISION_EVENT, Judgement, RevisionSeals, hash_of, seals_of
 from service.features.audit_proof.days import WITHIN, Audit
 from service.features.audit_proof.history import audit_history
+from service.features.audit_proof.history_seals import chains_of
 from service.features.audit_proof.walk import MOST_FAULTS
 from service.kernel.operator_error import OperatorError
 from service.records.database.transactions import Connection, Database

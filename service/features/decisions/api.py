@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from service.authz.review.answers import Answers
 from service.features.decisions import api_evaluation, api_forward, api_search
 from service.features.decisions.api_configuration import AccessConfiguration
 from service.features.decisions.assertions import Assertions
@@ -10,6 +9,8 @@ from service.features.decisions.evaluator import Evaluator
 from service.features.decisions.notes import noting
 from service.features.decisions.questions import Subjects
 from service.features.decisions.search import Search
+from service.features.permission_use.parts import uses_of
+from service.laboratory.analysis.answers import Answers
 from service.web.requests.routes import Routes
 
 
@@ -18,7 +19,7 @@ def add_routes(routes: Routes, container: Any) -> None:
     stores, sign_in = container.stores, container.sign_in
     now = stores.sessions.synchronized.now
     subjects = Subjects(sign_in.current_rights, sign_in.authenticator)
-    answers, note = Answers(now), noting(container.uses, container.decisions)
+    answers, note = Answers(now), noting(uses_of(container), container.decisions)
     assertions = Assertions(container.settings.auth, sign_in.tokens)
     forward_to = container.guard, answers, assertions, note
     routes.add("/access/v1/forward/caddy/{service}", api_forward.ForwardCaddy(*forward_to))

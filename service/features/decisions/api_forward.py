@@ -9,7 +9,6 @@ from service.authn.verified import Authenticated
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import ACCOUNT, RESOURCE
 from service.authz.engine.rules import PREFLIGHT as PREFLIGHT_OBJECT
-from service.authz.review.answers import Answer, Answers, RequestTo, as_answer
 from service.errors import ProxyRefused
 from service.features.decisions.assertions import Assertions
 from service.features.decisions.evaluator import Answered, Known
@@ -20,6 +19,7 @@ from service.kernel.account_acts import BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller, words_asked
 from service.kernel.services import NAME
 from service.kernel.value_rules import whole
+from service.laboratory.analysis.answers import Answer, Answers, RequestTo, as_answer
 from service.web.messages import original as originals
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs, subrequest

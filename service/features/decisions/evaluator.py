@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from service.authn.key_callers import is_api_key
 from service.authz.engine.policy import Policy
-from service.authz.review.answers import Answer, Answers, Question, is_short
 from service.features.decisions.questions import (
     INCOMPLETE,
     NOT_ACTIVE,
@@ -27,6 +26,7 @@ from service.kernel.assurance import Satisfied
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller, words_asked
 from service.kernel.tracing import current_span
+from service.laboratory.analysis.answers import Answer, Answers, Question, is_short
 
 Posed: TypeAlias = tuple[Subject, Act]
 """A question: its subject, and what the subject would do."""

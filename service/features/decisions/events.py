@@ -1,14 +1,14 @@
 """What the decision log says about an answered question: the parts of its line."""
 
-from service.audit.decision_event import AskedRoute, EvaluationEvent, shown_path
-from service.audit.event_lines import OfAnswer, of_answer, of_subject
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ASSURANCE, RESOURCE
-from service.authz.review.answers import Answer
+from service.features.decision_log.decision_event import AskedRoute, EvaluationEvent, shown_path
+from service.features.decision_log.event_lines import OfAnswer, of_answer, of_subject
 from service.features.decisions.questions import ROUTE, SUBJECT_TYPES, Asked, Subject, service_of
 from service.kernel.assurance import Satisfied
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS, split_object
+from service.laboratory.analysis.answers import Answer
 
 
 def subject_part(subject: Subject, caller: Caller | None) -> bytes:

@@ -6,6 +6,7 @@ FEATURE = Feature(
     name="decisions",
     title="Decisions for other services and their proxies (AuthZEN, forward authentication)",
     off=True,
+    needs=("decision_log", "permission_use"),
     paths=(
         "/access/v1/evaluation",
         "/access/v1/evaluations",

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import ASSURANCE
-from service.authz.review.answers import Answer
 from service.errors import PermissionDenied, Unauthenticated, too_weak
 from service.kernel.identity import Caller
+from service.laboratory.analysis.answers import Answer
 from service.web.messages import original as originals
 
 _NOBODY: Final = ("", "", "")

@@ -8,10 +8,10 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from service.authz.engine.policy import Policy
-from service.authz.review.answers import TOO_WEAK, Answer
 from service.features.decisions.evaluator import Posed
 from service.features.decisions.questions import TOKEN, Act, Asked, Resource, Subject, named_service
 from service.kernel.assurance import Acr, step_up
+from service.laboratory.analysis.answers import TOO_WEAK, Answer
 from service.web.messages.schema import ProtocolSchema
 
 Properties = dict[str, Any]

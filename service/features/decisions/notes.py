@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Collection, Sequence
 
-from service.audit.decision_log import DecisionLog
-from service.audit.event_lines import line_of, of_codes, of_request
-from service.audit.permission_uses import PermissionUses
+from service.features.decision_log.decision_log import DecisionLog
+from service.features.decision_log.event_lines import line_of, of_codes, of_request
 from service.features.decisions.evaluator import Answered
 from service.features.decisions.events import answer_parts, subject_part
 from service.features.decisions.questions import Asked, asked_of
+from service.features.permission_use.uses import PermissionUses
 from service.kernel.identity import codes_asked
 from service.web.messages.context import RequestContext
 from service.web.observability.log_format import clock

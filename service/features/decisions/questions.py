@@ -16,7 +16,6 @@ from service.authz.engine.paths import (
     shape,
 )
 from service.authz.engine.policy import Policy
-from service.authz.review.answers import Answer, Question, RequestsTo, RequestTo, Unanswerable, UseOf
 from service.errors import AccountBanned, BadRequest, RefreshRequired, TokenExpired, TokenInvalid
 from service.kernel.account_acts import where
 from service.kernel.codes import is_code
@@ -26,6 +25,7 @@ from service.kernel.permission_map import PermissionMap
 from service.kernel.services import NAME, PORTCULLIS
 from service.kernel.text import name_key
 from service.kernel.value_rules import MAX_REGISTERED_PATH
+from service.laboratory.analysis.answers import Answer, Question, RequestsTo, RequestTo, Unanswerable, UseOf
 
 if TYPE_CHECKING:  # a follower asks the same, and has neither of these with the stores behind them
     from service.authn.authenticate import Authenticator

@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, METHODS, PERMISSION, RESOURCE
-from service.authz.review.answers import Answer, Answers, Question
-from service.authz.review.concurrency import ConcurrencyLimit
-from service.authz.review.impact import Roles, Standing
 from service.features.decisions import questions
 from service.features.decisions.questions import Resource, Subject, Subjects, question_by, service_of
 from service.kernel.assurance import BY_STRONGEST, LOGIN, SERVICE, Satisfied
 from service.kernel.clock import from_seconds
 from service.kernel.codes import HeldCodes
-from service.kernel.held_code_index import DecisiveCodes
 from service.kernel.identity import Caller, Kind, codes_asked
 from service.kernel.services import split_object
+from service.laboratory.analysis.answers import Answer, Answers, Question
+from service.laboratory.analysis.held_code_index import DecisiveCodes
+from service.laboratory.analysis.impact import Roles, Standing
 from service.records import role_holdings
 from service.records.assignments import Present
 from service.records.database.transactions import Database

@@ -9,12 +9,13 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.rules import ASSURANCE, GRANT, PREFLIGHT, RESOURCE, UNREGISTERED
 from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests, deciding_lines
-from service.authz.proof.comparison import OnDemand
 from service.authz.proof.conditions import clauses_of
-from service.authz.proof.demands import least_words
-from service.authz.proof.opening_codes import OpeningCodes
-from service.authz.review.equivalence_classes import EquivalenceClasses
-from service.authz.review.explain import (
+from service.kernel.codes import HeldCodes
+from service.kernel.services import PORTCULLIS, object_of, split_object
+from service.laboratory.analysis.comparison import OnDemand
+from service.laboratory.analysis.demands import least_words
+from service.laboratory.analysis.equivalence_classes import EquivalenceClasses
+from service.laboratory.analysis.explain import (
     Explanation,
     LayerExplained,
     LayerPassed,
@@ -26,9 +27,8 @@ from service.authz.review.explain import (
     locate,
     registered_by,
 )
-from service.authz.review.impact import Roles, Standing
-from service.kernel.codes import HeldCodes
-from service.kernel.services import PORTCULLIS, object_of, split_object
+from service.laboratory.analysis.impact import Roles, Standing
+from service.laboratory.analysis.opening_codes import OpeningCodes
 
 NO_CODES = HeldCodes()
 

@@ -3,13 +3,14 @@
 from typing import Any
 
 from service.features.explain import api_explain, api_matrix, api_what_if, api_who_may
+from service.features.explain.parts import past_of
 from service.web.requests.routes import Routes
 
 
 def add_routes(routes: Routes, container: Any) -> None:
     """Register the endpoints, made of the parts of ``container``."""
     parts = container.policy
-    asked = container.stores.database, parts.live, parts.concurrency, parts.past
+    asked = container.stores.database, parts.live, parts.concurrency, past_of(container)
     routes.add("/api/policy/coverage", api_matrix.PolicyCoverage(parts.live, routes, parts.concurrency))
     decision_log = container.settings.policy.decision_log
     routes.add("/api/policy/explain", api_explain.Explain(*asked, decision_log))

@@ -5,23 +5,23 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from service.audit.decision_event import Event, denial_in
+from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.engine.policy import Policy, decided_by
 from service.authz.engine.rules import ASSURANCE
 from service.authz.publishing.live import LivePolicy
-from service.authz.review import sources
-from service.authz.review.concurrency import ConcurrencyLimit
-from service.authz.review.explain import (
-    explain_decided,
-)
-from service.authz.review.request_paths import request_path
-from service.authz.review.sources import PastPolicies
-from service.endpoints.policy_questions import require_kept
 from service.errors import Conflict, NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed, too_weak
+from service.features.decision_log.decision_event import Event, denial_in
 from service.features.explain.explained import Explained, explained_answer, refusal_answer
+from service.features.explain.policy_questions import require_kept
 from service.features.explain.question import Question, asked, is_by_id, revision_of, supposed
 from service.kernel.identity import codes_asked
 from service.kernel.services import PORTCULLIS
+from service.laboratory.analysis import sources
+from service.laboratory.analysis.explain import (
+    explain_decided,
+)
+from service.laboratory.analysis.request_paths import request_path
+from service.laboratory.analysis.sources import PastPolicies
 from service.records.database.transactions import Connection, Database
 from service.records.published import policy_history
 from service.records.published.policy_history import Place

@@ -4,16 +4,16 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.engine.policy import Policy, is_registered
 from service.authz.engine.rules import ANYONE, LOGIN, RESOURCE
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.sync import guard_of, unrouted
-from service.authz.review.concurrency import ConcurrencyLimit
-from service.authz.review.impact import Standing
-from service.endpoints.policy_layers import At, Name, RoleCode, Words
-from service.endpoints.policy_questions import WITHIN, PolicyQuestion
 from service.errors import RevisionUntrusted
 from service.features.explain.matrix import Matrix
+from service.features.explain.policy_layers import At, Name, RoleCode, Words
+from service.features.explain.policy_questions import WITHIN, PolicyQuestion
+from service.laboratory.analysis.impact import Standing
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs, refuses
 from service.web.messages.schema import Page, PageQuery, PartQuery, Revision, Schema

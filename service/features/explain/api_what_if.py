@@ -5,11 +5,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from service.administration.resource_edits import NO_DEMAND
-from service.authz.review.impact import Roles, Standing, differences
-from service.authz.review.sources import standing_of, subject_of
-from service.endpoints.policy_layers import Name, Words
-from service.endpoints.policy_questions import WITHIN, PolicyQuestion
 from service.errors import ValidationFailed
+from service.features.explain.policy_layers import Name, Words
+from service.features.explain.policy_questions import WITHIN, PolicyQuestion
 from service.features.explain.what_if import (
     DemandChange,
     demand_changes,
@@ -19,6 +17,8 @@ from service.features.explain.what_if import (
 )
 from service.kernel.assurance import Demand, words_of
 from service.kernel.text import MAX_USER_NAME
+from service.laboratory.analysis.impact import Roles, Standing, differences
+from service.laboratory.analysis.sources import standing_of, subject_of
 from service.records import role_rights
 from service.records.database.transactions import Connection
 from service.web.messages.access_change import AccessChange

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
+from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import (
     APPROVE,
@@ -18,24 +19,7 @@ from service.authz.engine.rules import (
     LayerName,
     object_fault,
 )
-from service.authz.proof.demands import demands_on, least_words
 from service.authz.publishing.live import LivePolicy
-from service.authz.review.concurrency import ConcurrencyLimit
-from service.authz.review.explain import Passages
-from service.authz.review.impact import Standing
-from service.authz.review.sources import NOW, Instant, Subject, standing_of, subject_of
-from service.endpoints.policy_layers import (
-    AskedLayer,
-    At,
-    Code,
-    Name,
-    PassedLayer,
-    RegisteredBy,
-    RoleCode,
-    Words,
-    passed,
-)
-from service.endpoints.policy_questions import WITHIN, PolicyQuestion
 from service.errors import RevisionUntrusted, ValidationFailed
 from service.features.explain import access
 from service.features.explain.access import (
@@ -50,11 +34,27 @@ from service.features.explain.access import (
     who,
     who_may,
 )
+from service.features.explain.policy_layers import (
+    AskedLayer,
+    At,
+    Code,
+    Name,
+    PassedLayer,
+    RegisteredBy,
+    RoleCode,
+    Words,
+    passed,
+)
+from service.features.explain.policy_questions import WITHIN, PolicyQuestion
 from service.features.explain.question import Method, place_of
 from service.kernel import identity
 from service.kernel.services import PORTCULLIS
 from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import ServiceName
+from service.laboratory.analysis.demands import demands_on, least_words
+from service.laboratory.analysis.explain import Passages
+from service.laboratory.analysis.impact import Standing
+from service.laboratory.analysis.sources import NOW, Instant, Subject, standing_of, subject_of
 from service.records import role_holdings
 from service.records.database.transactions import Connection
 from service.web.messages.context import RequestContext

@@ -9,18 +9,18 @@ from typing import Final
 import msgspec
 
 from service import settings as table
-from service.audit.decision_event import Event, denial_in, latest_denial
 from service.authz.engine.policy import Policy, decided_by
 from service.authz.engine.rules import GRANT, LAYERS, METHODS, OF_CODES, PERMISSION, LayerName, PolicyError
-from service.authz.review.sources import READ_WITHIN, Source, Subject, holder_of, subject_of
 from service.cli.lazy_commands import Parts, add_usual
 from service.cli.output import show
-from service.cli.policy_reviewing import Review, add_review, opened_log, review, review_one, unserved
 from service.errors import ValidationFailed
+from service.features.decision_log.decision_event import Event, denial_in, latest_denial
 from service.features.explain import explained
 from service.features.explain.question import DecisionId, Question, asked, revision_of, supposed
+from service.features.explain.reviewing import Review, add_review, opened_log, review, review_one, unserved
 from service.kernel.assurance import WORDS
 from service.kernel.services import PORTCULLIS, is_own
+from service.laboratory.analysis.sources import READ_WITHIN, Source, Subject, holder_of, subject_of
 from service.records.published.policy_history import Place
 
 _OBJECTS: Final[Mapping[str, LayerName]] = {layer.upper(): layer for layer in LAYERS}

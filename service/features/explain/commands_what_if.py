@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from typing import get_args
 
 from service.authz.engine.rules import PolicyError
-from service.authz.review.sources import READ_WITHIN, Source
 from service.cli.output import show
-from service.cli.policy_reviewing import Review, add_review, gains_and_losses, review_one
 from service.features.explain.api_what_if import WhatIfAnswer, WhatIfQuery, what_if_answer
+from service.features.explain.reviewing import Review, add_review, gains_and_losses, review_one
 from service.kernel.assurance import Demand
+from service.laboratory.analysis.sources import READ_WITHIN, Source
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import Final
 
 from service.authz.engine.rules import ASSURANCE, LAYERS, METHODS, PolicyError
-from service.authz.proof.demands import beyond_login, demanded
-from service.authz.review.explain import Explanation, ObjectExplanation
-from service.authz.review.impact import Standing
-from service.authz.review.sources import READ_WITHIN, Source, holder_of
 from service.cli.lazy_commands import Parts
 from service.cli.output import aligned, say, show, source_line
-from service.cli.policy_reviewing import Review, add_review, review_one, unserved
 from service.features.explain import api_who_may
 from service.features.explain.api_matrix import MatrixQuery, matrix_answer
 from service.features.explain.matrix import Matrix, as_csv, as_html
+from service.features.explain.reviewing import Review, add_review, review_one, unserved
+from service.features.explain.wording import by
 from service.kernel.services import PORTCULLIS, is_own
 from service.kernel.text import counted
-from service.laboratory.reporting.wording import by
+from service.laboratory.analysis.demands import beyond_login, demanded
+from service.laboratory.analysis.explain import Explanation, ObjectExplanation
+from service.laboratory.analysis.impact import Standing
+from service.laboratory.analysis.sources import READ_WITHIN, Source, holder_of
 from service.records import role_holdings
 from service.web.messages.schema import WHOLE_LIST, Page, PageQuery, page_answer
 

@@ -5,21 +5,27 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from service.audit.decision_event import Event
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ANYONE, ENDPOINT, GRANT, PERMISSION, RESOURCE
-from service.authz.review.explain import Explanation, LayerExplained, ObjectExplanation, Reason, registered_by
-from service.authz.review.request_paths import shape_of
-from service.authz.review.sources import NOW, Instant, Subject
-from service.endpoints.policy_layers import Code, FiredCode, Line, RegisteredBy, Rows
+from service.features.decision_log.decision_event import Event
 from service.features.explain import refusals
 from service.features.explain.openings import Origins, WouldOpen, origins_of, would_open
+from service.features.explain.policy_layers import Code, FiredCode, RegisteredBy, Rows
 from service.features.explain.refusals import PolicyAt
+from service.laboratory.analysis.explain import (
+    Explanation,
+    LayerExplained,
+    ObjectExplanation,
+    Reason,
+    registered_by,
+)
+from service.laboratory.analysis.request_paths import shape_of
+from service.laboratory.analysis.sources import NOW, Instant, Subject
 from service.records.database.transactions import Connection
 from service.records.published.policy_history import Place
 from service.records.role_holdings import CodeOrigin
 from service.web.messages.record_schemas import Shown, shows
-from service.web.messages.schema import Id, Moment, Schema, moment
+from service.web.messages.schema import Id, Line, Moment, Schema, moment
 
 
 @shows(CodeOrigin, leave_out=("code",))

@@ -4,8 +4,8 @@ from service.kernel.feature import Feature, FeatureCommands
 
 FEATURE = Feature(
     name="explain",
-    title="Questions to the policy: who may what, why, what if, and a report for auditors",
-    needs=("policy_history",),
+    title="Questions to the policy: who may what, why, what if",
+    needs=("decision_log",),
     paths=(
         "/api/policy/coverage",
         "/api/policy/explain",
@@ -45,17 +45,8 @@ FEATURE = Feature(
             ),
             after="ending",
         ),
-        FeatureCommands(
-            "policy",
-            (
-                (
-                    "report",
-                    "write one page about the whole policy, for an auditor: HTML or Markdown",
-                    "commands_report",
-                ),
-            ),
-            after="replay",
-        ),
     ),
+    parts="parts:ExplainPart",
     routes="api:add_routes",
+    provides={"menu-warnings": "menu_warnings:warning_of_menus"},
 )

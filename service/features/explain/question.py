@@ -8,16 +8,16 @@ from msgspec import Meta
 
 from service.authz.engine.policy import Policy, decided_by
 from service.authz.engine.rules import GRANT, PERMISSION, LayerName, object_fault
-from service.authz.review.explain import Explanation, ObjectExplanation, explain, explain_object
-from service.authz.review.request_paths import request_path
-from service.authz.review.sources import Subject
-from service.endpoints.policy_layers import At
 from service.errors import BadRequest, Conflict, ValidationFailed
+from service.features.explain.policy_layers import At
 from service.kernel.assurance import BY_STRONGEST, Satisfied, Word
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.kernel.services import PORTCULLIS
 from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import ServiceName, whole
+from service.laboratory.analysis.explain import Explanation, ObjectExplanation, explain, explain_object
+from service.laboratory.analysis.request_paths import request_path
+from service.laboratory.analysis.sources import Subject
 from service.records.published.policy_history import Place
 from service.web.messages.schema import Revision, Schema
 

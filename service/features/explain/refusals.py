@@ -13,7 +13,6 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from service.audit.decision_event import DecisionEvent, Event
 from service.authz.engine.policy import Policy, question_digest
 from service.authz.engine.rules import (
     ACCOUNT,
@@ -29,7 +28,13 @@ from service.authz.engine.rules import (
     SERVICE,
     assured,
 )
-from service.authz.review.explain import (
+from service.errors import BadRequest, NotFound
+from service.features.decision_log.decision_event import DecisionEvent, Event
+from service.kernel.assurance import Satisfied
+from service.kernel.codes import HeldCodes
+from service.kernel.request_objects import for_self
+from service.kernel.services import PORTCULLIS, split_object
+from service.laboratory.analysis.explain import (
     BY_NAME,
     Explanation,
     ObjectExplanation,
@@ -38,13 +43,8 @@ from service.authz.review.explain import (
     explain_object,
     words_decided,
 )
-from service.authz.review.request_paths import request_path
-from service.authz.review.sources import Subject, subject_with
-from service.errors import BadRequest, NotFound
-from service.kernel.assurance import Satisfied
-from service.kernel.codes import HeldCodes
-from service.kernel.request_objects import for_self
-from service.kernel.services import PORTCULLIS, split_object
+from service.laboratory.analysis.request_paths import request_path
+from service.laboratory.analysis.sources import Subject, subject_with
 from service.records import accounts
 from service.records.database.transactions import Connection
 from service.records.logs import queries

@@ -16,12 +16,12 @@ from service.authz.engine.rules import (
     PolicyError,
     assured,
 )
-from service.authz.proof.comparison import compared
-from service.authz.proof.demands import least_words
-from service.authz.review.impact import Differences, Roles, Standing, differences
 from service.errors import ValidationFailed
 from service.kernel.codes import is_code
 from service.kernel.services import PORTCULLIS, split_object
+from service.laboratory.analysis.comparison import compared
+from service.laboratory.analysis.demands import least_words
+from service.laboratory.analysis.impact import Differences, Roles, Standing, differences
 
 
 def if_role_gave(

@@ -5,10 +5,10 @@ from typing import Any
 
 import structlog
 
-from service.audit.decision_event import DecisionEvent, shown_path
-from service.audit.decision_log import DecisionLog
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE, assured
 from service.errors import Decided, InsufficientAuthentication, PermissionDenied, Refusal, RowsRefused
+from service.features.decision_log.decision_event import DecisionEvent, shown_path
+from service.features.decision_log.decision_log import DecisionLog
 from service.kernel.identity import codes_asked
 from service.kernel.origin import Delegated, ObjectQuestion
 from service.web.messages.context import RequestContext

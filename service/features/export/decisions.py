@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from service.audit.decision_event import Event, encoded
-from service.audit.decision_log import DecisionLog, DecisionWriter, output_named
-from service.audit.event_lines import Line
+from service.features.decision_log.decision_event import Event, encoded
+from service.features.decision_log.decision_log import DecisionLog, DecisionWriter, output_named
+from service.features.decision_log.event_lines import Line
 from service.features.export.exporter import DecisionOutbox
 from service.settings import Policy
 

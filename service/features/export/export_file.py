@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from service.audit.appended_file import AppendedFile
+from service.features.decision_log.appended_file import AppendedFile
 from service.features.export.entry import Encoding, Entry, Failed, encoded_all
 
 

@@ -23,10 +23,10 @@ class Sending(Part):
         settings = container.settings
         database = pool(settings.database, EXPORT_CONNECTIONS, WITHIN)
         self.exporter = Exporter(settings.export, database, container.node.runner.worker)
-        self.decisions = decision_log(settings.policy, self.exporter.outbox)
+        self.decisions = self._log = decision_log(settings.policy, self.exporter.outbox)
         self.runs = self.exporter.run
-        if self.decisions is not None:
-            self.note = DecisionEvents(self.decisions).note
+        if self._log is not None:
+            self.note = DecisionEvents(self._log).note
 
     def name_worker(self, worker: str) -> None:
         """Name the worker anew, which takes leases by its name."""
@@ -34,21 +34,21 @@ class Sending(Part):
 
     def start(self) -> None:
         """Start writing down decisions."""
-        if self.decisions is not None:
-            self.decisions.start()
+        if self._log is not None:
+            self._log.start()
 
     async def finish(self) -> None:
         """Write the last events, let other workers send, and disconnect."""
         try:
-            if self.decisions is not None:
-                await self.decisions.finish()
+            if self._log is not None:
+                await self._log.finish()
         finally:
             await self.exporter.finish()
 
     def samples(self) -> Iterator[Sample]:
         """Yield counts of decisions and of entries, by destination, and how far destinations are behind."""
-        if self.decisions is not None:
-            yield from self.decisions.samples()
+        if self._log is not None:
+            yield from self._log.samples()
         for measurement in self.exporter.measured():
             labels = {"destination": measurement.destination}
             for outcome, count in measurement.counts.items():

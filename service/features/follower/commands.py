@@ -24,7 +24,7 @@ from service.kernel.operator_error import OperatorError
 from service.web.observability.log_format import configure_logging
 
 if TYPE_CHECKING:
-    from service.audit.decision_log import DecisionLog
+    from service.features.decision_log.decision_log import DecisionLog
 
 _OPTIONS = {
     "hub": "the URL of the service",
@@ -95,7 +95,7 @@ def _decision_log(settings: PdpSettings) -> DecisionLog | None:
     if settings.decision_log is None:
         return None
     # Imports what also exports logs to other systems: only where there is one.
-    from service.audit.decision_log import DecisionLog, DecisionWriter, output_named  # noqa: PLC0415
+    from service.features.decision_log.decision_log import DecisionLog, DecisionWriter, output_named  # noqa: PLC0415
 
     return DecisionLog(DecisionWriter(output_named(settings.decision_log)), settings.decision_log_allows)
 

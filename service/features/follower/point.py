@@ -14,7 +14,6 @@ from service.authn.claims import AccessClaims, ClientClaims
 from service.authn.token_callers import caller_of, codes_of
 from service.authn.token_verifying import Verified
 from service.authz.engine.policy import Policy
-from service.authz.review.answers import Answer, Answers, Question, is_short
 from service.errors import Refusal
 from service.features.decisions.questions import (
     IDENTITY,
@@ -38,6 +37,7 @@ from service.kernel.codes import HeldCodes, intersection
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.kernel.text import name_key
+from service.laboratory.analysis.answers import Answer, Answers, Question, is_short
 
 STALE: Final = Answer(False, "stale")
 """What is answered without a lease."""

@@ -6,11 +6,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from service import errors
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, PREFLIGHT, RESOURCE
-from service.authz.review.answers import RequestTo, as_answer
 from service.features.decisions.forwarding import decision_allowing, identity_of, is_preflight
 from service.features.decisions.questions import ROUTE, TOKEN, Asked, Resource, Subject
 from service.features.follower.point import DecisionPoint, Evaluated
 from service.kernel.account_acts import where
+from service.laboratory.analysis.answers import RequestTo, as_answer
 from service.web.messages import original as originals
 
 FORWARD: Final = "/access/v1/forward/"

@@ -22,10 +22,9 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from service import errors
-from service.audit.event_lines import Line, OfAnswer, line_of, of_codes, of_request
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, PERMISSION, RESOURCE
-from service.authz.review.answers import is_short
+from service.features.decision_log.event_lines import Line, OfAnswer, line_of, of_codes, of_request
 from service.features.decisions.events import answer_parts, subject_part
 from service.features.decisions.messages import (
     ENDS_WITH,
@@ -46,6 +45,7 @@ from service.kernel.account_acts import where
 from service.kernel.clock import TextClock
 from service.kernel.identity import Caller, codes_asked, words_asked
 from service.kernel.metrics import Durations, Sample
+from service.laboratory.analysis.answers import is_short
 from service.web.messages.bodies import ProtocolBody
 from service.web.messages.request import REQUEST_OPTIONS, Request
 from service.web.messages.request_ids import RequestIds, request_ids
@@ -77,7 +77,7 @@ _ENDS_WITH: Final = {
 
 
 class EventLog(Protocol):
-    """The decision log (``service.audit.decision_log``), which is imported only where there is one."""
+    """The decision log, which is imported only where there is one."""
 
     def keeps(self, *, allowed: bool) -> bool:
         """Tell whether an event of this outcome is kept."""

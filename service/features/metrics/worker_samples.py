@@ -26,7 +26,6 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     yield from counted("portcullis_log_entries_total", "outcome", msgspec.structs.asdict(collector.counts))
     yield Sample("portcullis_log_entries_waiting", collector.waiting, {})
     yield Sample("portcullis_log_entries_waiting_bytes", collector.held, {})
-    yield from container.uses.samples()
     yield from container.node.readiness.samples()
     yield from container.node.environment_checks.samples()
     for part in container.parts.values():

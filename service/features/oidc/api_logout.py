@@ -7,11 +7,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from service.authn.sessions import Sessions
-from service.endpoints.oauth import OAuthError
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict, NotFound, SignInFailed
 from service.features.oidc.api_sign_in import ProviderName
 from service.features.oidc.logout import ProviderLogout
+from service.features.services.api_oauth import OAuthError
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies

@@ -9,6 +9,8 @@ from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Unavailable
+from service.features.operations import api_jobs
+from service.features.operations.api_activity import SystemActivity
 from service.features.operations.diagnosis.latest import LatestFindings
 from service.features.operations.diagnosis.upkeep_checks import NEW
 from service.features.operations.store_first_steps import first_steps
@@ -137,6 +139,11 @@ def add_routes(routes: Routes, container: Any) -> None:
     elsewhere = not container.settings.database.backup_days
     steps = SystemFirstSteps(container.stores.database, backups_elsewhere=elsewhere)
     routes.add("/api/system/first-steps", steps)
+    routes.add("/api/system/activity", SystemActivity(container.stores.sessions.log))
+    asked = container.stores.database, container.node.scheduler
+    routes.add("/api/jobs", api_jobs.Jobs(*asked))
+    routes.add("/api/jobs/{name}/run", api_jobs.RunOfJob(*asked))
+    routes.add("/api/jobs/{name}/paused", api_jobs.PausedJob(*asked))
 
 
 def _known(routes: Routes, _shipped: Shipped) -> list[KnownRoute]:

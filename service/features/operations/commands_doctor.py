@@ -17,12 +17,11 @@ from pathlib import Path
 from service import settings as table
 from service.cli.lazy_commands import add_usual
 from service.cli.output import say_text
-from service.embedded import EmbeddedError
 from service.features.operations.checks import checks_for
 from service.features.operations.diagnosis.examination import examine
 from service.features.operations.diagnosis.public import ask_publicly
 from service.features.operations.state_file import state_file as compare
-from service.operator.errors import NoInstallationError
+from service.operator.errors import EmbeddedError, NoInstallationError
 from service.operator.findings import STATES, Check, Findings, fault, unknown, worst_of
 from service.operator.known_routes import known_routes
 from service.operator.stores import reachable

@@ -1,12 +1,16 @@
-"""What backup and doctor add."""
+"""What backup, doctor and the jobs add."""
 
 from service.kernel.feature import Feature, FeatureCommands
 
 FEATURE = Feature(
     name="operations",
-    title="Backup and restore, and doctor",
-    needs=("policy_history", "second_factors"),
-    paths=("/api/system/findings", "/api/system/first-steps"),
+    title="Backup and restore, doctor, jobs, and what happens in an installation",
+    needs=("embedded", "policy_history", "second_factors"),
+    paths=("/api/jobs", "/api/system"),
+    tags={
+        "jobs": "What the service does by itself, and how it ended.",
+        "system": "What is wrong with the installation, or may soon be.",
+    },
     commands=(
         FeatureCommands(
             "",
@@ -16,7 +20,19 @@ FEATURE = Feature(
                 ("doctor", "check the installation for operator errors", "commands_doctor"),
             ),
         ),
+        FeatureCommands(
+            "jobs",
+            (
+                ("list", "all jobs: when they are due, and how their last runs ended", "commands_jobs"),
+                ("run", "run a job now, in this process, also a paused one", "commands_jobs"),
+                ("pause", "hold a job back until it is resumed", "commands_jobs"),
+                ("resume", "let a paused job run by its schedule again", "commands_jobs"),
+            ),
+            help="what the service does by itself",
+            after="keys",
+        ),
     ),
     tables="schema",
     routes="api:add_routes",
+    provides={"environment": "environment:Environment"},
 )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from service import __version__
+from service.features.console.console import CONSOLE
 from service.features.pages.links import API, GUIDE
 from service.features.pages.plain_page import plain_page
 from service.kernel.about import AUDIENCE, LIMITS, NAME, ROLE
@@ -12,7 +13,6 @@ from service.web.messages.context import RequestContext
 from service.web.messages.schema import Document, envelope
 from service.web.requests.credentials import OperatorToken
 from service.web.requests.problems import ERRORS_PAGE
-from service.web.sites.console import CONSOLE
 from service.web.sites.sites import HTML
 
 JSON: Final = "application/json"

@@ -6,6 +6,7 @@ FEATURE = Feature(
     name="pages",
     title="Pages of the API and of the guide",
     off=True,
+    needs=("console",),
     paths=("/docs/assets", "/docs/errors", "/docs/guide"),  # / and /docs have pages of the trunk below them
     routes="api:add_routes",
     provides={"banner": "links:BANNER", "console-facts": "links:facts"},

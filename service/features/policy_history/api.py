@@ -3,6 +3,7 @@
 from typing import Any
 
 from service.administration.people import People
+from service.features.explain.parts import past_of
 from service.features.policy_history.api_restore import Restore
 from service.features.policy_history.api_revisions import Diff, OneRevision, RevisionList
 from service.features.policy_history.restore import PolicyRestore
@@ -18,9 +19,10 @@ def add_routes(routes: Routes, container: Any) -> None:
     signing = [
         made(people, instant).same_person for made in provided("signing", settings.features.off).values()
     ]
-    seals = parts.past.seals
+    past = past_of(container)
+    seals = past.seals
     routes.add("/api/policy/revisions", RevisionList(database, seals))
     routes.add("/api/policy/revisions/{revision}", OneRevision(database, seals, signing))
     restore = PolicyRestore(container.administration.units, seals)
     routes.add("/api/policy/revisions/{revision}/restore", Restore(restore))
-    routes.add("/api/policy/diff", Diff(database, parts.past, parts.concurrency))
+    routes.add("/api/policy/diff", Diff(database, past, parts.concurrency))

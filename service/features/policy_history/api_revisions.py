@@ -10,19 +10,19 @@ import msgspec
 from msgspec import Meta, field
 
 from service.audit.chain.seals import Authenticity, Judgement, RevisionSeals
+from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.engine.policy import Policy
-from service.authz.review.concurrency import ConcurrencyLimit
-from service.authz.review.impact import Standing
-from service.authz.review.sources import PastPolicies, standing_of
-from service.endpoints.policy_layers import Access, access_answer
-from service.endpoints.policy_questions import require_kept
 from service.errors import (
     NotFound,
     RevisionUntrusted,
     ValidationFailed,
 )
+from service.features.explain.policy_layers import Access, access_answer
+from service.features.explain.policy_questions import require_kept
 from service.kernel.feature import provided
 from service.kernel.text import MAX_USER_NAME
+from service.laboratory.analysis.impact import Standing
+from service.laboratory.analysis.sources import PastPolicies, standing_of
 from service.records.database.transactions import Connection, Database
 from service.records.published import policy_history, policy_revisions
 from service.records.published.policy_history import ALL, Part, PublishedLine

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import field
 
-from service.authz.review.impact import line_diff
-from service.authz.review.sources import NAMES, Source
 from service.cli.lazy_commands import add_usual
 from service.cli.output import show
-from service.cli.policy_reviewing import Review, gains_and_losses, review
-from service.endpoints.policy_layers import Access, access_answer
+from service.features.explain.policy_layers import Access, access_answer
+from service.features.explain.reviewing import Review, gains_and_losses, review
+from service.features.explain.wording import caller_text
 from service.kernel.text import counted
-from service.laboratory.reporting.wording import caller_text
+from service.laboratory.analysis.impact import line_diff
+from service.laboratory.analysis.sources import NAMES, Source
 from service.web.messages.schema import Schema
 
 

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from service.audit.chain.seals import RevisionSeals
-from service.authz.review.sources import READ_WITHIN
 from service.features.policy_history.api_revisions import RevisionChanges, changes_answer
+from service.laboratory.analysis.sources import READ_WITHIN
 from service.records.database.transactions import Database
 from service.records.logs.paging import LogReader, Span
 from service.records.logs.queries import CHANGING_OPERATIONS, OperationFilter

@@ -7,7 +7,6 @@ from typing import Final
 
 from service.administration import role_edits
 from service.administration.delegation import require_foreign
-from service.administration.dry_runs import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
 from service.administration.older_nodes import require_known
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, REQUEST, UNREGISTERED, PolicyError
@@ -17,13 +16,14 @@ from service.authz.publishing.derive import derive
 from service.authz.publishing.invariant_guard import broken, users_over_time
 from service.authz.publishing.lockout import require_way_back
 from service.authz.publishing.shipped import Shipped
-from service.authz.review.impact import Differences, Roles, Standing, differences
 from service.errors import Conflict, ValidationFailed
+from service.features.explain.dry_runs import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
 from service.features.policy_history import state_edits, stored_state
 from service.features.policy_history.state import ResourceState, RoleState, State
 from service.features.policy_history.stored_state import Stored
 from service.kernel.assurance import words_of
 from service.kernel.services import BoundResource, PublishedOpening, object_of, split_object
+from service.laboratory.analysis.impact import Differences, Roles, Standing, differences
 from service.records import role_holdings
 from service.records.database.transactions import Connection, Database
 from service.records.request_rules import published_rule

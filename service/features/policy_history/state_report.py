@@ -7,13 +7,13 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from service.administration.dry_runs import KeptOut
-from service.authz.review.impact import Difference, Differences
+from service.features.explain.dry_runs import KeptOut
 from service.features.policy_history.state_applying import Applied
 from service.features.policy_history.state_edits import Action, Edit, Edits
 from service.features.policy_history.state_planning import Plan
 from service.kernel.fields import camel
 from service.kernel.text import counted, printable
+from service.laboratory.analysis.impact import Difference, Differences
 from service.web.messages.dry_run import KeptOutUsers
 from service.web.messages.schema import Schema
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from service.administration import request_rules, resource_edits, role_edits
-from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES
+from service.administration.changes import MENUS, RESOURCES, ROLES
 from service.administration.role_edits import Given
 from service.administration.unit_of_work import UnitOfWork, unconditionally
+from service.features.services.edits import OPENINGS, SERVICES
 
 Noun = Literal["menu", "service", "resource", "opening", "role"]
 Action = Literal["create", "update", "delete", "bind", "give", "rule", "unrule"]

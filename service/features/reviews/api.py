@@ -3,6 +3,7 @@
 from typing import Any
 
 from service.administration.people import People
+from service.features.explain.parts import past_of
 from service.features.reviews import api_reviews, api_sign_offs, api_unused
 from service.features.reviews.closing import Closing
 from service.features.reviews.reviews import Reviews
@@ -45,8 +46,9 @@ def _add_policy(routes: Routes, container: Any) -> None:
     settings = container.settings.policy
     people = People(settings.takeover_days)
     signing = SignOffs(people, container.stores.sessions.synchronized.instant)
-    sign_off = api_sign_offs.RevisionSignOff(database, parts.past.seals, signing)
+    past = past_of(container)
+    sign_off = api_sign_offs.RevisionSignOff(database, past.seals, signing)
     routes.add("/api/policy/revisions/{revision}/sign-off", sign_off)
-    routes.add("/api/policy/changes", api_sign_offs.ChangesSince(database, parts.past.seals))
-    asked = database, parts.live, parts.concurrency, parts.past
+    routes.add("/api/policy/changes", api_sign_offs.ChangesSince(database, past.seals))
+    asked = database, parts.live, parts.concurrency, past
     routes.add("/api/policy/unused", api_unused.UnusedOfPolicy(*asked, settings))

@@ -8,8 +8,8 @@ from msgspec import Meta
 from service.administration import change_log
 from service.audit.chain.seals import RevisionSeals
 from service.authz.engine.rules import ASSURANCE, REVIEW
-from service.endpoints.policy_questions import require_kept
 from service.errors import NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed
+from service.features.explain.policy_questions import require_kept
 from service.features.policy_history.api_revisions import LinesQuery, SharedLine, SignOff, Truncated
 from service.features.reviews import store_sign_offs as sign_offs
 from service.features.reviews.schema import NewSignOff

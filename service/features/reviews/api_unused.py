@@ -9,16 +9,16 @@ from typing import Annotated, Final, TypeVar
 
 from msgspec import Meta
 
+from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
-from service.authz.review.concurrency import ConcurrencyLimit
-from service.authz.review.sources import PastPolicies
-from service.endpoints.policy_layers import RoleCode
-from service.endpoints.policy_questions import WITHIN, PolicyQuestion
+from service.features.explain.policy_layers import RoleCode
+from service.features.explain.policy_questions import WITHIN, PolicyQuestion
 from service.features.reviews import unused
 from service.features.reviews.api_reviews import ReviewScope
 from service.features.reviews.store_unused import GivenCode, UnusedKey
 from service.features.reviews.unused import DAYS, MOST_DAYS, CheckedBy, StoredUse, Unused, read_unused
+from service.laboratory.analysis.sources import PastPolicies
 from service.records.database.transactions import Connection, Database
 from service.records.published import policy_workers
 from service.records.schema.rights import Source

@@ -10,14 +10,14 @@ from itertools import chain
 
 from msgspec import json
 
-from service.authz.review.sources import LIVE, READ_WITHIN, Source
 from service.cli.lazy_commands import add_usual
 from service.cli.output import show
-from service.cli.policy_reviewing import Review, opened_log, review
 from service.errors import ValidationFailed
+from service.features.explain.reviewing import Review, opened_log, review
 from service.features.reviews.api_unused import UnusedQuery, UnusedRights, unused_answer
 from service.features.reviews.unused import DAYS, MOST_DAYS, Unused, answer, read_unused
 from service.kernel.text import counted
+from service.laboratory.analysis.sources import LIVE, READ_WITHIN, Source
 from service.web.messages.schema import WHOLE_LIST
 
 

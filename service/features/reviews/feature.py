@@ -10,7 +10,7 @@ FEATURE = Feature(
     name="reviews",
     title="Reviews of who keeps a role, rights that nobody uses, evidence, and sign-offs",
     off=True,
-    needs=("assignments", "policy_history"),
+    needs=("assignments", "decision_log", "explain", "policy_history"),
     paths=(
         "/api/review",
         "/api/policy/unused",

@@ -21,9 +21,9 @@ from service.features.reviews.unused import DAYS, RoleUses, first_day, read_role
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.cooperative_yield import CooperativeYield, cooperatively
 from service.kernel.fields import values_of
-from service.kernel.held_code_index import DecisiveCodes
 from service.kernel.request_objects import assignment_for
 from service.kernel.services import split_object
+from service.laboratory.analysis.held_code_index import DecisiveCodes
 from service.records import role_holdings, role_rights
 from service.records.assignments import Present
 from service.records.database.transactions import Connection

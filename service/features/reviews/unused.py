@@ -14,17 +14,17 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from service.audit.decision_event import DecisionEvent, event_in
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import HOLDING
 from service.authz.engine.rules import ASSURANCE
-from service.authz.review.asked_again import as_of, asked_again
 from service.features.assignments.store import Assignment
+from service.features.decision_log.asked_again import as_of, asked_again
+from service.features.decision_log.decision_event import DecisionEvent, event_in
 from service.features.reviews import store_unused as unused_rights
 from service.features.reviews.store_unused import GivenCode, Unneeded, UnusedKey
 from service.kernel.codes import HeldCodes
-from service.kernel.held_code_index import HeldCodeIndex
 from service.kernel.value_rules import Code, Id, RoleCode
+from service.laboratory.analysis.held_code_index import HeldCodeIndex
 from service.records import permission_uses
 from service.records.database.paging import Page
 from service.records.database.transactions import Connection

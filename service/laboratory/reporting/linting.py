@@ -9,7 +9,6 @@ from typing import Final
 
 import msgspec
 
-from service.administration.approver_findings import approver_findings
 from service.administration.people import People
 from service.app import check_routes, made_routes
 from service.authz.engine.rules import PolicyError
@@ -18,15 +17,15 @@ from service.authz.publishing.derive import derive
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy
 from service.authz.publishing.shipped import configured, policy_folder, read_named
-from service.authz.review import menu_findings, request_findings, stored_findings
-from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
-from service.authz.review.impact import Standing
-from service.authz.review.sources import READ_WITHIN
-from service.authz.review.stored_findings import StoredResource, unmet_demands
 from service.kernel.feature import off_by
 from service.kernel.permission_catalogue import CATALOGUE, permissions
 from service.kernel.services import PORTCULLIS
-from service.laboratory import file_findings
+from service.laboratory.analysis.impact import Standing
+from service.laboratory.analysis.sources import READ_WITHIN
+from service.laboratory.findings import file_findings, menu_findings, request_findings, stored_findings
+from service.laboratory.findings.approver_findings import approver_findings
+from service.laboratory.findings.findings import FILE, Accepted, Finding, read_accepted
+from service.laboratory.findings.stored_findings import StoredResource, unmet_demands
 from service.laboratory.tested import demand_levels, near, table_places
 from service.operator import installation
 from service.operator.database import with_database

@@ -4,7 +4,7 @@ from service.audit.chain.seals import seals_of
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
-from service.authz.review.sources import READ_WITHIN
+from service.laboratory.analysis.sources import READ_WITHIN
 from service.laboratory.published import PlainCasbin, PublishedTest
 from service.operator.database import with_database
 from service.operator.stores import reachable

@@ -179,7 +179,7 @@ log_verification = sa.Table(
     sa.Column("faulty_count", sa.Integer, nullable=False),
 )
 
-# What the past of rights says, sealed as far as it is over: see ``service.audit.chain.history``.
+# What the past of rights says, sealed as far as it is over.
 history_seal = sa.Table(
     "history_seal",
     metadata,

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from service.administration.dry_runs import Impact
 from service.errors import ValidationFailed
 from service.kernel.identity import Caller
 from service.kernel.write import Write
@@ -14,8 +13,8 @@ from service.web.messages.bodies import query_of
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Schema
 
-ImpactOf = Callable[[Caller, Callable[[Write], Awaitable[object]]], Awaitable[Impact]]
-"""Makes a write that saves nothing, and tells what it would change; see ``DryRuns.impact_of``."""
+ImpactOf = Callable[[Caller, Callable[[Write], Awaitable[object]]], Awaitable[object]]
+"""Makes a write that saves nothing, and returns what it would change, with the fields of ``Preview``."""
 
 
 class DryRunQuery(Schema):

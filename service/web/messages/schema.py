@@ -96,6 +96,9 @@ Id = value_rules.Id
 Revision = Annotated[int, Meta(ge=1, le=MAX_ID, examples=[12])]
 """A policy revision."""
 
+Line = Annotated[str, Meta(examples=["p, endpoint, GET /api/role/list, system:role:list"])]
+"""A line of the policy."""
+
 UpdatedBy = value_rules.UpdatedBy
 
 T = TypeVar("T")

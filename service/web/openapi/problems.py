@@ -6,8 +6,8 @@ from typing import Any, Final, get_args
 import msgspec
 
 from service import errors
+from service.authz.engine.refused import MOST_ROLES
 from service.authz.engine.rules import DENYING
-from service.authz.review.refused import MOST_ROLES
 from service.kernel.fields import camel
 from service.web.messages.dialect import Dialect
 from service.web.messages.operation_metadata import Operation

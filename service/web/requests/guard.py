@@ -11,10 +11,10 @@ from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights
 from service.authn.verified import Authenticated, VerifiedToken
 from service.authz.engine.policy import Policy, judge_traced
+from service.authz.engine.refused import Refused
 from service.authz.engine.rules import ENDPOINT, GRANT, NO_SESSION, RESOURCE, SERVICE, UNREGISTERED
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
-from service.authz.review.refused import Refused
 from service.kernel.about import NAME
 from service.kernel.assurance import words_at
 from service.kernel.identity import codes_asked

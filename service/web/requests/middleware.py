@@ -19,7 +19,7 @@ from service.audit.collector import RefusedReads
 from service.authn.step_up_methods import StepUpMethods
 from service.authz.engine.paths import canonical
 from service.authz.engine.policy import Policy
-from service.authz.review.refused import Requestable
+from service.authz.engine.refused import Requestable
 from service.errors import BadRequest, InsufficientAuthentication, PermissionDenied, Refusal
 from service.kernel.origin import ORIGIN
 from service.records.logs.events import OperationEvent

@@ -8,7 +8,8 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from service.embedded import EmbeddedStores, program
+from service.features.embedded import program
+from service.features.embedded.stores import EmbeddedStores
 from tests.benchmarks.fault_matrix.mounts import NEEDS_MOUNT, fill, unfill
 from tests.benchmarks.fault_matrix.proxy import Proxy
 from tests.benchmarks.fault_matrix.stores import FaultyStore

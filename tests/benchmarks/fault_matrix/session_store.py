@@ -7,7 +7,8 @@ from typing import Any
 
 import redis
 
-from service.embedded import EmbeddedStores, program
+from service.features.embedded import program
+from service.features.embedded.stores import EmbeddedStores
 from tests.benchmarks.fault_matrix.proxy import Proxy
 from tests.benchmarks.fault_matrix.stores import FaultyStore
 

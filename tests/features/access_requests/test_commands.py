@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.roles.test_request_rules import RULE
 from tests.support.databases import database, session_store
 from tests.support.running import Ended, Running, portcullis, running

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.console.conftest import _closed, house, visit, visitor
 from tests.console.house import House
 from tests.console.test_assignments import typed

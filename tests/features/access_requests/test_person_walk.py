@@ -16,9 +16,9 @@ from typing import Final, get_args
 
 import pytest
 
-from service.kernel import passing
 from service.kernel.account_acts import CONTROL_ACTS
 from service.kernel.persons import ControlAct, Edge, Persons
+from service.laboratory.findings import passing
 from tests.features.access_requests.person_walk import ACTS, PersonFoundError, Walk
 
 NOW: Final = datetime(2026, 5, 30, tzinfo=UTC)

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.members import member

@@ -10,7 +10,7 @@ import pytest
 from service.audit.chain.seals import seals_of
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
-from service.laboratory.replay import replay
+from service.features.policy_tests.replay import replay
 from service.records.database.transactions import Database
 from tests.features.access_requests.test_beginnings import settings_of
 from tests.features.access_requests.test_requests import asked, decide, ruled

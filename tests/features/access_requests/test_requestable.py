@@ -8,11 +8,11 @@ from dataclasses import replace
 import psycopg
 import pytest
 
+from service.authz.engine.refused import MOST_ROLES
 from service.authz.engine.rules import Rule
 from service.authz.publishing.revisions import PublishedRevisions
-from service.authz.review.refused import MOST_ROLES
-from service.embedded import EmbeddedStores
 from service.features.access_requests.requestable import RequestableRoles
+from service.features.embedded.stores import EmbeddedStores
 from service.records.database.transactions import Database
 from service.web.requests.credentials import HeaderToken
 from service.web.requests.guard import AuthorizationGuard

@@ -12,9 +12,9 @@ import pytest
 
 from service.authn.proving import ClosedPasswords
 from service.authn.sealing import FactorKeys
-from service.embedded import EmbeddedStores
 from service.features.account_links.forgotten_passwords import answer_requests
 from service.features.account_links.links import AccountLinks
+from service.features.embedded.stores import EmbeddedStores
 from service.features.notices.notices import Notices
 from service.features.notices.outbox import Outbox, about
 from service.records.database.transactions import Database

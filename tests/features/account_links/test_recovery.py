@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.features.account_links.conftest import MAILING, NEW, Mailing
 from tests.features.second_factors.conftest import PASSWORD, Person
 from tests.support.databases import database, session_store

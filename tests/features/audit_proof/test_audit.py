@@ -13,9 +13,9 @@ from sqlalchemy import text
 
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import head_facts
-from service.embedded import EmbeddedStores
 from service.features.audit_proof.days import Audit, Day
 from service.features.audit_proof.lineage import checkpoints_in
+from service.features.embedded.stores import EmbeddedStores
 from service.records.installation import restore_epochs
 from service.records.logs import chain
 from service.records.logs.events import LoginEvent, OperationEvent

@@ -13,11 +13,11 @@ import pytest
 from sqlalchemy import text
 
 from service.audit.chain.form import Chain
-from service.audit.chain.history import HistoryForgedError, seal_history
+from service.features.audit_proof import store_history_facts as history_facts
 from service.features.audit_proof.history import audit_history
+from service.features.audit_proof.history_seals import HistoryForgedError, seal_history
 from service.kernel.clock import rfc3339
 from service.records.database.transactions import Database, engine
-from service.records.published import history_facts
 from tests.support.inside import Inside
 from tests.support.running import Ended, portcullis
 from tests.users.people import made, new_role

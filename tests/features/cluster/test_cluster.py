@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis as Client
 
-from service.embedded import EmbeddedStores
 from service.errors import Unavailable
+from service.features.embedded.stores import EmbeddedStores
 from service.keyspace import SessionFacts, SessionStore, revision_in
 from service.keyspace.connection import StoreUrlError, tls_addresses
 from service.keyspace.inspection import inspect

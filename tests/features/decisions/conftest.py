@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.databases import database
 from tests.support.inside import Inside, all_decisions, inside_published
 from tests.support.members import Member, member, query

@@ -8,9 +8,6 @@ from functools import partial
 from typing import Any
 
 from service.audit.chain.seals import RevisionSeals
-from service.audit.decision_event import EvaluationEvent, Event, event_in
-from service.audit.decision_log import DecisionLog
-from service.audit.event_lines import Line
 from service.authn.authenticate import Authenticator
 from service.authn.csrf import Csrf
 from service.authn.tokens import Tokens
@@ -20,8 +17,10 @@ from service.authz.engine.rules import ASSURANCE, Rule
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
-from service.authz.review.answers import Answers
 from service.errors import TokenInvalid, Unavailable
+from service.features.decision_log.decision_event import EvaluationEvent, Event, event_in
+from service.features.decision_log.decision_log import DecisionLog
+from service.features.decision_log.event_lines import Line
 from service.features.decisions.api_forward import ForwardCaddy, ForwardEnvoy, ForwardNginx, ForwardTraefik
 from service.features.decisions.assertions import Assertions
 from service.features.decisions.notes import note_events
@@ -29,6 +28,7 @@ from service.kernel.assurance import NAMED
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, Kind
 from service.kernel.permission_map import PermissionMap
+from service.laboratory.analysis.answers import Answers
 from service.settings import Auth
 from service.web.messages.cookies import Cookies
 from service.web.messages.original import PROXY_KEY as HEADER

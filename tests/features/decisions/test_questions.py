@@ -16,7 +16,13 @@ from msgspec import Raw
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
-from service.authz.review.answers import (
+from service.features.decisions import messages
+from service.features.decisions.evaluator import Evaluator, Posed
+from service.features.decisions.questions import Asked, Resource, Subject, asked_of, question_by, question_of
+from service.kernel.assurance import BY_STRONGEST, LOGIN, Satisfied
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
+from service.laboratory.analysis.answers import (
     MOST_PATHS,
     Answer,
     Answers,
@@ -27,12 +33,6 @@ from service.authz.review.answers import (
     Unanswerable,
     UseOf,
 )
-from service.features.decisions import messages
-from service.features.decisions.evaluator import Evaluator, Posed
-from service.features.decisions.questions import Asked, Resource, Subject, asked_of, question_by, question_of
-from service.kernel.assurance import BY_STRONGEST, LOGIN, Satisfied
-from service.kernel.codes import HeldCodes
-from service.kernel.identity import Caller
 from tests.policies.stock import MODEL
 from tests.support.demands import undemanding
 from tests.support.unstarted import SHIPPED

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.audit.decision_event import decoded
+from service.features.decision_log.decision_event import decoded
 from service.features.service_accounts.form import ApiKey, new_secret
 from tests.features.decisions.conftest import EVALUATION, EVALUATIONS, Access, user
 from tests.support.members import member, query

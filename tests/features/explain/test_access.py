@@ -19,9 +19,6 @@ from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, Rule
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
-from service.authz.review.explain import Explanation, explain
-from service.authz.review.impact import Standing, differences
-from service.authz.review.request_paths import request_path
 from service.errors import BadRequest, ValidationFailed
 from service.features.explain.access import open_requests, what, who, who_may
 from service.features.explain.api_what_if import WhatIfQuery, what_if_answer
@@ -32,6 +29,9 @@ from service.kernel.assurance import words_of
 from service.kernel.codes import HeldCodes
 from service.kernel.request_objects import PublishedRule, Stage
 from service.kernel.services import BoundResource, Service, split_object
+from service.laboratory.analysis.explain import Explanation, explain
+from service.laboratory.analysis.impact import Standing, differences
+from service.laboratory.analysis.request_paths import request_path
 from service.web.messages.schema import PageQuery
 from tests.support.unstarted import SHIPPED
 

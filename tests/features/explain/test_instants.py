@@ -224,7 +224,9 @@ async def test_a_report_is_written_as_of_an_instant(
     await person(service.database_url, "smew")
     begin = datetime(2095, 1, 1, tzinfo=UTC)
     await assigned(service, "smew", "remover", valid_from=begin)
-    monkeypatch.setattr("service.features.explain.report_gathering.tested", lambda *_, **__: NOTHING_TESTED)
+    monkeypatch.setattr(
+        "service.features.policy_tests.report_gathering.tested", lambda *_, **__: NOTHING_TESTED
+    )
     file = tmp_path / "report.md"
 
     having = []

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from service.__main__ import main
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, denial_log, inside_published
 from tests.support.members import Member, member

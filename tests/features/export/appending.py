@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from service.audit.appended_file import AppendedFile
+from service.features.decision_log.appended_file import AppendedFile
 
 
 def append(path: Path, name: bytes) -> None:

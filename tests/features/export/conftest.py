@@ -15,7 +15,7 @@ from sqlalchemy import text
 from service.audit.chain.form import Chain
 from service.audit.chain.writer import Writing
 from service.audit.entries import encode
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.export import store_destinations
 from service.features.export.delivery import Delivery
 from service.features.export.store_destinations import StoredDestination

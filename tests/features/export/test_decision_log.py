@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from service.audit import decision_log as module
-from service.audit.appended_file import AppendedFile
 from service.audit.chain.seals import RevisionSeals
-from service.audit.decision_event import DecisionEvent, decoded, encoded
-from service.audit.decision_log import MOST_WAITING, DecisionWriter, output_named
-from service.audit.event_lines import Line
 from service.authz.publishing.shipped import read_shipped
-from service.authz.review.sources import PastPolicies, read_policy, source_named
+from service.features.decision_log import decision_log as module
+from service.features.decision_log.appended_file import AppendedFile
+from service.features.decision_log.decision_event import DecisionEvent, decoded, encoded
+from service.features.decision_log.decision_log import MOST_WAITING, DecisionWriter, output_named
+from service.features.decision_log.event_lines import Line
 from service.features.export.decisions import decision_log
+from service.features.policy_tests.replay import replay
 from service.kernel.metrics import Sample
-from service.laboratory.replay import replay
+from service.laboratory.analysis.sources import PastPolicies, read_policy, source_named
 from service.records.database.transactions import Database
 from service.settings import Policy
 from tests.features.export.appending import append

@@ -7,7 +7,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from service.audit.decision_event import decoded, encoded
+from service.features.decision_log.decision_event import decoded, encoded
 from tests.features.export.world import (
     EDITS,
     GRANTS,

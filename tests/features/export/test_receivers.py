@@ -269,7 +269,7 @@ async def test_a_write_that_hangs_holds_one_thread_however_often_it_is_tried(
         return write(file, text)
 
     receiver = receiver_of(destination(f"file://{tmp_path}/audit.jsonl", timeout=1.0))
-    monkeypatch.setattr("service.audit.appended_file.os.write", hanging)
+    monkeypatch.setattr("service.features.decision_log.appended_file.os.write", hanging)
     try:
         for reason in ("takes nothing within", "not yet taken"):
             with pytest.raises(Failed, match=reason):

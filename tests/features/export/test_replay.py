@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 
 from service.__main__ import main
 from service.audit.chain.seals import RevisionSeals
-from service.audit.decision_event import DecisionEvent, encoded
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, SERVICE, Rule
 from service.authz.publishing.shipped import read_shipped
-from service.authz.review.sources import PastPolicies, export, read_policy, source_named, static_policy
+from service.features.decision_log.decision_event import DecisionEvent, encoded
+from service.features.policy_tests.replay import Replayed, replay
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
-from service.laboratory.replay import Replayed, replay
+from service.laboratory.analysis.sources import PastPolicies, export, read_policy, source_named, static_policy
 from service.records.database.transactions import Database
 from tests.features.access_requests.test_emergencies import close
 from tests.features.access_requests.test_requests import ASKED, ONE, after, asked, decide, ruled

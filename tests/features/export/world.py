@@ -8,8 +8,6 @@ from functools import cache
 
 from service.administration.delegation import DelegationCheck
 from service.audit.chain.seals import RevisionSeals
-from service.audit.decision_event import DecisionEvent, Event
-from service.audit.decision_log import DecisionLog, DecisionWriter
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy
@@ -18,6 +16,8 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
 from service.errors import PermissionDenied, RowFault, RowsRefused, TokenInvalid
+from service.features.decision_log.decision_event import DecisionEvent, Event
+from service.features.decision_log.decision_log import DecisionLog, DecisionWriter
 from service.features.export.decision_events import DecisionEvents
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from service.authn.signing_keys import new_pair
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.follower.following import Follower
 from service.features.follower.hub import Hub
 from service.features.follower.library import point_of

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from service.authz.review.answers import Answer
 from service.features.decisions.questions import Asked, Resource, Subject
+from service.laboratory.analysis.answers import Answer
 from tests.features.follower.conftest import House, log_in
 from tests.support.members import query
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.audit.decision_log import DecisionLog, DecisionWriter, output_named
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, RESOURCE, Rule
+from service.features.decision_log.decision_log import DecisionLog, DecisionWriter, output_named
 from service.features.follower.server import PdpApp
-from service.laboratory.replay import replay
+from service.features.policy_tests.replay import replay
 from tests.features.follower.conftest import House
 
 pytestmark = pytest.mark.anyio

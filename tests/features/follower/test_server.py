@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from service.audit.decision_event import EvaluationEvent, answered_question, encoded
-from service.audit.event_lines import Line
+from service.features.decision_log.decision_event import EvaluationEvent, answered_question, encoded
+from service.features.decision_log.event_lines import Line
 from service.features.decisions.questions import Asked
 from service.features.follower import server
 from service.features.follower.following import Follower

@@ -15,8 +15,8 @@ import pytest
 
 from service.authz.engine.rules import DENYING
 from service.authz.publishing.shipped import read_shipped
-from service.embedded import EmbeddedStores
 from service.features.access_requests.parts import samples_of_emergencies
+from service.features.embedded.stores import EmbeddedStores
 from service.features.follower.followers import FollowerFacts
 from service.features.follower.parts import samples_of_followers
 from service.features.metrics.families import FAMILIES, OF_ALL

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from service.cli import admin_reset
+from service.features.command_line import commands_admin_reset as admin_reset
 from service.settings import load
 from tests.authn.conftest import SECRET
 from tests.features.account_links.conftest import MAILING, Mailing

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.features.oidc.hostile import CLIENT, SECRET, HostileProvider, encoded, hostile_provider
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from joserfc.jwk import ECKey
 
 import dev
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.features.oidc.conftest import PUBLIC, Browser, query_of, variables
 from tests.features.oidc.hostile import CLIENT, SECRET, HostileProvider, new_key
 from tests.support.databases import database, session_store

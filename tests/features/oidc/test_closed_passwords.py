@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from service.authn.proving import ClosedPasswords
-from service.embedded import EmbeddedStores
 from service.features.account_links.forgotten_passwords import answer_requests
+from service.features.embedded.stores import EmbeddedStores
 from service.kernel.notify import notices_of
 from service.records.database.transactions import Database
 from service.settings import load

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
 from tests.support.databases import database, session_store

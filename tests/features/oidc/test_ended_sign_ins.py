@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from service.embedded import EmbeddedStores
 from service.errors import Unavailable
+from service.features.embedded.stores import EmbeddedStores
 from service.features.oidc import store
 from service.keyspace import SessionStore
 from tests.features.oidc.conftest import Browser, provider_settings, variables

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import pytest
 from redis.asyncio import Redis
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.keyspace.keys import LOG_STREAM
 from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider

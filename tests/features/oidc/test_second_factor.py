@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
 from tests.features.oidc.test_cookies import set_cookies

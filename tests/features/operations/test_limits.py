@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from service.features.operations.certificates import CertificateWatch, Endpoint, certificate_of, endpoints
+from service.features.operations.disks import Disk, DiskWatch, disk_at, places
 from service.kernel.metrics import Health
 from service.settings import Settings, load
-from service.web.observability.certificates import CertificateWatch, Endpoint, certificate_of, endpoints
-from service.web.observability.disks import Disk, DiskWatch, disk_at, places
 from tests.support.tls import TlsServer, write_certificate
 
 pytestmark = pytest.mark.anyio
@@ -165,7 +165,7 @@ async def test_what_has_no_room_is_named_with_its_free_bytes(
         (Disk(GIB // 20, GIB), "degraded"),
         (Disk(GIB, GIB), "up"),
     ]:
-        monkeypatch.setattr("service.web.observability.disks.disk_at", lambda _path, disk=disk: disk)
+        monkeypatch.setattr("service.features.operations.disks.disk_at", lambda _path, disk=disk: disk)
         health = await watch.health()
         assert health.state == state
         assert health.details.get("data") == (None if state == "up" else disk.free)

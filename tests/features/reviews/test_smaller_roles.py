@@ -9,9 +9,9 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.audit.decision_event import DecisionEvent, encoded
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, RESOURCE, Rule
+from service.features.decision_log.decision_event import DecisionEvent, encoded
 from service.features.reviews.store_unused import GivenCode
 from service.features.reviews.unused import Logged, Rights, SmallerRole, grants, least_codes, read_log
 from service.kernel.codes import HeldCodes

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.features.scim.scim_client import GROUP, USER, ScimClient, scim_client
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published

@@ -12,7 +12,7 @@ from typing import Any, Final
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.second_factors import totp
 from tests.support.authenticator import Passkey
 from tests.support.databases import database, session_store

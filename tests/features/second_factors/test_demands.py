@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis as Client
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from tests.features.second_factors.conftest import ORIGIN, PASSWORD, SETTINGS, Person, public
 from tests.support.authenticator import Passkey
 from tests.support.databases import database, session_store

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.service_accounts.form import ApiKey, new_secret
 from tests.authn.conftest import (  # noqa: F401 - fixtures
     auth,

@@ -13,8 +13,8 @@ from service.__main__ import main
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import Rule
 from service.authz.publishing.shipped import read_shipped
-from service.authz.review.answers import RequestsTo, Templates
 from service.kernel.feature import off_by
+from service.laboratory.analysis.answers import RequestsTo, Templates
 from service.server.prepare import check, publish_policy
 from service.settings import load
 from tests.support.databases import NewDatabase

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.tracing import export
 from tests.features.metrics.test_metrics import TOKEN
 from tests.support.collector import Collector, Span, collecting

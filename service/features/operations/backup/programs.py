@@ -10,9 +10,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from service.embedded import EmbeddedError
-from service.embedded.program import postgres_program
-from service.operator.errors import LaunchError
+from service.features.embedded.program import postgres_program
+from service.operator.errors import EmbeddedError, LaunchError
 from service.records.database.connection import access_to
 from service.settings import Settings
 

@@ -16,10 +16,12 @@ from service.authn.denials import Denials
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
 from service.errors import Unavailable
+from service.features.operations import store_restores
 from service.features.operations.backup.archive import ArchiveReader, Origin
 from service.features.operations.backup.making import WITHIN
 from service.features.operations.backup.manifest import DATABASE, FILES, Manifest
 from service.features.operations.backup.programs import feed, program_for
+from service.features.operations.store_restores import Secrets
 from service.features.second_factors import totp
 from service.files.object_store import ObjectStore, object_store
 from service.kernel.clock import now
@@ -30,7 +32,7 @@ from service.records import bans, rights_changes
 from service.records.database.transactions import Connection, Database
 from service.records.installation import restore_epochs
 from service.records.installation.migrate import migrate
-from service.records.installation.restore_epochs import RecoveryPointHead, RestoreEpoch, Secrets
+from service.records.installation.restore_epochs import RecoveryPointHead, RestoreEpoch
 from service.records.installation.schema_revision import known_schemas
 from service.records.logs.events import OperationEvent
 from service.records.published import policy_revisions
@@ -111,12 +113,12 @@ async def require_place(connection: Connection, manifest: Manifest) -> None:
             f"The backup has schema {manifest.schema} of version {manifest.version}, which this version does "
             "not know: restore it with that version"
         )
-    if (tables := await restore_epochs.count_tables(connection)) > 0:
+    if (tables := await store_restores.count_tables(connection)) > 0:
         raise RestoreError(
             f"The database is not empty: it has {tables} tables. A restore needs a new database, which the "
             "service was never started on: name one by DATABASE_URL, or a new data directory by --data"
         )
-    server = await restore_epochs.server_version(connection) // 10_000
+    server = await store_restores.server_version(connection) // 10_000
     if server < manifest.server // 10_000:
         raise RestoreError(
             f"The backup is of PostgreSQL {manifest.server // 10_000}, and this server is {server}: restore "
@@ -175,7 +177,7 @@ class _Restore:
 
     async def _load(self, connection: Connection) -> None:
         url = self.settings.database.url
-        program = program_for(self.settings, "pg_restore", await restore_epochs.server_version(connection))
+        program = program_for(self.settings, "pg_restore", await store_restores.server_version(connection))
         await feed(program, url, self.archive.chunks(DATABASE), *_RESTORE)
         migrate(url, configured(self.settings).extensions)
 
@@ -183,18 +185,18 @@ class _Restore:
         manifest, chain = self.archive.manifest, Chain(self.settings.oplog.chain_key)
         restore_epoch = sealed(chain, begun)
         await restore_epochs.add(connection, (*manifest.restore_epochs, restore_epoch))
-        moved = await restore_epochs.raise_ids(connection, seconds)
-        await restore_epochs.raise_versions(connection, seconds)
-        await restore_epochs.retire_unknown_positions(connection)
+        moved = await store_restores.raise_ids(connection, seconds)
+        await store_restores.raise_versions(connection, seconds)
+        await store_restores.retire_unknown_positions(connection)
         await rights_changes.forget(connection)
-        ended = await restore_epochs.end_secrets(
+        ended = await store_restores.end_secrets(
             connection,
             api_keys=not self.choices.api_keys,
             links=not self.choices.links,
             recovery_codes=not self.choices.recovery_codes,
         )
-        await restore_epochs.spend_app_codes(connection, int(begun.begin_time.timestamp()) // totp.PERIOD)
-        await restore_epochs.begin_objects(connection, self.prefix, moved=manifest.files.included)
+        await store_restores.spend_app_codes(connection, int(begun.begin_time.timestamp()) // totp.PERIOD)
+        await store_restores.begin_objects(connection, self.prefix, moved=manifest.files.included)
         policy = await publish_if_changed(
             connection,
             configured(self.settings),

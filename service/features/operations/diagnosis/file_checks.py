@@ -5,10 +5,10 @@ import stat
 from datetime import UTC, datetime, timedelta
 
 from service.authn.signing_keys import signing_keys
-from service.embedded.privilege import complaint_about, is_open_to_group
 from service.errors import Unavailable
 from service.files.object_store import object_store
 from service.kernel.clock import rfc3339
+from service.operator.data_directory import complaint_about, is_open_to_group
 from service.operator.findings import Finding, Installation, fault, ok, warning
 from service.settings import SettingsError, configured_file, local_previous, local_secret, written_secrets
 from service.settings import secret_files as files_with_secrets

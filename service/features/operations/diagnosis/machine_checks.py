@@ -5,9 +5,9 @@ import resource
 from datetime import UTC, datetime
 from typing import Final
 
+from service.features.operations.certificates import Certificate, Endpoint, certificates_of, endpoints
+from service.features.operations.disks import MIB, Disk, disk_at, places
 from service.operator.findings import Finding, Installation, fault, ok, warning
-from service.web.observability.certificates import Certificate, Endpoint, certificates_of, endpoints
-from service.web.observability.disks import MIB, Disk, disk_at, places
 
 _FEW_FILES: Final = 4_096
 """Open files below which a worker refuses connections that a usual load brings."""

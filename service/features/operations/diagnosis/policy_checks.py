@@ -3,7 +3,6 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from service.administration.approver_findings import approver_findings
 from service.administration.people import People
 from service.audit.chain.seals import seals_of
 from service.authz.publishing.derive import covered_by
@@ -11,14 +10,15 @@ from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy, drift
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import differences
-from service.authz.review.request_findings import request_findings
-from service.authz.review.sources import standing_of
-from service.authz.review.stored_findings import unmet_demands
 from service.installation import changed_files
 from service.kernel.about import DISTRIBUTION
 from service.kernel.feature import off_by
 from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
+from service.laboratory.analysis.sources import standing_of
+from service.laboratory.findings.approver_findings import approver_findings
+from service.laboratory.findings.request_findings import request_findings
+from service.laboratory.findings.stored_findings import unmet_demands
 from service.operator.findings import NAMED, Finding, Installation, fault, few, ok, warning
 from service.records import role_holdings
 from service.records.installation import seed_catalogue

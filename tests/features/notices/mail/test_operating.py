@@ -13,9 +13,9 @@ from service.features.notices import store_mail as mail
 from service.features.notices.checks import CHECKS
 from service.features.notices.outbox import seal_links_anew
 from service.features.operations.diagnosis.examination import examine
+from service.features.operations.store_restores import end_secrets
 from service.operator.findings import Finding
 from service.records.database.transactions import Database
-from service.records.installation.restore_epochs import end_secrets
 from service.settings import load
 from tests.features.notices.mail.conftest import (
     KEY,

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
+from service.features.operations import store_restores
 from service.features.operations.backup.archive import ArchiveReader
 from service.files.object_store import ObjectStore, object_store
 from service.files.orphan_cleanup import OrphanCleanup
 from service.files.uploads import Uploads
 from service.records import files
 from service.records.database.transactions import Database, engine
-from service.records.installation import restore_epochs
 from service.settings import Objstore, Upload, load
 from tests.features.operations.backup.conftest import SECRET
 from tests.files.forms import download, uploaded
@@ -225,9 +225,9 @@ async def test_a_restore_moves_all_stored_files_and_leaves_them_when_their_conte
     async with database.transaction() as connection:
         await connection.execute(stored)
         before = (await connection.execute(keys)).scalars().all()
-        await restore_epochs.begin_objects(connection, "a" * 32, moved=False)
+        await store_restores.begin_objects(connection, "a" * 32, moved=False)
         assert (await connection.execute(keys)).scalars().all() == before
-        await restore_epochs.begin_objects(connection, "b" * 32, moved=True)
+        await store_restores.begin_objects(connection, "b" * 32, moved=True)
         assert (await connection.execute(keys)).scalars().all() == ["b" * 32 + "/one", "b" * 32 + "/two"]
         space = await connection.execute(text("SELECT prefix FROM sys.object_space"))
         assert space.scalar_one() == "b" * 32

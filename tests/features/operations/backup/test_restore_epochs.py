@@ -11,9 +11,9 @@ from sqlalchemy import text
 from service.audit.chain.seals import RevisionSeals
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
+from service.features.operations import store_restores
 from service.operator.errors import UnpreparedError
 from service.records.database.transactions import Database, engine
-from service.records.installation import restore_epochs
 from service.records.installation.migrate import migrate
 from service.records.migrations.versions import v0020_timelines
 from service.server.prepare import publish_policy
@@ -101,13 +101,13 @@ async def test_versions_rise_with_the_time_since_the_backup_and_stay_integers(
     database = Database(seeded_database_url, pool_size=1)
     async with database.transaction(within=30) as connection:
         await connection.execute(high)
-        await restore_epochs.raise_versions(connection, 60.0)
-        least = 1 + restore_epochs.LEAST_EDITS + 60 * restore_epochs.EDITS_A_SECOND
+        await store_restores.raise_versions(connection, 60.0)
+        least = 1 + store_restores.LEAST_EDITS + 60 * store_restores.EDITS_A_SECOND
         assert (await connection.execute(versions)).scalars().all() == [
             least,
-            2147483000 + 647 // restore_epochs.SHARE,
+            2147483000 + 647 // store_restores.SHARE,
         ]
         for _ in range(40):
-            await restore_epochs.raise_versions(connection, 1e9)
+            await store_restores.raise_versions(connection, 1e9)
         assert max((await connection.execute(versions)).scalars()) < 2**31
     await database.close()

@@ -17,7 +17,7 @@ import pytest
 from redis import Redis
 from sqlalchemy import text
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.operations.backup.archive import ArchiveReader
 from service.features.operations.backup.manifest import DATABASE, Manifest
 from service.features.operations.backup.programs import program_for

@@ -14,7 +14,7 @@ import pytest
 
 from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.operations.checks import checks_for
 from service.features.operations.commands_doctor import diagnose
 from service.features.operations.diagnosis.examination import examine

@@ -23,12 +23,12 @@ from service import __version__
 from service.features.operations.checks import checks_for
 from service.features.operations.diagnosis import machine_checks, store_checks
 from service.features.operations.diagnosis.examination import examine
+from service.features.operations.disks import Disk
 from service.installation import changed_files
 from service.operator.findings import Finding, Installation
 from service.records.database.server_facts import Replication, Standby
 from service.settings import Settings, load, local_secret
 from service.settings.sections import shared_digests
-from service.web.observability.disks import Disk
 from tests.features.operations.doctor.conftest import execute, no_routes, variables_of
 from tests.features.operations.doctor.test_stores import GOOD
 from tests.support.tls import TlsServer, write_certificate

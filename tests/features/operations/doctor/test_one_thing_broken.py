@@ -18,12 +18,13 @@ import yaml
 from redis.asyncio import Redis as Store
 from structlog.testing import capture_logs
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
+from service.features.operations import certificates
 from service.features.operations.checks import checks_for
 from service.features.operations.diagnosis.examination import examine
 from service.keyspace import clock_watch
 from service.settings import load
-from service.web.observability import certificates, readiness
+from service.web.observability import readiness
 from tests.features.operations.doctor.conftest import no_routes
 from tests.support.inside import Inside, inside
 from tests.support.running import ROOT

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from service.authz.publishing.shipped import read_shipped
-from service.cli.policy_sync import sync
+from service.features.command_line.commands_policy import sync
 from service.settings import load
 from tests.features.operations.doctor.conftest import Look, LookAt, execute, variables_of
 from tests.support.running import ROOT

@@ -15,7 +15,7 @@ import redis
 from msgspec import structs
 from psycopg.conninfo import conninfo_to_dict
 
-from service.embedded import EmbeddedStores
+from service.features.embedded.stores import EmbeddedStores
 from service.features.operations.checks import checks_for
 from service.features.operations.commands_doctor import as_json, as_text, diagnose, status_of
 from service.features.operations.diagnosis import store_checks

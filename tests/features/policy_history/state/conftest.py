@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import pytest
 
 from service.administration.delegation import Delegation
-from service.administration.dry_runs import DryRuns
 from service.administration.unit_of_work import UnitsOfWork
 from service.audit.chain.seals import RevisionSeals
 from service.authn.revocations import Revocations
+from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
-from service.authz.review.concurrency import ConcurrencyLimit
+from service.features.explain.dry_runs import DryRuns
 from service.features.policy_history import stored_state
 from service.features.policy_history.state import State
 from service.features.policy_history.state_applying import Applied, StateChanges

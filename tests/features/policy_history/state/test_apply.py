@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from service.authz.review.impact import Differences
 from service.errors import Conflict
 from service.features.policy_history.state import (
     ButtonState,
@@ -28,6 +27,7 @@ from service.features.policy_history.state import (
 from service.features.policy_history.state_edits import EditRefusedError, in_words
 from service.features.policy_history.state_reading import read_state
 from service.features.policy_history.state_writing import as_yaml
+from service.laboratory.analysis.impact import Differences
 from service.records.openings import OpenTo
 from tests.features.policy_history.state.conftest import Ground, NewGround
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from service.administration import resource_edits, role_edits
-from service.administration.changes import MENUS, OPENINGS, RESOURCES, ROLES, SERVICES, RecordEdits
+from service.administration.changes import MENUS, RESOURCES, ROLES, RecordEdits
 from service.administration.resource_edits import Buttons
 from service.administration.role_edits import Given
 from service.administration.unit_of_work import UnitOfWork, unconditionally
@@ -22,6 +22,7 @@ from service.errors import Refusal
 from service.features.policy_history.state import ButtonState, Kind, RoleState, state_of
 from service.features.policy_history.state_reading import read_state
 from service.features.policy_history.state_writing import as_yaml
+from service.features.services.edits import OPENINGS, SERVICES
 from service.kernel.identity import Caller
 from service.kernel.value_rules import DESCRIPTION, SHORT_LINE
 from service.kernel.write import Write

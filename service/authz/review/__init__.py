@@ -1,1 +1,0 @@
-"""Questions about the policy: explanations, what would open a denial, exports."""

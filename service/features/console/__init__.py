@@ -1,0 +1,1 @@
+"""The console in browsers: how its files are served."""

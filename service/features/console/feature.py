@@ -1,0 +1,9 @@
+"""What the console adds."""
+
+from service.kernel.feature import Feature
+
+FEATURE = Feature(
+    name="console",
+    title="The console in browsers",
+    routes="api:add_routes",
+)

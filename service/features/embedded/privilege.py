@@ -1,0 +1,67 @@
+"""Starts servers for root and for users without a name, whom PostgreSQL refuses; else ``EmbeddedError``.
+
+The first choice is a user namespace in which the program runs as "nobody" while its files keep their owner.
+If namespaces are forbidden, root can change the real user id, and keep only the capability to pass
+directories that are closed to others (a home of mode 0700).
+"""
+
+import os
+import pwd
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from service.operator.data_directory import NOBODY
+from service.operator.errors import EmbeddedError
+
+_NAMESPACE = ("unshare", "-U", f"--map-user={NOBODY}", f"--map-group={NOBODY}", "--")
+_OTHER_USER = (
+    "setpriv",
+    f"--reuid={NOBODY}",
+    f"--regid={NOBODY}",
+    "--clear-groups",
+    "--securebits=+no_setuid_fixup",
+    "--inh-caps=-all,+dac_override",
+    "--ambient-caps=-all,+dac_override",
+    "--bounding-set=-all,+dac_override",
+    "--no-new-privs",
+    "--",
+)
+
+
+@cache
+def command_prefix() -> tuple[str, ...]:
+    """Return the words to put before a server's command, none for most users; raises EmbeddedError."""
+    if os.geteuid() != 0 and _has_name(os.geteuid()):
+        return ()
+    for prefix in (_NAMESPACE, _OTHER_USER):
+        if _works(prefix):
+            return prefix
+    raise EmbeddedError(
+        "PostgreSQL does not run as root or as a user without a name, and neither unshare nor setpriv "
+        "(package util-linux) works here: run as an ordinary user, or set DATABASE_URL and REDIS_URL "
+        "to use servers of your own"
+    )
+
+
+def own_directory(path: Path) -> None:
+    """Create the directory ``path`` (its parent exists) with mode 0700, owned by the server's user."""
+    path.mkdir(mode=0o700, exist_ok=True)
+    if command_prefix() == _OTHER_USER:
+        os.chown(path, NOBODY, NOBODY)
+
+
+def _has_name(user: int) -> bool:
+    try:
+        pwd.getpwuid(user)
+    except KeyError:
+        return False
+    return True
+
+
+def _works(prefix: tuple[str, ...]) -> bool:
+    if shutil.which(prefix[0]) is None:
+        return False
+    trial = subprocess.run([*prefix, "true"], capture_output=True, check=False)  # noqa: S603 - fixed words
+    return trial.returncode == 0

@@ -1,0 +1,17 @@
+"""Warnings of a dry run about menus: what the lint would find, and does not find yet."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from service.kernel.write import DryRun
+from service.laboratory.findings.menu_findings import menu_findings, placed_menus
+from service.records.database.transactions import Connection
+
+
+@asynccontextmanager
+async def warning_of_menus(connection: Connection, dry_run: DryRun) -> AsyncIterator[None]:
+    """Let the block edit menus; ``dry_run`` is warned of each new finding about the tree."""
+    before = {*menu_findings(await placed_menus(connection))}
+    yield
+    after = menu_findings(await placed_menus(connection))
+    dry_run.warn(f"{finding.place}: {finding.reason}" for finding in after if finding not in before)

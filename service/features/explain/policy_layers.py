@@ -1,0 +1,151 @@
+"""What answers about the policy say of one layer, and of who gains and loses what between two policies."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated, Final, Literal, TypeAlias
+
+from msgspec import Meta
+
+from service.authz.engine.policy import Policy
+from service.kernel import value_rules
+from service.laboratory.analysis.explain import LayerExplained, LayerPassed
+from service.laboratory.analysis.impact import Difference, Standing, access_diff
+from service.web.messages.access_change import AccessChange
+from service.web.messages.schema import Line, Moment, PartQuery, Schema
+
+RoleCode = value_rules.RoleCode
+Code = value_rules.Code
+Rows = Annotated[
+    list[str],
+    Meta(examples=[["holdsSubtree"]]),
+    Meta(description="The rows of the matcher that open the line: `@anyone`, `@login`, or predicates."),
+]
+Words = Annotated[list[str], Meta(examples=[["@two-factors", "@service"]])]
+RegisteredBy = Annotated[
+    list[str],
+    Meta(examples=[["orders"]]),
+    Meta(
+        description="The other services that have registered a request that no route of this service serves, "
+        "by name. Of the policy in force; empty for a past revision."
+    ),
+]
+Name = Annotated[str, Meta(examples=["GET /api/role/list"])]
+At = Annotated[
+    datetime,
+    Meta(tz=True, examples=["2026-12-31T00:00:00Z"]),
+    Meta(
+        description="Ask about this instant, past or future, instead of now: by the revision, the "
+        "assignments and what roles gave at that time. Users are disabled and banned as now."
+    ),
+]
+"""The parameter ``at`` of questions to the policy."""
+
+
+class FiredCode(Schema):
+    """A held code that matches the deciding line, and the predicate of the model that matches it."""
+
+    code: Annotated[str, Meta(examples=["system:*"])]
+    predicate: Annotated[str, Meta(examples=["holdsSubtree"])]
+
+
+class PassedLayer(Schema):
+    """The line by which a layer lets pass, and the held codes that match it; none for `@login`.
+
+    `until` is the instant at which the line ends, if it does: from then on it lets nobody pass.
+    """
+
+    object: Name
+    line: Line | None
+    until: Moment | None
+    rows: Rows
+    fired: list[FiredCode]
+
+
+class AskedLayer(Schema):
+    """The object that a layer decides about, all its lines, and the codes any one of which would do."""
+
+    object: Name
+    lines: list[Line]
+    required: list[Code]
+
+
+def passed(layers: Iterable[LayerExplained | LayerPassed], name: str) -> PassedLayer | None:
+    """Return the layer ``name`` of an explanation; None if it was not asked."""
+    return next((PassedLayer.of(layer) for layer in layers if layer.layer == name), None)
+
+
+Total: TypeAlias = Annotated[int, Meta(ge=0, examples=[2])]
+
+WHOLE: Final = PartQuery()
+
+
+class DiffCaller(Schema):
+    """A caller who may exist, and the codes that the caller holds.
+
+    In the layer `assurance` it is the strongest word that the caller satisfies.
+    """
+
+    logged_in: bool
+    codes: Annotated[list[str], Meta(examples=[["system:user:list"]])]
+
+
+class DifferingRequest(Schema):
+    """What two policies decide differently for some caller: a request, or an object of the named layer.
+
+    In the layer `assurance` it is a request for which one of them demands another authentication.
+    `gains` is a smallest caller whom only `to` lets pass, `loses` one whom only `from` does. Both are null
+    for what one of them states and nobody passes: how many people must approve.
+    """
+
+    name: Annotated[str, Meta(examples=["GET /api/user/list"])]
+    layer: (
+        Literal["grant", "permission", "service", "account", "assurance", "request", "approve", "review"]
+        | None
+    )
+    gains: DiffCaller | None
+    loses: DiffCaller | None
+
+
+class AccessTotals(Schema):
+    """How many members the lists have on all pages."""
+
+    gains: Total
+    loses: Total
+    callers: Total
+
+
+class Access(Schema):
+    """Who gains and loses what: by the current roles and users, and for every possible caller.
+
+    `callers` also has what no current role would notice. `totals` has the length of each whole list.
+    """
+
+    gains: list[AccessChange]
+    loses: list[AccessChange]
+    callers: list[DifferingRequest]
+    totals: AccessTotals
+
+
+def access_answer(before: Policy, after: Standing, part: PartQuery = WHOLE) -> Access:
+    """Return who gains and loses what; a large policy takes a while.
+
+    With a size, the answer has ``part`` of each list, and of an entry of a role as many requests at most.
+    """
+    diff = access_diff(before, after)
+    gains = diff.by_role.gains
+    loses = diff.by_role.loses
+    callers = diff.callers
+    return Access(
+        gains=[_change(gain, part.size) for gain in part.part(gains)],
+        loses=[_change(loss, part.size) for loss in part.part(loses)],
+        callers=[DifferingRequest.of(caller) for caller in part.part(callers)],
+        totals=AccessTotals(len(gains), len(loses), len(callers)),
+    )
+
+
+def _change(difference: Difference, size: int | None) -> AccessChange:
+    if size is None:
+        return AccessChange.of(difference)
+    return AccessChange(
+        difference.role_code, difference.users, list(difference.access[:size]), len(difference.access)
+    )

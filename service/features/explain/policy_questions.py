@@ -1,0 +1,50 @@
+"""What questions about the policy, the stored roles and users have in common."""
+
+from datetime import datetime
+from typing import Final
+
+from service.authz.engine.concurrency import ConcurrencyLimit
+from service.authz.engine.policy import Policy
+from service.authz.publishing.live import LivePolicy
+from service.errors import ValidationFailed
+from service.laboratory.analysis.impact import Standing
+from service.laboratory.analysis.sources import Instant, PastPolicies, instant_of, standing_of
+from service.records.database.transactions import Connection, Database
+from service.records.published import policy_history
+from service.web.messages.context import RequestContext
+
+WITHIN: Final = 30.0
+"""Seconds that reading roles and users may take."""
+
+
+class PolicyQuestion:
+    """The base of what asks about a policy and the stored roles, a few questions at a time."""
+
+    def __init__(
+        self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit, past: PastPolicies
+    ) -> None:
+        self._database = database
+        self._live = live
+        self._concurrency = concurrency
+        self._past = past
+
+    async def _asked(
+        self, context: RequestContext, connection: Connection, at: datetime | None
+    ) -> tuple[Policy, Instant]:
+        """Return the policy and the instant that are asked about; the request itself is one of now."""
+        assert context.policy is not None  # noqa: S101 - the caller has set it
+        instant = await instant_of(connection, at)
+        return await self._past.at(connection, context.policy, instant), instant
+
+    async def _standing(
+        self, context: RequestContext, connection: Connection, at: datetime | None
+    ) -> Standing:
+        """Return who may do what at that instant."""
+        policy, instant = await self._asked(context, connection, at)
+        return await standing_of(policy, connection, instant)
+
+
+async def require_kept(connection: Connection, name: str, revision: int) -> None:
+    """Return when the lines of ``revision`` are kept; ValidationFailed for the field ``name`` else."""
+    if not await policy_history.is_kept(connection, revision):
+        raise ValidationFailed((name, "There is no such revision, or its lines were not kept"))

@@ -1,0 +1,104 @@
+"""Words for what a statement of ``invariants.yaml`` demands, why a layer lets pass, and who a caller is."""
+
+from collections.abc import Iterable
+from functools import singledispatch
+
+from service.authz.invariants import statements
+from service.features.explain.policy_layers import DiffCaller, PassedLayer
+from service.kernel.services import UNTIL
+
+
+@singledispatch
+def demand(statement: statements.Statement) -> str:
+    """Return the demand of ``statement``."""
+    raise TypeError(type(statement))
+
+
+@demand.register
+def _(statement: statements.OnlyRoles) -> str:
+    return (
+        f"Without one of the roles {_listed(statement.roles)} nobody reaches {_listed(statement.requests)}."
+    )
+
+
+@demand.register
+def _(statement: statements.OnlyHolders) -> str:
+    return (
+        f"Without one of the codes {_listed(statement.codes)} nobody reaches {_listed(statement.requests)}."
+    )
+
+
+@demand.register
+def _(statement: statements.Apart) -> str:
+    who = "role" if statement.among == "roles" else "user"
+    excepted = f", except for the roles {_listed(statement.excepted)}" if statement.excepted else ""
+    return f"No single {who} holds two of {_listed(statement.codes)}{excepted}."
+
+
+@demand.register
+def _(statement: statements.EndsWithin) -> str:
+    named = [f"the role {role}" for role in statement.roles] + [
+        f"the code {code}" for code in statement.codes
+    ]
+    excepted = f", except for the roles {_listed(statement.excepted)}" if statement.excepted else ""
+    return f"Nobody has {' or '.join(named)} for longer than {statement.days} days at a time{excepted}."
+
+
+@demand.register
+def _(statement: statements.CodeNeeded) -> str:
+    excepted = f", except {_listed(statement.excepted)}" if statement.excepted else ""
+    return f"Every request with {_listed(statement.methods)} needs a permission code{excepted}."
+
+
+@demand.register
+def _(statement: statements.Exactly) -> str:
+    objects = _listed(statement.objects) or "nothing"
+    return f"In the layer {statement.layer}, the files have {statement.word} for exactly {objects}."
+
+
+@demand.register
+def _(statement: statements.ExactLines) -> str:
+    lines = "; ".join(map(str, statement.lines)) or "none"
+    return f"Beside endpoints, the lines of the files that open something by a code are exactly: {lines}."
+
+
+@demand.register
+def _(statement: statements.ExactDemands) -> str:
+    groups = "; ".join(f"{' or '.join(words)} for {_listed(names)}" for words, names in statement.groups)
+    return (
+        f"The demands of {statement.level} are exactly: {groups}; and "
+        f"{' or '.join(statement.others)} for all other objects."
+    )
+
+
+@demand.register
+def _(statement: statements.CodesLike) -> str:
+    return f"Every permission code of the files has the form {statement.pattern}."
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def by(layer: PassedLayer | None) -> str:
+    """Return why ``layer`` lets pass: ``@login``, or the held codes and the code of the line they open.
+
+    What ends has its end: ``@login until 2026-12-31T00:00:00.000Z``.
+    """
+    if layer is None or layer.line is None:
+        return ""
+    code = layer.line.rpartition(", ")[2]
+    if layer.until is not None:
+        return f"{code}{UNTIL}{layer.until}"
+    held = list(dict.fromkeys(fired.code for fired in layer.fired if fired.code != code))
+    exactly = any(fired.code == code for fired in layer.fired)
+    return code if exactly or not held else f"{code} by {' and '.join(held)}"
+
+
+def caller_text(caller: DiffCaller) -> str:
+    """Return who a possible caller is."""
+    if not caller.logged_in:
+        return "everybody"
+    if caller.codes and caller.codes[0].startswith("@"):
+        return f"who satisfies {caller.codes[0]}"
+    return f"a holder of {' and '.join(caller.codes)}" if caller.codes else "every login"

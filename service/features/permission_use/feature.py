@@ -1,0 +1,9 @@
+"""What the use of permissions adds."""
+
+from service.kernel.feature import Feature
+
+FEATURE = Feature(
+    name="permission_use",
+    title="Which permissions are used: noted by each worker, and merged in the database",
+    parts="parts:UsesPart",
+)

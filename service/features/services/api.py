@@ -1,0 +1,27 @@
+"""The routes about other services, and those that their accounts ask for tokens."""
+
+from typing import Any
+
+from service.administration.changes import Changes
+from service.features.services import api_oauth, api_services
+from service.features.services.edits import OPENINGS, SERVICES
+from service.features.services.oauth import ClientCredentials, Introspection
+from service.web.requests.routes import Routes
+
+
+def add_routes(routes: Routes, container: Any) -> None:
+    """Register the endpoints, made of the parts of ``container``."""
+    database, live = container.stores.database, container.policy.live
+    units = container.administration.units
+    service = database, live, Changes(units, SERVICES)
+    opening = database, live, Changes(units, OPENINGS)
+    routes.add("/api/service/list", api_services.ServiceList(*service))
+    routes.add("/api/service", api_services.Services(*service))
+    routes.add("/api/service/{id}", api_services.OneService(*service))
+    routes.add("/api/opening/list", api_services.OpeningList(*opening))
+    routes.add("/api/opening", api_services.Openings(*opening))
+    routes.add("/api/opening/{id}", api_services.OneOpening(*opening))
+    sign_in, auth = container.sign_in, container.settings.auth
+    exchange = ClientCredentials(sign_in.key_callers, sign_in.tokens, auth.client_timeout)
+    routes.add("/oauth/token", api_oauth.Token(exchange))
+    routes.add("/oauth/introspect", api_oauth.Introspect(Introspection(auth, sign_in.authenticator)))

@@ -1,0 +1,1 @@
+"""What a policy answers: explanations, conditions compared, gains and losses, sources of policies."""

@@ -1,0 +1,154 @@
+"""Which of many classes of requests somebody passes who has some roles."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import compress
+from operator import or_
+from typing import Final, TypeAlias, TypeVar
+
+from service.authz.proof.batch_decider import DecidingLines
+from service.laboratory.analysis.opening_codes import OpeningCodes
+
+Classes: TypeAlias = int
+"""A set of classes: bit ``n`` stands for the class ``n``."""
+
+T = TypeVar("T")
+
+_BITS: Final = bytes.maketrans(b"0", b"\0")
+
+
+class EquivalenceClasses:
+    """Tells which classes somebody passes who has some roles.
+
+    Somebody passes a class when one line of each layer opens. ``OpeningCodes`` tells by which held codes a
+    line opens: by single ones, except for models that the lint refuses. So a layer opens to somebody as far
+    as it opens to one of their roles. The classes that it opens to each role are kept as one set, and these
+    few sets decide about all classes at once.
+    """
+
+    def __init__(
+        self,
+        opening: OpeningCodes,
+        given: Mapping[str, Collection[str]],
+        classes: Sequence[DecidingLines],
+    ) -> None:
+        """Take the codes that each role gives; for each class, the codes of the lines of both layers.
+
+        ``opening`` tells about all codes that roles give.
+        """
+        self._resource, self._endpoint = (
+            _Layer(opening, given, [layers[place] for layers in classes]) for place in (0, 1)
+        )
+
+    def of(self, roles: Collection[str]) -> Classes:
+        """Return the classes that somebody passes who is logged in and has ``roles``."""
+        return self._resource.opened(roles) & self._endpoint.opened(roles)
+
+    def by_layer(self, roles: Collection[str]) -> tuple[Classes, Classes]:
+        """Return the classes of which the resource layer, and of which the endpoint layer, opens to them."""
+        return self._resource.opened(roles), self._endpoint.opened(roles)
+
+
+class _Layer:
+    """The classes that one layer opens."""
+
+    def __init__(
+        self, opening: OpeningCodes, given: Mapping[str, Collection[str]], classes: Iterable[Iterable[str]]
+    ) -> None:
+        """``classes`` are the codes of the lines of this layer, for each class."""
+        by_code: dict[str, Classes] = {}
+        for number, codes in enumerate(classes):
+            for code in codes:
+                by_code[code] = by_code.get(code, 0) | 1 << number
+        by_held: dict[str, Classes] = {}
+        for code, opened in by_code.items():
+            for held in opening.alone(code):
+                by_held[held] = by_held.get(held, 0) | opened
+        self._given = given
+        self._to_all = reduce(or_, (opened for code, opened in by_code.items() if opening.to_all(code)), 0)
+        self._together = [
+            (held, opened) for code, opened in by_code.items() for held in opening.together(code)
+        ]
+        self._by_role = {
+            role: reduce(or_, (by_held.get(code, 0) for code in codes), 0) for role, codes in given.items()
+        }
+
+    def opened(self, roles: Collection[str]) -> Classes:
+        """Return the classes that open to somebody who is logged in and has ``roles``."""
+        opened = self._to_all
+        for role in roles:
+            opened |= self._by_role.get(role, 0)
+        if self._together:
+            held = {code for role in roles for code in self._given.get(role, ())}
+            opened = reduce(or_, (classes for needed, classes in self._together if needed <= held), opened)
+        return opened
+
+
+def credited(
+    passing: EquivalenceClasses, roles: Sequence[str], classes: Classes
+) -> Iterator[tuple[str | None, Classes]]:
+    """Yield the roles by which somebody who has ``roles`` passes ``classes``, and which of these by each.
+
+    Credited are those roles that are enough by themselves; where it takes several together, those without
+    which it fails, or all. None stands for no role at all.
+    """
+    if not roles:
+        yield None, classes
+        return
+    left = classes
+    for role in roles:
+        if enough := passing.of([role]) & classes:
+            yield role, enough
+            left &= ~enough
+    if not left:
+        return
+    needed = {role: left & ~passing.of([other for other in roles if other != role]) for role in roles}
+    no_single = left & ~reduce(or_, needed.values())
+    for role, without in needed.items():
+        if credit := without | no_single:
+            yield role, credit
+
+
+class Tally:
+    """Counts users for each of many classes, whole sets of classes at once."""
+
+    def __init__(self) -> None:
+        self._counted: Classes = 0
+        self._powers: list[Classes] = []  # at the place n the classes in whose number is the power 2**n
+
+    def add(self, classes: Classes, users: int) -> None:
+        """Count ``users`` for each of ``classes``; with 0 these have a number, too."""
+        self._counted |= classes
+        for power in range(users.bit_length()):
+            if users >> power & 1:
+                self._add(classes, power)
+
+    def _add(self, classes: Classes, power: int) -> None:
+        while classes:
+            while power >= len(self._powers):
+                self._powers.append(0)
+            carried = self._powers[power] & classes
+            self._powers[power] ^= classes
+            classes, power = carried, power + 1
+
+    def numbers(self) -> dict[int, Classes]:
+        """Return the classes that were counted, by the number of users."""
+        numbers = {0: self._counted} if self._counted else {}
+        for power, having in enumerate(self._powers):
+            parts = [
+                (number + (bit << power), part)
+                for number, classes in numbers.items()
+                for bit, part in ((0, classes & ~having), (1, classes & having))
+            ]
+            numbers = {number: part for number, part in parts if part}
+        return numbers
+
+
+def bits_of(classes: Classes, number: int = 0) -> bytes:
+    """Return a byte for each class, at least ``number`` of them: 0 for a class that is not in the set."""
+    return bin(classes)[:1:-1].encode().translate(_BITS).ljust(number, b"\0")
+
+
+def of_classes(members: Iterable[T], classes: Classes) -> Iterator[T]:
+    """Return those of ``members``, one for each class, whose classes are in a set."""
+    return compress(members, bits_of(classes))

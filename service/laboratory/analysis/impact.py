@@ -1,0 +1,248 @@
+"""What two policies differ in: lines, and who gains and who loses what, as the enforcer decides with each."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import TypeAlias
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import APPROVE, REQUEST, REVIEW
+from service.authz.lint.model import parsed_model
+from service.authz.proof.batch_decider import EVERYBODY, BatchDecider, all_requests, deciding_lines
+from service.authz.proof.conditions import Clauses, lets_visitors_pass
+from service.kernel.codes import HeldCodes
+from service.laboratory.analysis.comparison import Alike, Differing, DifferingRequest, OnDemand, compared
+from service.laboratory.analysis.equivalence_classes import (
+    Classes,
+    EquivalenceClasses,
+    Tally,
+    credited,
+    of_classes,
+)
+from service.laboratory.analysis.opening_codes import OpeningCodes
+
+Roles = tuple[str, ...]
+"""The codes of the roles of a user, sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Who may do what at one moment: the policy, the codes that each role gives, and users by their roles."""
+
+    policy: Policy
+    codes: Mapping[str, tuple[str, ...]]
+    users: Mapping[Roles, int]
+    _held: dict[Roles, HeldCodes] = field(default_factory=dict, repr=False, compare=False)
+
+    def held(self, roles: Iterable[str]) -> HeldCodes:
+        """Return what somebody holds who has these roles."""
+        key = tuple(roles)
+        if (held := self._held.get(key)) is None:
+            held = HeldCodes([code for role in key for code in self.codes.get(role, ())])
+            self._held[key] = held
+        return held
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """``users`` users of a role gain, or lose, each of ``access``; ``role_code`` is None for any login."""
+
+    role_code: str | None
+    users: int
+    access: tuple[str, ...]
+
+
+Move: TypeAlias = tuple[Roles, Roles]
+"""The roles that somebody had before a change, and has after it; mostly the same ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What a change gives and takes away; ``altered`` are those of the moves asked about that it concerns."""
+
+    gains: Sequence[Difference]
+    loses: Sequence[Difference]
+    altered: frozenset[Move] = frozenset()
+
+
+def differences(before: Standing, after: Standing, *, moves: Iterable[Move] = ()) -> Differences:
+    """Return who would gain and who would lose which endpoint, and which question about requests, by role.
+
+    Exact: each class of requests that the two policies tell apart is decided by both, for each role alone and
+    for each set of roles that users have. A user who keeps an endpoint by another role is not counted. Where
+    no user has a role that gains or loses by itself, ``users`` is 0. Users who come to be able to log in gain
+    what every login opens, and users who no longer can lose it. ``moves`` are those of users who are not
+    counted, such as disabled ones: ``altered`` tells which of them would gain or lose something.
+    """
+    whole = differences_on_demand(before, after, compared(before.policy, after.policy), moves=moves)
+    return Differences(tuple(whole.gains), tuple(whole.loses), whole.altered)
+
+
+def differences_on_demand(
+    before: Standing, after: Standing, asked: Iterable[Alike], *, moves: Iterable[Move] = ()
+) -> Differences:
+    """Return what ``differences`` returns, with gains and losses that are made when they are read.
+
+    ``asked`` is what ``compared`` returns for the two policies.
+    """
+    return _Comparison(before, after, asked).made(moves)
+
+
+def passing(standing: Standing, held: HeldCodes, routes: Iterable[str]) -> set[str]:
+    """Return the requests to ``routes`` that a holder of ``held`` passes, by name."""
+    decide = BatchDecider(standing.policy)
+    requests = all_requests(standing.policy, routes)
+    return {request.name for request in requests if decide.passes(decide.lines(request), held)}
+
+
+_Tallies: TypeAlias = defaultdict[str | None, Tally]
+"""How many users gain, or lose, which classes, by the role that is credited with it."""
+
+
+class _Comparison:
+    def __init__(self, before: Standing, after: Standing, asked: Iterable[Alike]) -> None:
+        self._before, self._after = before, after
+        asked = (*asked, *_access_requests(before.policy, after.policy))
+        layers = [(deciding_lines(alike.before), deciding_lines(alike.after), alike) for alike in asked]
+        layers = [each for each in layers if not each[0] == each[1] == EVERYBODY]
+        self._classes = [alike for _, _, alike in layers]
+        held = {code for each in (before, after) for codes in each.codes.values() for code in codes}
+        models = {each.policy.model_text for each in (before, after)}
+        opening = {model: OpeningCodes(model, held) for model in models}
+        could, can = [could for could, _, _ in layers], [can for _, can, _ in layers]
+        self._could = EquivalenceClasses(opening[before.policy.model_text], before.codes, could)
+        self._can = EquivalenceClasses(opening[after.policy.model_text], after.codes, can)
+        self._gains: _Tallies = defaultdict(Tally)
+        self._loses: _Tallies = defaultdict(Tally)
+
+    def made(self, moves: Iterable[Move]) -> Differences:
+        for role in self._before.codes.keys() & self._after.codes.keys():
+            self._compare([role], [role], 0)
+        for had, has, number in _moves(self._before.users, self._after.users):
+            if had is None:
+                self._come(has or ())
+            elif has is None:
+                self._gone(had)
+            else:
+                self._compare(had, has, number)
+        altered = frozenset((had, has) for had, has in moves if self._could.of(had) != self._can.of(has))
+        return Differences(self._listed(self._gains), self._listed(self._loses), altered)
+
+    @cached_property
+    def _visitors(self) -> tuple[Classes, Classes]:
+        """The classes that pass without a login, before and after."""
+        before = _visited(self._before.policy, (alike.before for alike in self._classes))
+        return before, _visited(self._after.policy, (alike.after for alike in self._classes))
+
+    def _compare(self, had: Sequence[str], has: Sequence[str], number: int) -> None:
+        """Note what ``number`` users gain and lose who had the roles ``had`` and now have ``has``.
+
+        With ``number`` 0 it is about a role by itself.
+        """
+        could, can = self._could.of(had), self._can.of(has)
+        self._note(self._gains, self._can, has, can & ~could, number)
+        self._note(self._loses, self._could, had, could & ~can, number)
+
+    def _come(self, has: Sequence[str]) -> None:
+        """Note what somebody with the roles ``has`` gains who could not log in before."""
+        could, _ = self._visitors
+        login = self._can.of(()) & ~could
+        self._gains[None].add(login, 1)
+        self._note(self._gains, self._can, has, self._can.of(has) & ~could & ~login, 1)
+
+    def _gone(self, had: Sequence[str]) -> None:
+        """Note what somebody with the roles ``had`` loses who can no longer log in."""
+        _, can = self._visitors
+        login = self._could.of(()) & ~can
+        self._loses[None].add(login, 1)
+        self._note(self._loses, self._could, had, self._could.of(had) & ~can & ~login, 1)
+
+    @staticmethod
+    def _note(
+        tallies: _Tallies, passing: EquivalenceClasses, roles: Sequence[str], classes: Classes, number: int
+    ) -> None:
+        if classes:
+            for role, by_role in credited(passing, roles, classes):
+                tallies[role].add(by_role, number)
+
+    def _listed(self, tallies: _Tallies) -> Sequence[Difference]:
+        """Return one entry for each role and number of users, by role; no role at all comes first."""
+        entries = [
+            (role, number, classes)
+            for role, tally in sorted(tallies.items(), key=lambda entry: entry[0] or "")
+            for number, classes in sorted(tally.numbers().items())
+        ]
+        return OnDemand(entries, self._difference)
+
+    def _difference(self, entry: tuple[str | None, int, Classes]) -> Difference:
+        role, number, classes = entry
+        names = chain.from_iterable(alike.names for alike in of_classes(self._classes, classes))
+        return Difference(role, number, tuple(sorted(names)))
+
+
+def _access_requests(before: Policy, after: Policy) -> Iterator[Alike]:
+    """Yield what is asked about roles: who asks, who approves, and who decides in reviews, by object."""
+    old, new = before.rules, after.rules
+    for layer in (REQUEST, APPROVE, REVIEW):
+        for name in sorted({*old.objects(layer), *new.objects(layer)}):
+            yield Alike((old.codes(layer, name),), (new.codes(layer, name),), None, (f"{layer} {name}",))
+
+
+def _visited(policy: Policy, classes: Iterable[Clauses]) -> Classes:
+    """Return the classes, by their clauses, that pass without a login."""
+    return sum(1 << place for place, clauses in enumerate(classes) if lets_visitors_pass(policy, clauses))
+
+
+def _moves(
+    before: Mapping[Roles, int], after: Mapping[Roles, int]
+) -> Iterator[tuple[Roles | None, Roles | None, int]]:
+    """Yield how many users had which roles and now have which; a change moves one user at most.
+
+    None is a user who is not there, or may not log in.
+    """
+    old, new = Counter(before), Counter(after)
+    for roles, number in (old & new).items():
+        yield roles, roles, number
+    gone, come = list((old - new).elements()), list((new - old).elements())
+    for place in range(max(len(gone), len(come))):
+        yield gone[place] if place < len(gone) else None, come[place] if place < len(come) else None, 1
+
+
+@dataclass(frozen=True, slots=True)
+class AccessDiff:
+    """Who gains and loses what: by the roles of today, and for every possible caller.
+
+    ``callers`` are all requests and grants that the two decide differently for some caller, though no role of
+    today may notice. The members of all these lists are made when they are read.
+    """
+
+    by_role: Differences
+    callers: Sequence[DifferingRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class LineDiff:
+    """The lines that only one of two policies has, each in its order, and whether the models differ."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    model_changed: bool
+
+
+def line_diff(before: Policy, after: Policy) -> LineDiff:
+    """Compare models, without comments and layout, and lines."""
+    old, new = set(before.rules), set(after.rules)
+    return LineDiff(
+        tuple(str(rule) for rule in after.rules if rule not in old),
+        tuple(str(rule) for rule in before.rules if rule not in new),
+        parsed_model(before.model_text) != parsed_model(after.model_text),
+    )
+
+
+def access_diff(before: Policy, after: Standing) -> AccessDiff:
+    """Compare what ``before`` and the policy of ``after`` decide, for the roles and users of ``after``."""
+    old = Standing(before, after.codes, after.users)
+    asked = compared(before, after.policy)
+    return AccessDiff(differences_on_demand(old, after, asked), Differing(before, after.policy, asked))
