@@ -11,7 +11,8 @@ from alembic.script import Script, ScriptDirectory
 from service import __version__
 from service.authz.engine.rules import LAYERS
 from service.features.command_line.commands_database import _cells
-from service.features.command_line.store_pending_steps import MIGRATIONS, pending_migration, statements_of
+from service.features.command_line.store_pending_steps import pending_migration, statements_of
+from service.records.installation.migrate import MIGRATIONS
 from service.records.installation.schema_revision import LEAST_VERSION, is_older
 from service.records.installation.table_locks import locks_of
 from service.records.migrations.running import declared_kind, declared_least, least_version_of

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
-from pathlib import Path
 from typing import Final
 
 from alembic.operations import Operations
@@ -14,13 +13,11 @@ from sqlalchemy import Connection, text
 from service.kernel.extension import Extension
 from service.records.database.failures import out_of_reach
 from service.records.database.transactions import engine
-from service.records.installation.migrate import unmigrated
+from service.records.installation.migrate import MIGRATIONS, unmigrated
 from service.records.installation.new_database import functions
 from service.records.installation.schema_revision import LEAST_VERSION, SchemaStanding, schema_standing
 from service.records.installation.table_locks import locks_of
 from service.records.migrations.running import Kind, declared_kind, declared_least, lacks_functions
-
-MIGRATIONS: Final = Path(__file__).parent.parent / "migrations"
 
 _SIZES: Final = text("""
 SELECT c.oid::regclass::text AS name,

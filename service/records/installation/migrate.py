@@ -29,8 +29,8 @@ from service.records.installation.seed_catalogue import Additions, Covered, brin
 from service.records.installation.table_locks import holders_of, locks_of
 from service.records.published import policy_revisions
 
-_MIGRATIONS: Final = Path(__file__).parent.parent / "migrations"
-_SCRIPTS: Final = str(_MIGRATIONS).replace("%", "%%")
+MIGRATIONS: Final = Path(__file__).parent.parent / "migrations"
+_SCRIPTS: Final = str(MIGRATIONS).replace("%", "%%")
 _LOCK: Final = 0x706F7274_63756C6C  # "portcull": one number for all processes of the service
 LEAST_SERVER: Final = 17_00_00
 """The oldest supported PostgreSQL, as its version number: it has identity columns in partitioned tables."""
