@@ -1,1 +1,1 @@
-"""Reviews of who keeps a role, what is unused, evidence for auditors, and sign-offs of revisions."""
+"""Access reviews, unused rights, evidence for auditors, and sign-offs of revisions."""

@@ -1,4 +1,4 @@
-"""The routes of reviews, of what is unused, and of sign-offs."""
+"""Routes of reviews, unused rights and sign-offs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Who has looked at a revision of the policy, and what has changed since: ``/api/policy/changes``."""
+"""Sign-offs of policy revisions, and the changes since a sign-off: ``/api/policy/changes``."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal
@@ -152,9 +152,10 @@ class ChangesSince:
 async def changes_since(
     connection: Connection, seals: RevisionSeals, query: ChangesQuery, mine: StoredSignOff | None
 ) -> PolicyChanges:
-    """Return what has changed since the sign-off ``mine``, or else since the revision of ``query``.
+    """Return the changes since the sign-off ``mine``, or without it since the revision of ``query``.
 
-    ValidationFailed if that is not kept, NotFound if there is none, RevisionUntrusted.
+    Raises ``ValidationFailed`` if that revision is no longer kept, ``NotFound`` if it does not exist, and
+    ``RevisionUntrusted``.
     """
     since = query.since if mine is None else mine.revision
     assert since is not None  # noqa: S101 - one of both names it

@@ -1,4 +1,4 @@
-"""Which rights nobody has needed: ``/api/policy/unused``."""
+"""Unused rights: ``/api/policy/unused``."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class UnusedOfPolicy(PolicyQuestion):
 
 
 async def _is_alone(connection: Connection) -> bool:
-    """Tell whether all workers are of one node: others have logs of their own."""
+    """Return whether all workers run on one node; other nodes have logs of their own."""
     workers = await policy_workers.present(connection)
     return len({(host, token) for host, _, token in (each.worker.split(":", 2) for each in workers)}) <= 1
 

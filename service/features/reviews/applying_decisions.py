@@ -1,4 +1,4 @@
-"""What becomes of the assignments of decided items, in a transaction that the caller begins."""
+"""Apply review decisions to assignments, in a transaction of the caller."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ _SAME: Final = "Another assignment of the role has the same beginning and end: o
 
 @dataclass(slots=True)
 class Settled:
-    """What was changed: of which users, for the log; and what has become of each item, by its id."""
+    """The changes made: affected users, field changes for the log, and new column values by item id."""
 
     users: set[int] = field(default_factory=set)
     changes: list[FieldChange] = field(default_factory=list)
@@ -48,11 +48,11 @@ async def settle(
     *,
     by: str | None = None,
 ) -> Settled:
-    """Revoke and shorten the assignments of ``items`` as was decided, and store what has become of each.
+    """Revoke and shorten the assignments of ``items`` as decided, and store the outcome of each item.
 
-    Those that are shortened come after all others of their review, the earliest new end first: so none ends
-    since another one gives the same that ends too. ``entry`` is the id of the log's entry about it, ``by``
-    who ends assignments, None for who acts. Raises as ``require_possible``.
+    Shortened assignments come after all others of their review, the earliest new end first. So no assignment
+    ends in favour of another one that ends too. ``entry`` is the id of the log entry. ``by`` ends the
+    assignments; None stands for the caller. Raises what ``require_possible`` raises.
     """
     for item in items:
         await require_possible(connection, item)
@@ -94,7 +94,7 @@ async def settle(
 
 
 def _outcome(item: Item, window: Window | None) -> tuple[Outcome, str | None]:
-    """Return what becomes of an item, and why not what was decided."""
+    """Return the outcome of an item, and the reason if it differs from the decision."""
     if window is None:
         return "ended", _ENDED
     if item.decision == "keep":
@@ -134,7 +134,7 @@ async def _shorten(
         await assignments.revoke_all(connection, [item.assignment_id], at, by)
         return _SAME, end, None
     if twin is not None:
-        # It may be revoked yet, which must not take away what is kept here.
+        # The twin may be decided as revoked; that must not take away what this item keeps.
         await assignments.revoke_all(connection, [twin], at, by)
     await assignments.shorten_reviewed(connection, item.assignment_id, end)
     return None, end, twin
@@ -147,9 +147,9 @@ def _end_twin(
     twin: int | None,
     change: Sequence[FieldChange],
 ) -> None:
-    """Say of those of ``items`` about ``twin`` that it has ended, also if one is settled as if it stayed.
+    """Mark the items of ``items`` about ``twin`` as ended, including an item already settled as kept.
 
-    ``change`` is what the log tells of it; without a twin, nothing is done.
+    ``change`` is the change that the log records. Without a twin, do nothing.
     """
     if twin is None:
         return
@@ -163,7 +163,7 @@ def _end_twin(
 
 
 async def require_possible(connection: Connection, item: Item) -> None:
-    """Return unless a directory gives what was decided to end; ``Conflict`` that names it else."""
+    """Raise ``Conflict`` that names the directory if the decision ends an assignment that one gives."""
     if item.source == "directory" and item.decision != "keep":
         await BEFORE_ROLES_TAKEN.tell(connection, item.user_id, [item.role_id])
 
@@ -178,11 +178,11 @@ def _became(outcome: Outcome, reason: str | None, at: datetime, entry: str | Non
 
 
 async def refuse(connection: Connection, item: Item, reason: str, at: datetime, entry: str | None) -> None:
-    """Store that what was decided about an item can't be done, and why; kept where nothing was to be done."""
+    """Store the outcome ``refused`` with its reason; ``kept`` if the decision was to keep."""
     outcome: Outcome = "kept" if item.decision == "keep" else "refused"
     await reviews.change_items(connection, {item.id: _became(outcome, reason, at, entry)})
 
 
 def with_decision(item: Item, values: Mapping[str, Any]) -> Item:
-    """Return ``item`` with what was decided."""
+    """Return ``item`` with the columns of its decision replaced by ``values``."""
     return structs.replace(item, **values)

@@ -1,4 +1,4 @@
-"""The checks of reviews, and of rights that nobody uses."""
+"""Doctor checks of reviews and unused rights."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -18,7 +18,7 @@ _CLOSES_WITHIN: Final = timedelta(minutes=10)
 
 
 async def reviews(installation: Installation) -> Finding:
-    """What nobody may decide stays as it is, and a review that is over and not closed applies nothing."""
+    """Undecidable items stay as they are, and a review that is over but not closed applies nothing."""
     now = datetime.now(UTC)
     stuck: list[str] = []
     late: list[str] = []
@@ -50,7 +50,7 @@ async def reviews(installation: Installation) -> Finding:
 
 
 async def unused_rights(installation: Installation) -> Finding:
-    """A right that nobody needs is one that somebody else may use."""
+    """An unused right serves only an attacker."""
     since = first_day(DAYS)
     async with installation.records() as connection:
         recorded = await permission_uses.recorded_since(connection)

@@ -1,4 +1,4 @@
-"""Closes reviews in batches: applies what was decided, and the rule for silence to all other items."""
+"""Close reviews in batches: apply the decisions, and the rule for silence to undecided items."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -41,9 +41,8 @@ _log = structlog.get_logger()
 class Closing:
     """Settles the items of reviews that are over.
 
-    ``now`` is the session store's time; ``tell`` takes entries of the log.
-
-    What breaks an invariant, or would leave no administrator, is left out, and its item says why.
+    ``now`` is the session store's time; ``tell`` receives log entries. A decision that breaks an invariant or
+    leaves no administrator is skipped; its item states the reason.
     """
 
     def __init__(
@@ -71,7 +70,8 @@ class Closing:
         async with self._database.snapshot(within=WITHIN) as connection:
             review = await reviews.read(connection, review_id)
             reviewers = Reviewers(review.reviewer_ids, review.reviewer_code)
-            # Of all items by who could decide before the first one is settled.
+            # Computed for all items before the first item is settled: settling changes the possible
+            # reviewers.
             users = await reviews.unsettled_users(connection, review_id)
             people, policy = People(self._live.takeover_days), self._live.current
             undecidable = await reviewers.undecidable(connection, policy, people, self._now(), users)
@@ -136,7 +136,7 @@ class Closing:
 def _silent(
     review: Review, items: Sequence[Item], undecidable: Undecidable, at: datetime, refused: Conflict | None
 ) -> dict[int, dict[str, Any]]:
-    """Return what the rule for silence decides about those of ``items`` that nobody has decided, by id."""
+    """Return the decisions of the rule for silence on the undecided ``items``, by item id."""
     silent: dict[int, dict[str, Any]] = {}
     for item in items:
         if item.decision is None:
@@ -179,9 +179,9 @@ def _event(
 
 
 async def close_due(database: Database, settings: Settings, notices: Notices) -> str:
-    """Close the reviews that are over by the session store's clock; for a job.
+    """Close the reviews that are over by the session store's clock; used by a job.
 
-    One that can't be closed stops no other; afterwards the first such failure is raised.
+    A review that can't be closed does not stop the others; the first failure is raised at the end.
     """
     async with database.snapshot() as connection:
         if not await reviews.is_due(connection):

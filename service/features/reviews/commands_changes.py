@@ -1,4 +1,4 @@
-"""``portcullis policy changes``: what has changed since a revision, or since somebody's last sign-off."""
+"""``portcullis policy changes``: the changes since a revision, or since a user's last sign-off."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
@@ -36,9 +36,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Print the differences in lines, demands, codes of roles and assignments, as the request answers them.
+    """Print changed lines, demands, role codes and assignments, in the form of the API's answer.
 
-    Raises ``ValidationFailed`` for an unknown user or revision, and for a user who has signed nothing off;
+    Raises ``ValidationFailed`` for an unknown user or revision, and for a user without a sign-off;
     ``RevisionUntrusted``, ``SchemaError`` and ``Unavailable``.
     """
     given = table.load(environ)

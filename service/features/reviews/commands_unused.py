@@ -1,4 +1,4 @@
-"""``portcullis policy unused``: rights that nobody has needed, and smaller roles that would have done."""
+"""``portcullis policy unused``: unused rights, and smaller roles that would have sufficed."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Print what was not used, and the roles that could give less.
+    """Print unused rights and proposed smaller roles.
 
-    Raises ``ValidationFailed`` for other days and for a log that can't be read, ``SchemaError`` and
-    ``Unavailable``.
+    Raises ``ValidationFailed`` for a number of days out of range and for an unreadable log, ``SchemaError``
+    and ``Unavailable``.
     """
     if not 1 <= options.days <= MOST_DAYS:
         raise ValidationFailed(("days", f"There are 1 to {MOST_DAYS}"))

@@ -35,10 +35,10 @@ _LOG: Final[Log] = "operation_log"
 
 
 class Link(msgspec.Struct, frozen=True):
-    """An entry of a log in its chain: its number, the hash before it and its own (hexadecimal), its content.
+    """A log entry in its chain: number, previous hash and own hash (hexadecimal), and content.
 
-    ``canonical`` is what is hashed: the JSON of the columns of the log. ``about`` tells the entries that the
-    evidence is about from those between them and a later head.
+    ``canonical`` is the hashed text: the JSON of the log's columns. ``about`` marks the entries that the
+    evidence is about; other entries only link them to a later head.
     """
 
     number: int
@@ -58,7 +58,7 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What an archive has: the SHA-256 of each file, and a seal over all of them by the key of the chains."""
+    """The manifest of an archive: the SHA-256 of each file, sealed with the chain key."""
 
     kind: Kind
     version: str
@@ -71,7 +71,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
     @property
     def facts(self) -> str:
-        """What is sealed: all fields but the seal."""
+        """Return the sealed text: all fields except the seal."""
         unsealed = msgspec.structs.replace(self, seal="")
         return f"evidence {msgspec.json.encode(unsealed, order='sorted').decode()}"
 

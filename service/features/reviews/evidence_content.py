@@ -1,4 +1,4 @@
-"""What an archive of evidence tells: facts, and tables of rows; equal ones give equal bytes."""
+"""The content of an evidence archive: facts and tables of rows. Equal content gives equal bytes."""
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
@@ -17,7 +17,7 @@ from service.records.database.transactions import Connection
 from service.records.request_history import request_history
 
 Kind: TypeAlias = Literal["review", "request", "user"]
-"""What evidence is about."""
+"""The subject of the evidence."""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class Content(msgspec.Struct, frozen=True):
-    """What an archive tells: ``facts`` of its subject, and tables by name."""
+    """The content of an archive: ``facts`` about its subject, and tables by name."""
 
     kind: Kind
     facts: dict[str, Any]
@@ -41,14 +41,14 @@ def encoded(content: Content) -> bytes:
 
 
 def digest_of(content: Content) -> str:
-    """Return the SHA-256 of ``content``, as the entry about the end of a review tells it."""
+    """Return the SHA-256 of ``content``, in the form of the log entry about the end of a review."""
     return f"sha256:{sha256(encoded(content)).hexdigest()}"
 
 
 async def of_review(connection: Connection, review_id: int) -> Content:
-    """Return a review: whom and what it was about and how that was drawn, each decision, and what came of it.
+    """Return a review: its scope, population, decisions and outcomes.
 
-    NotFound if there is none with that id.
+    Raises ``NotFound`` if there is no review with that id.
     """
     review = await reviews.read(connection, review_id)
     facts = _record(review)
@@ -72,9 +72,10 @@ async def of_request(connection: Connection, request_id: int, at: datetime) -> C
 async def of_user(
     connection: Connection, about: user_evidence.KnownUser, since: datetime, until: datetime
 ) -> Content:
-    """Return everything that explains what a user could do between two instants.
+    """Return everything that explains a user's access between two instants.
 
-    Assignments and their reasons, what the roles gave and when, requests with their decisions, and reviews.
+    Assignments and their reasons, the codes of the roles and when, requests with their decisions, and
+    reviews.
     """
     user_id = about.id
     held = await user_evidence.assignments(connection, user_id, since, until)

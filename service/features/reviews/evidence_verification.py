@@ -43,7 +43,7 @@ _PLACES: Final = {name: COLUMNS[_LOG].index(name) for name in ("module", "action
 
 @dataclass(slots=True)
 class Verified:
-    """What an archive is verified to be: ``notes`` say what it is about, ``faults`` what is wrong with it."""
+    """The result of a verification: ``notes`` describe the archive, ``faults`` are the errors found in it."""
 
     notes: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -52,10 +52,10 @@ class Verified:
 def verify(
     data: bytes, keys: Sequence[Chain], heads: Sequence[AnchoredCheckpoint], *, unauthenticated: bool = False
 ) -> Verified:
-    """Return what the archive ``data`` is, by the ``keys`` of the chains and the ``heads`` that were kept.
+    """Verify the archive ``data`` against the ``keys`` of the chains and the stored ``heads``.
 
-    Each entry that the evidence is about must lead to one of the heads, if any are given. Where there is a
-    key, what was made without one is a fault, unless it may be ``unauthenticated``: all could have made it.
+    If heads are given, each entry that the evidence is about must lead to one of them. If a key is given,
+    content without a key is a fault unless ``unauthenticated`` accepts it: anybody could have made it.
     """
     verified = Verified()
     must_have_key = not unauthenticated and any(key.key_id for key in keys)
@@ -188,7 +188,7 @@ def _compare(
 
 
 def _check_closing(verified: Verified, content: Content, segments: Sequence[Segment]) -> None:
-    """Find the entry that told what the evidence of a review is when it was closed."""
+    """Report a fault unless a log entry about the closing records the digest of this review."""
     closed = (f"review:{content.facts.get('id')}", "content", digest_of(content))
     links = (link for segment in segments if segment.log == _LOG for link in segment.links if link.about)
     if not any(closed in _closings(link) for link in links):
@@ -198,7 +198,7 @@ def _check_closing(verified: Verified, content: Content, segments: Sequence[Segm
 
 
 def _closings(link: Link) -> list[tuple[str, str, str]]:
-    """Return target, field and new value of what an entry about the end of a review tells; else nothing."""
+    """Return target, field and new value of each change in a log entry about a closing; otherwise nothing."""
     try:
         entry = msgspec.json.decode(link.canonical, type=list[Any])
         module, action, changes = (entry[place] for place in _PLACES.values())

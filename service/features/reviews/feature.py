@@ -1,4 +1,4 @@
-"""What reviews add, with the use of rights, evidence and sign-offs."""
+"""Declaration of the feature: reviews, use of rights, evidence and sign-offs."""
 
 from service.kernel.feature import Feature, FeatureCommands, FeaturePage
 

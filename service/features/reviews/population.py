@@ -1,4 +1,4 @@
-"""Which assignments a review asks about, what each opens, what is proposed, and who may decide."""
+"""The population of a review: its assignments, the codes of each role, proposals and eligible reviewers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -34,7 +34,7 @@ MOST_ITEMS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a review asks about; ``roles`` has what each role opens, and its statements, by role code."""
+    """The population of a review; ``roles`` has the codes and statements of each role, by role code."""
 
     roles: dict[str, dict[str, list[str]]]
     items: list[NewItem]
@@ -42,7 +42,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Reviewers:
-    """Who decides in a review: holders of its ``code``, None for the usual one; of ``ids`` alone if given."""
+    """The reviewers of a review: holders of ``code`` (None: the default code), of ``ids`` if given."""
 
     ids: Collection[int] | None
     code: str | None
@@ -55,7 +55,7 @@ class Reviewers:
         at: datetime,
         user_ids: Collection[int],
     ) -> "Undecidable":
-        """Return about which users nobody may decide: who counts as one person with everybody who may."""
+        """Return the users for whom every reviewer counts as the same person as the user."""
         holdings = await role_holdings.read(connection, Present(at))
         name = assignment_for("others", self.code)
         # A code that no review had before gets its line when the review is there.
@@ -88,7 +88,7 @@ class Reviewers:
 
 @dataclass(frozen=True, slots=True)
 class Undecidable:
-    """The ids of the users about whom nobody may decide; None for all."""
+    """The ids of the users without an eligible reviewer; None stands for all users."""
 
     ids: Collection[int] | None
 
@@ -106,7 +106,7 @@ async def _same_as_all(
 ) -> Undecidable:
     if not reviewer_ids:
         return Undecidable(None)
-    # Reviewer and user take part: nobody but these two.
+    # Reviewer and user may be connected only through each other, not through third persons.
     persons = await people.of(connection, (), at, beside=[*reviewer_ids, *user_ids])
     return Undecidable(
         await asyncio.to_thread(
@@ -219,7 +219,7 @@ _PROPOSALS: Final[Mapping[str, Literal["keep", "revoke"] | None]] = {
     "unused": "revoke",
     "new": "keep",
 }
-"""What is proposed on each ground; None for nothing."""
+"""The proposal for each ground; None for no proposal."""
 
 
 def _finding(

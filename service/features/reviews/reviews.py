@@ -60,12 +60,12 @@ class Reviews:
         return from_seconds(self._now())
 
     async def start(self, write: Write, given: Mapping[str, Any]) -> Saved[tuple[Review, Progress]]:
-        """Begin a review of the assignments of a scope, as they are now; a dry run tells how many these are.
+        """Begin a review of the current assignments of a scope; a dry run returns their number.
 
-        Raises ``ValidationFailed`` for a deadline that has passed, a code of reviewers that no Button has,
-        and a scope without assignments or with too many; ``PermissionDenied`` if a user or a role of it holds
-        a code that the caller lacks: a review can take away what it asks about. The first review with a
-        code of reviewers publishes the policy, which has a line for it from then on.
+        Raises ``ValidationFailed`` for a deadline in the past, a reviewer code without a Button, and a scope
+        with no or too many assignments. Raises ``PermissionDenied`` if a user or a role of the scope holds a
+        code that the caller lacks: a review can revoke its assignments. The first review with a reviewer code
+        publishes a policy line for that code.
         """
         try:
             return await self._started(self._units.of_rights(write, within=_WITHIN, pace="bulk"), given)
@@ -127,9 +127,9 @@ class Reviews:
     ) -> Saved[Item]:
         """Decide about an item of a ``visible`` review: ``decision``, ``reason``, and ``until`` to shorten.
 
-        A later decision replaces one that is not applied yet. Raises ``PermissionDenied`` with the layer that
-        denies, ``ValidationFailed``, and ``Conflict`` if the review is over or the item is settled, and if
-        the assignment can't be ended, or a directory gives it.
+        A later decision replaces a decision that is not applied yet. Raises ``PermissionDenied`` with the
+        denying layer, and ``ValidationFailed``. Raises ``Conflict`` if the review is over, the item is
+        settled, a directory gives the assignment, or the assignment can't be ended.
         """
         async with self._units.of_rights(write) as unit:
             unit.check.require_session("review")

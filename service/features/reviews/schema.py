@@ -14,23 +14,23 @@ from service.records.schema.rights import Source
 State: TypeAlias = Literal["open", "closing", "closed"]
 """The state of a review: no decisions from the second on, no change in the last."""
 OnSilence: TypeAlias = Literal["revoke", "keep"]
-"""What happens at the end to items that nobody has decided."""
+"""The rule for items that are undecided at the end."""
 Apply: TypeAlias = Literal["at_once", "at_end"]
 """When decisions are applied."""
 Verdict: TypeAlias = Literal["keep", "shorten", "revoke"]
-"""What somebody decides about an assignment."""
+"""The decision of a reviewer about an assignment."""
 Finding: TypeAlias = Literal["no_reviewer", "last_administrator", "directory"]
 """Why silence never revokes an assignment."""
 Outcome: TypeAlias = Literal["kept", "shortened", "revoked", "ended", "refused"]
-"""What has become of an assignment; ``ended``: by itself, or by another edit, before."""
+"""The outcome of an item; ``ended``: the assignment ended before, by expiry or another edit."""
 
 STATES: Final = get_args(State)
 
 
 class NewReview(Struct, frozen=True, kw_only=True):
-    """A review that begins; ``roles`` has what each role opens, and its statements, by role code.
+    """A new review; ``roles`` has the codes and statements of each role, by role code.
 
-    Only ``reviewer_ids`` decide, and holders of ``reviewer_code``; None for no such limit.
+    Only ``reviewer_ids`` and holders of ``reviewer_code`` decide; None sets no limit.
     """
 
     title: Annotated[str, Meta(examples=["Access 2026-Q4"])]
@@ -90,7 +90,7 @@ class ReviewedAssignment(Struct, frozen=True, kw_only=True):
 
 
 class NewItem(ReviewedAssignment, frozen=True, kw_only=True):
-    """An assignment with what is proposed, on which ground; with a ``finding``, silence never revokes it."""
+    """An assignment with a proposal and its ground; silence never revokes an item with a ``finding``."""
 
     assignment_id: Id
     last_used: Annotated[date, Meta(examples=["2026-11-20"])] | None
@@ -100,9 +100,10 @@ class NewItem(ReviewedAssignment, frozen=True, kw_only=True):
 
 
 class Item(NewItem, frozen=True, kw_only=True):
-    """An item: what was decided about it, by whom (None: the rule for silence), and what has become of it.
+    """An item: its decision, the reviewer (None: the rule for silence), and its outcome.
 
-    ``decision_entry`` is the id of the request, ``outcome_entry`` that request or the event that settled it.
+    ``decision_entry`` is the id of the request; ``outcome_entry`` is that request or the event that settled
+    the item.
     """
 
     id: Id
@@ -143,7 +144,7 @@ review_item = table_of(
 
 
 class NewSignOff(Struct, frozen=True, kw_only=True):
-    """That somebody has looked at a revision."""
+    """A sign-off of a revision by a user."""
 
     revision: int
     title: str

@@ -1,4 +1,4 @@
-"""Who counts as another person than those who have made the changes of a revision, and signs it off."""
+"""Eligibility for sign-offs: only a person who made none of the changes may sign a revision off."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -10,17 +10,16 @@ from service.records.published import policy_revisions
 
 
 class SignOffs:
-    """Says who may sign a revision off. ``now`` is the session store's time."""
+    """Checks who may sign a revision off. ``now`` is the session store's time."""
 
     def __init__(self, people: People, now: Callable[[], datetime]) -> None:
         self._people = people
         self._now = now
 
     async def same_person(self, connection: Connection, revision: int, user_id: int) -> str | None:
-        """Return why somebody is not another person than who made the changes up to a revision.
+        """Return why the user counts as the same person as an author of the changes; None if not.
 
-        None if they are. The changes count from the last earlier revision that somebody has signed off; who
-        has made one, and who signs, take part.
+        The changes count from the last earlier signed-off revision. Only the authors and the user take part.
         """
         since = await sign_offs.last_before(connection, revision)
         makers = await policy_revisions.authors(connection, since, revision)

@@ -1,7 +1,7 @@
-"""``sys.review`` and ``sys.review_item``: who is asked whether assignments are still needed, and the answers.
+"""``sys.review`` and ``sys.review_item``: reviews of assignments, and the decisions.
 
-Triggers keep what an item is about from its beginning on, and everything once a review is closed. Callers
-that settle items hold ``role_rights.lock``.
+Triggers make the subject of an item immutable, and everything once a review is closed. Callers that settle
+items hold ``role_rights.lock``.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -37,7 +37,7 @@ from service.records.schema.rights import role, user, user_role
 
 
 class Progress(Struct, frozen=True):
-    """How many items a review has, how many of them are decided and settled, and how many are findings."""
+    """The numbers of all items, decided items, settled items and findings of a review."""
 
     items: int
     decided: int
@@ -61,9 +61,9 @@ class ReviewFilter:
 
 
 class Visible(Struct, frozen=True):
-    """Which reviews somebody may see: the own ones, and those in which they may decide.
+    """The reviews that a user may see: the user's own reviews, and reviews that the user may decide in.
 
-    ``codes`` are those of reviews by which they decide; None among them for reviews without one.
+    ``codes`` are the reviewer codes that the user holds; None among them stands for reviews without a code.
     """
 
     user_id: int
@@ -244,7 +244,7 @@ async def item(connection: AsyncConnection, review_id: int, item_id: int) -> Ite
 
 
 async def is_asked(connection: AsyncConnection, assignment_id: int, but: Collection[int]) -> bool:
-    """Tell whether a review, by another item than these, is still to settle an assignment."""
+    """Return whether another review item than ``but`` still has to settle an assignment."""
     table = review_item.c
     pending = (table.assignment_id == assignment_id) & table.outcome.is_(None) & table.id.not_in(but)
     return bool((await connection.execute(sa.select(sa.exists().where(pending)))).scalar_one())
@@ -265,7 +265,7 @@ async def unsettled_users(connection: AsyncConnection, review_id: int) -> list[i
 
 
 async def change_items(connection: AsyncConnection, changed: Mapping[int, Mapping[str, Any]]) -> None:
-    """Store what was decided about items, and what has become of them: columns by the id of the item."""
+    """Store decisions and outcomes of items: column values by item id."""
     alike: dict[str, tuple[Mapping[str, Any], list[int]]] = {}
     for item_id, values in changed.items():
         alike.setdefault(repr(values), (values, []))[1].append(item_id)
@@ -275,7 +275,7 @@ async def change_items(connection: AsyncConnection, changed: Mapping[int, Mappin
 
 
 async def begin_closing(connection: AsyncConnection, review_id: int, at: datetime, *, by: str | None) -> None:
-    """Let nobody decide any more; None as ``by`` for the deadline."""
+    """Stop decisions on a review; ``by`` None stands for the deadline."""
     values = {"state": "closing", "close_time": at, "closed_by": by}
     await connection.execute(sa.update(review).where(review.c.id == review_id).values(values))
 
@@ -318,7 +318,7 @@ def _due(at: datetime | None) -> sa.ColumnElement[bool]:
 
 
 async def is_due(connection: AsyncConnection) -> bool:
-    """Tell whether a review is over, or its closing was interrupted, by the database's clock."""
+    """Return whether a review is over, or its closing was interrupted, by the database's clock."""
     return bool((await connection.execute(sa.select(sa.exists().where(_due(None))))).scalar_one())
 
 

@@ -1,4 +1,4 @@
-"""What explains the access of a user between two instants: the roles held then, and the requests for them."""
+"""Data that explains a user's access between two instants: the roles held, and the requests for them."""
 
 from datetime import datetime
 from typing import Any

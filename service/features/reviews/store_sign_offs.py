@@ -1,4 +1,4 @@
-"""``sys.policy_sign_off``: who has looked at which revision of the policy; and what has changed since."""
+"""``sys.policy_sign_off``: sign-offs of policy revisions, and the changes since a sign-off."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -16,7 +16,7 @@ from service.records.database.row_mapper import RowMapper
 from service.records.schema.rights import Source, ended_assignment, role, user, user_role
 
 Change: TypeAlias = Literal["given", "edited", "ended"]
-"""What has happened to an assignment."""
+"""The kind of change to an assignment."""
 
 
 class ChangedAssignment(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
-"""Which assignments, codes of roles and API keys were not used since a day: ``sys.permission_use`` by roles.
+"""Assignments, role codes and API keys unused since a day: ``sys.permission_use`` by roles.
 
-What exists since a later day is never among them.
+Anything created after that day is excluded.
 """
 
 from collections.abc import Collection, Mapping
@@ -93,10 +93,10 @@ async def button_codes(connection: AsyncConnection) -> frozenset[str]:
 
 
 async def role_uses(connection: AsyncConnection, since: date) -> dict[int, dict[str, int]]:
-    """Return what the holders of each role have needed since a day, while they had the role.
+    """Return the last day on which holders of each role needed a code while they held the role.
 
-    By role and code: the last day, as the number of days after ``since``. Codes that other roles have given
-    are among them; that is half a million pairs with twenty thousand users, so each role is one row.
+    By role and code; the day is the number of days after ``since``. Codes that other roles gave are included.
+    With twenty thousand users that is half a million pairs, so each role is one row.
     """
     live, ended = user_role.c, ended_assignment.c
 
@@ -130,7 +130,7 @@ async def role_uses(connection: AsyncConnection, since: date) -> dict[int, dict[
 
 
 Covered = Mapping[int, Collection[str]]
-"""By the ids of roles, which of the codes that were needed a role gives."""
+"""By role id, the needed codes that the role gives."""
 
 
 def _uses_of_assignments(covered: Covered, since: date | None) -> sa.Select[Any]:
@@ -155,7 +155,7 @@ def _uses_of_assignments(covered: Covered, since: date | None) -> sa.Select[Any]
 
 
 class Unneeded(Struct, frozen=True):
-    """Which assignments are unused: those of ``roles``, in force since before a day, not needed since it."""
+    """Selects unused assignments: those of ``roles``, in force since before a day and not needed since."""
 
     since: date
     roles: Collection[int]
@@ -189,9 +189,10 @@ async def unused_assignments(
 
 
 async def idle_assignments(connection: AsyncConnection, since: date) -> int:
-    """Count the assignments of users who have used nothing at all since the month of a day.
+    """Count the assignments of users without any use since the month of a day.
 
-    They give codes, and are older than that day. It reads no uses, so that it is done at once.
+    Only assignments that give codes and are older than that day count. It reads no single uses, so it is
+    fast.
     """
     gives = role_code_life.c.role_id == user_role.c.role_id
     coded = sa.exists().where(gives, role_code_life.c.end_time.is_(None), role_code_life.c.code != "")

@@ -1,7 +1,7 @@
-"""Which rights nobody has needed, and for each role a smaller set of codes that would have done.
+"""Unused rights, and for each role a smaller set of codes that would have sufficed.
 
-What a decision has needed is the code of the line that allowed it. It counts for each role of the user that
-gives it: of two roles with one code neither is unused, and each is made smaller by itself.
+A decision needs the code of the line that allowed it. The use counts for each role of the user that gives the
+code. So if two roles give one code, neither is unused, and each is reduced by itself.
 """
 
 import asyncio
@@ -34,18 +34,18 @@ DAYS: Final = 90
 MOST_DAYS: Final = 730
 
 CheckedBy: TypeAlias = Literal["replay", "use"]
-"""Whether smaller roles follow from logged decisions that were made again, or from use alone."""
+"""The basis of the proposed roles: replayed decisions of a log, or recorded use alone."""
 Question: TypeAlias = frozenset[str]
-"""The codes any one of which opens what a decision was about."""
+"""The codes that a decision accepted; any one of them suffices."""
 
 
 def grants(held: HeldCodes, code: str) -> bool:
-    """Tell whether one of the ``held`` codes lets a line with ``code`` pass."""
+    """Return whether one of the ``held`` codes satisfies a line with ``code``."""
     return any(holds(held, code) for holds in HOLDING.values())
 
 
 class Granting:
-    """Tells which of many held codes grant a code: each predicate is true of a caller by a single one."""
+    """Finds the held codes that grant a code: each predicate is satisfied by a single held code."""
 
     def __init__(self, held_codes: Iterable[str]) -> None:
         self._index = HeldCodeIndex(held_codes)
@@ -61,9 +61,9 @@ class Granting:
 
 @dataclass(slots=True)
 class Logged:
-    """What a decision log tells of allowed decisions: by role the codes that were needed, with questions.
+    """Needed codes and questions by role, from the allowed decisions of a log.
 
-    ``begin`` is the time of its first event; ``days`` are the last days of the codes, by role.
+    ``begin`` is the time of the first event; ``days`` has the last day of each code, by role.
     """
 
     begin: datetime | None = None
@@ -77,14 +77,14 @@ class Logged:
             self.days[role, code] = max(day, self.days.get((role, code), day))
 
     def is_whole(self, since: date) -> bool:
-        """Tell whether it goes back to the beginning of a day."""
+        """Return whether the log covers the time since the beginning of a day."""
         return self.begin is not None and self.begin.date() < since
 
 
 def read_log(policy: Policy, lines: Iterable[bytes], since: date) -> Logged:
-    """Return what a log, or several one after the other, tells of the decisions since a day.
+    """Return the needed codes from one or several logs in sequence, for decisions since a day.
 
-    Each is made again by ``policy``. What it denies today is left out: so are lines that are no events.
+    Each decision is replayed with ``policy``. Decisions denied today and unreadable lines are skipped.
     """
     logged = Logged()
     for line in lines:
@@ -131,10 +131,10 @@ class SmallerRole(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Rights:
-    """What roles give, the codes of all Buttons, and what holders of each role have needed since a day.
+    """The codes that roles give, the codes of all Buttons, and the needed codes by role since a day.
 
-    ``uses`` has the last day of each code by the ids of roles, as days after ``since``. Codes that another
-    role of the holder has given are among them.
+    ``uses`` has the last day of each code by role id, as days after ``since``. It includes codes that another
+    role of the holder gave.
     """
 
     since: date
@@ -144,7 +144,7 @@ class Rights:
 
     @cached_property
     def covered(self) -> dict[int, set[str]]:
-        """Which of the codes that were needed each role gives, by its id; every role is in it."""
+        """Return by role id the needed codes that the role gives; every role has an entry."""
         return {
             role: self._among({each.code for each in given}, self.uses.get(role, {}))
             for role, given in self._by_role.items()
@@ -215,10 +215,10 @@ def least_codes(
     *,
     keeping: Collection[str] = (),
 ) -> set[str]:
-    """Return codes by which a role still answers all ``questions``, and none of which can be left out.
+    """Return a minimal subset of ``codes`` with which a role still answers all ``questions``.
 
-    The role gives ``codes``. Of a wildcard what was ``needed`` of it is taken where a Button has that code,
-    or else the narrowest of ``codes`` that grants it. ``keeping`` stays in any case.
+    For a wildcard, each ``needed`` code is taken if a Button has that code, otherwise the narrowest of
+    ``codes`` that grants it. ``keeping`` always stays.
     """
     given = Granting(codes)
     chosen = {*keeping}
@@ -249,11 +249,11 @@ def least_codes(
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """What was not used since the day ``since``, in the last ``days`` days.
+    """Rights unused since the day ``since``, in the last ``days`` days.
 
-    ``recorded_since`` is since when uses are recorded, None for not at all. Where that is later than what was
-    asked for, ``since`` is the first day that was watched whole. Without such a day, ``is_observed`` is
-    false, and nothing is said to be unused.
+    ``recorded_since`` is the start of recording, None if nothing is recorded. If recording began later than
+    the requested period, ``since`` is the first fully recorded day. Without such a day, ``is_observed`` is
+    false and nothing counts as unused.
     """
 
     since: date
@@ -269,7 +269,7 @@ class Unused:
 
 @dataclass(frozen=True, slots=True)
 class StoredUse:
-    """What was read: the rights, since when uses are recorded, and pages of assignments and keys."""
+    """The stored data: rights, start of recording, and pages of assignments and keys."""
 
     rights: Rights
     recorded_since: datetime | None
@@ -284,7 +284,7 @@ def first_day(days: int, at: datetime | None = None) -> date:
 
 
 async def read_unused(connection: Connection, days: int, *, page: int = 1, size: int = 20) -> StoredUse:
-    """Return what was not used in the last ``days`` days, or in those of them that were watched whole."""
+    """Return the rights unused in the last ``days`` days, limited to fully recorded days."""
     recorded = await permission_uses.recorded_since(connection)
     since = first_day(days)
     if recorded is not None:
@@ -319,10 +319,10 @@ def _since(given: Iterable[GivenCode]) -> Mapping[int, datetime]:
 
 @dataclass(frozen=True, slots=True)
 class RoleUses:
-    """What is recorded of the use of roles.
+    """Recorded use of roles.
 
-    ``recorded_since`` is as in ``Unused``; ``begun`` has since when roles give something, and ``covered``
-    which of the codes that anybody has needed a role gives, both by its id.
+    ``recorded_since`` is as in ``Unused``. ``begun`` has the time since when each role gives a code, and
+    ``covered`` the needed codes that each role gives; both by role id.
     """
 
     recorded_since: datetime | None
@@ -338,9 +338,9 @@ class RoleUses:
     def tells(
         self, role_id: int, begun: datetime | None, last: date | None, since: date
     ) -> Literal["used", "unused", "new", "use_not_recorded"]:
-        """Return what is known since a day of an assignment that was needed ``last``.
+        """Return the use since a day of an assignment that was last needed on ``last``.
 
-        ``begun`` is its beginning, None for always. Unused is as in ``Unused``.
+        ``begun`` is its beginning, None for no beginning. "Unused" is defined as in ``Unused``.
         """
         if last is not None and last >= since:
             return "used"
@@ -351,7 +351,7 @@ class RoleUses:
 
 
 async def read_role_uses(connection: Connection) -> RoleUses:
-    """Return what is recorded of the use of roles, as far as it is kept."""
+    """Return the recorded use of roles within the retention period."""
     recorded = await permission_uses.recorded_since(connection)
     given = await unused_rights.given_codes(connection)
     needed = await unused_rights.needed_codes(connection)
