@@ -1,1 +1,1 @@
-"""Signing in with providers of OpenID Connect: the relying party, and the accounts of people who sign in."""
+"""Sign-in with providers of OpenID Connect: the relying party, and the accounts of its users."""

@@ -1,6 +1,7 @@
-"""Which account somebody has who has signed in with a provider: known by issuer and subject, made, or linked.
+"""Accounts for provider sign-ins: found by issuer and subject, created, or linked.
 
-Never by a name or an address that the provider tells. What groups give is in force before a session opens.
+Never found by a name or an address that the provider sends. Roles from groups are in force before a session
+opens.
 """
 
 import secrets
@@ -39,7 +40,7 @@ from service.records.origins import Origin
 from service.records.user_list import UserValues
 
 _OPENS_WITHIN: Final = timedelta(seconds=360)
-"""How long a session may open after the sign-in: a second factor of this service may come between."""
+"""The time in which a sign-in may open a session; a second factor of this service may come between."""
 
 _HANDS_OVER: Final = "system:user:reset-password"
 _HANDOVER: Final = "POST /api/auth/oidc/{provider}/accounts"
@@ -52,10 +53,10 @@ Purpose: TypeAlias = Literal["sign-in", "link", "step-up"]
 
 
 class Begun(Struct, frozen=True):
-    """A sign-in under way. ``challenge`` is that of a front end, ``binding`` the digest of a cookie.
+    """A sign-in in progress. ``challenge`` comes from a front end, ``binding`` is the digest of a cookie.
 
-    ``user_id`` is who links an account or steps up, 0 for nobody, and ``session`` the session in which they
-    do.
+    ``user_id`` is the user who links an account or steps up, 0 for none, and ``session`` is that user's
+    session.
     """
 
     provider: str
@@ -72,9 +73,9 @@ class Begun(Struct, frozen=True):
 
 
 class ProviderAccounts:
-    """Finds, makes and links the accounts of people who have signed in with a provider.
+    """Finds, creates and links accounts for provider sign-ins.
 
-    ``roles_timeout`` is how many seconds the roles last that their groups give.
+    ``roles_timeout`` is the lifetime in seconds of roles that the groups give.
     """
 
     def __init__(
@@ -97,10 +98,11 @@ class ProviderAccounts:
         self._people = people
 
     async def account(self, provider: Provider, known: Begun, identity: Identity) -> tuple[Credentials, str]:
-        """Return the account of who has signed in, and the name of the sign-in, which is stored.
+        """Return the account of the sign-in and the name of the stored sign-in.
 
-        The account is made or linked where that is allowed. What that rests on is read in the transaction
-        that stores the sign-in: cutting off and unlinking come before it, or end it. Raises ``SignInFailed``.
+        Creates or links the account where that is allowed. The conditions are read in the transaction that
+        stores the sign-in: a concurrent cut-off or unlinking either precedes it or ends it. Raises
+        ``SignInFailed``.
         """
         place = (provider.name, provider.settings.issuer, identity.subject)
         async with self._database.snapshot() as connection:
@@ -130,9 +132,9 @@ class ProviderAccounts:
     async def _note(
         self, connection: Connection, place: tuple[str, str, str], known: Begun, identity: Identity
     ) -> tuple[Credentials, str]:
-        """Store the sign-in of who has an account by now; return that, and the name of the sign-in."""
+        """Store the sign-in of an existing account; return the account and the name of the sign-in."""
         name, issuer, subject = place
-        linked = await store.touch(connection, *place)  # from here on nobody unlinks it
+        linked = await store.touch(connection, *place)  # no other transaction can unlink it from here on
         origin, _ = await self._stored(connection, place, known)
         if not linked or origin is None:
             raise refused(name, "an account that was just unlinked")
@@ -187,12 +189,15 @@ class ProviderAccounts:
             until = now + self._roles_timeout
             await store.note_groups(unit.connection, place, identity.groups, now, until)
             if stored is not None:
-                # Who holds more than the ceiling keeps that, and gets nothing by the groups.
+                # A user above the ceiling keeps the current roles and gets none from the groups.
                 groups = identity.groups
                 await self._directories.follow(unit, provider.name, {user_id: groups}, until=until, since=now)
 
     async def _require_owner(self, connection: Connection, known: Begun) -> None:
-        """Return if who links an account may still log in, and is: ten minutes may have passed."""
+        """Raise ``SignInFailed`` unless the linking user may still log in and has a live session.
+
+        The sign-in may have begun ten minutes ago.
+        """
         account = await accounts.credentials_of(connection, known.user_id)
         if account is None or account.status != "enabled" or account.banned:
             raise refused(known.provider, "an account that may not log in")
@@ -205,7 +210,7 @@ class ProviderAccounts:
         await self._notices.tell(unit.connection, user_id, "identity_linked", "self", {"name": name})
 
     async def _made(self, unit: UnitOfWork, provider: Provider, identity: Identity) -> int:
-        """Make the account of who signs in for the first time; ``SignInFailed`` where there is to be none."""
+        """Create the account at a first sign-in; raise ``SignInFailed`` if the settings forbid it."""
         settings = provider.settings
         domain = ascii_domain((identity.email or "").rpartition("@")[2])
         if settings.create == "never" or (
@@ -241,7 +246,7 @@ class ProviderAccounts:
         raise refused(provider.name, "a name that is no user name")
 
     async def _tell_taken(self, unit: UnitOfWork, facts: Mapping[str, str | None]) -> None:
-        """Tell those who may hand accounts over that a name of a provider is somebody else's here."""
+        """Notify users who may hand accounts over: another account has the name sent by the provider."""
         stored = await code_holders.codes_like(unit.connection, [_HANDS_OVER])
         holders = await code_holders.holders(unit.connection, stored, self._directories.now(), _ASKED)
         decider = BatchDecider(unit.check.policy)
@@ -254,7 +259,7 @@ class ProviderAccounts:
 
 
 def _address(identity: Identity) -> dict[str, str]:
-    """Return the confirmed address of who gets an account, if accounts have such addresses."""
+    """Return the confirmed address for a new account, if it is valid for accounts."""
     values = {} if identity.email is None else {"email": identity.email}
     try:
         change_log.check_values(UserValues, values)
@@ -264,16 +269,16 @@ def _address(identity: Identity) -> dict[str, str]:
 
 
 def name_of(session: DeviceSession) -> str:
-    """Return what tells a session from all others of its device; one of version 0.2.0 has no name."""
+    """Return the unique name of a session on its device; sessions of version 0.2.0 have no ``sid``."""
     return session.sid or str(session.login_time)
 
 
 def refused(name: str, reason: str) -> SignInFailed:
-    """Return the refusal of a sign-in at the provider ``name``, whose reason only the log is told."""
+    """Return the refusal of a sign-in at the provider ``name``; only the log records the reason."""
     _log.warning("a sign-in was refused", event_type="security", provider=name, reason=reason)
     return SignInFailed()
 
 
 def _nobody(name: str) -> Caller:
-    """Return who signs in, before that is somebody: it may grant nothing."""
+    """Return the caller for a sign-in before its account is known; that caller may grant nothing."""
     return Caller(OPERATOR_ID, str(OPERATOR_ID), f"@{name}", f"@{name}", "", (), HeldCodes(()), 0.0)

@@ -52,7 +52,7 @@ class _ForCaller(InBrowser):
         purpose: Purpose,
         **options: Any,
     ) -> SignInPlace:
-        """Begin a sign-in of the caller on the own device; return where it goes on."""
+        """Begin a sign-in of the caller on the caller's device; return its URL."""
         caller = context.user
         options |= {"caller": caller, "purpose": purpose, "challenge": body.challenge}
         return SignInPlace((await self.begin(context, provider, body.next, caller.device, **options)).url)

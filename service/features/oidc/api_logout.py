@@ -1,4 +1,4 @@
-"""Logging out together with a provider: ``/api/auth/oidc/logout``, and what the provider orders."""
+"""Logout at a provider: ``/api/auth/oidc/logout``, and logout requests from the provider."""
 
 from typing import Annotated, Final, Literal
 from urllib.parse import parse_qsl

@@ -24,7 +24,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Tokens(NamedTuple):
-    """What a code was exchanged for: the ID token, and the access token for the provider, if there is one."""
+    """The result of a code exchange: the ID token, and the access token if the provider issued one."""
 
     id_token: str
     access_token: str | None

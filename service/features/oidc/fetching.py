@@ -22,7 +22,7 @@ _log = structlog.get_logger(__name__)
 
 
 class ProviderRefused(Exception):  # noqa: N818 - it says what it is
-    """A provider has answered, and not with what was asked for; ``status`` is that of the answer."""
+    """A provider answered with an error; ``status`` is the HTTP status."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"status {status}")

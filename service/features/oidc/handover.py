@@ -1,4 +1,4 @@
-"""Handing accounts over to a provider, by those who may set their passwords."""
+"""Handover of accounts to a provider, by users who may set their passwords."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -17,7 +17,7 @@ from service.records import user_list
 
 
 class Handover:
-    """Hands accounts over to a provider: from then on who signs in there as a subject has the account."""
+    """Hands accounts over to a provider: from then on, a sign-in there as the subject opens the account."""
 
     def __init__(
         self,
@@ -36,11 +36,12 @@ class Handover:
         self._issuers = issuers
 
     async def hand_over(self, write: Write, name: str, user_name: str, subject: str) -> None:
-        """Link the account of a person to a subject of the provider ``name``; the person is told.
+        """Link a person's account to a subject of the provider ``name``, and notify that person.
 
-        The caller must be able to do with the account what setting its password needs: who rules the provider
-        can act as the person. Raises ``NotFound``, ``PermissionDenied``, ``ValidationFailed`` for a subject
-        that can't be seen, and ``Conflict`` for one that has an account, and for a service account.
+        The caller needs the same rights as for setting the account's password, since the provider's
+        administrators can act as the person. Raises ``NotFound``, ``PermissionDenied``, and
+        ``ValidationFailed`` for a subject with invisible characters. Raises ``Conflict`` for a service
+        account and for a subject that has an account.
         """
         if (issuer := self._issuers.get(name)) is None:
             raise NotFound("There is no such provider")

@@ -1,4 +1,4 @@
-"""Logging out together with a provider: what it orders here, and where a browser logs out there."""
+"""Logout at a provider: the provider's logout requests, and the URL for a logout there."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -49,14 +49,14 @@ class ProviderLogout:
                 connection, name, issuer=provider.settings.issuer, subject=order.subject, sid=order.sid
             )
         ended = await end_sessions_of(self._store, self._entries, meant)
-        # Only now: what was answered 503 is sent again, and to end a session twice does no harm.
+        # Counted only now: a request answered with 503 is retried, and ending a session twice is harmless.
         await self._store.counters.hit(*spent)
         return ended
 
     async def end_session_url(self, caller: Caller, back: str) -> str | None:
-        """Return where the caller logs out at the provider by which the session was opened; None for none.
+        """Return the logout URL of the provider that opened the session; None for no provider.
 
-        So it is while the provider does not answer: nobody stays logged in here for that.
+        Also None while the provider does not answer: the local logout must not depend on the provider.
         """
         session = (await self._store.sessions(caller.login_id)).get(caller.device)
         if session is None or not session.sign_in:

@@ -50,9 +50,9 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a provider says of itself; ``issues`` tells that it names itself in its answers (RFC 9207).
+    """Metadata of a provider; ``issues``: its answers contain its issuer (RFC 9207).
 
-    ``secret_by_form``: it takes the secret of a client in the form alone, and not by HTTP Basic.
+    ``secret_by_form``: it accepts a client secret only in the form, not by HTTP Basic.
     """
 
     authorization: str
@@ -67,9 +67,9 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Who has signed in, by a token that was verified. ``auth_time`` is 0 where the provider does not say.
+    """The identity in a verified token. ``auth_time`` is 0 if the provider does not send it.
 
-    ``groups`` is None if the token tells none.
+    ``groups`` is None if the token has no groups.
     """
 
     subject: str
@@ -86,7 +86,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class LogoutOrder:
-    """That sessions are to end: of this subject, of this session of the provider, or both."""
+    """A request to end sessions: those of a subject, a session of the provider, or both."""
 
     subject: str | None
     sid: str | None
@@ -121,7 +121,7 @@ class Provider:
         await self._fetcher.close()
 
     async def metadata(self) -> Metadata:
-        """Return what the provider says of itself, at most an hour old."""
+        """Return the provider's metadata, at most an hour old."""
         known = self._metadata
         if known is not None and self._monotonic() < known[0] + METADATA_LIFE:
             return known[1]
@@ -187,9 +187,9 @@ class Provider:
         )
 
     async def identity(self, tokens: Tokens, nonce: str, max_age: int | None = None) -> Identity:
-        """Return who has signed in; ``max_age`` is what was asked for, in seconds.
+        """Return the identity of a sign-in; ``max_age`` is the requested value in seconds.
 
-        What the ID token does not say of the name, the address and the groups is asked of the provider.
+        Name, address and groups that the ID token lacks are requested from the provider.
         """
         claims = await self._claims(tokens.id_token, ("jwt",))
         if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
@@ -219,10 +219,10 @@ class Provider:
     async def _with_userinfo(
         self, claims: Mapping[str, object], subject: str, access_token: str | None
     ) -> Mapping[str, object]:
-        """Return the claims with those that only the userinfo endpoint tells (OpenID Connect Core §5.3).
+        """Return the claims with those that only the userinfo endpoint has (OpenID Connect Core §5.3).
 
-        ``Untrusted`` for an answer about another subject (§5.3.2), or a refusal. An answer that is signed is
-        not read.
+        Raises ``Untrusted`` for an answer about another subject (§5.3.2) and for a refusal. Signed answers
+        are not read.
         """
         settings, place = self.settings, (await self.metadata()).userinfo
         wanted_claims = {settings.name_claim, settings.address_claim, settings.groups_claim}
@@ -240,7 +240,7 @@ class Provider:
         return {**claims, **{name: answer.get(name) for name in missing}}
 
     async def logout_order(self, token: str) -> LogoutOrder:
-        """Return what a logout token orders (OpenID Connect Back-Channel Logout 1.0 §2.6)."""
+        """Return the content of a logout token (OpenID Connect Back-Channel Logout 1.0 §2.6)."""
         claims = await self._claims(token, ("jwt", "logout+jwt"))
         events, jti = claims.get("events"), _text(claims.get("jti"))
         if not isinstance(events, dict) or not isinstance(events.get(_EVENT), dict):
@@ -254,9 +254,9 @@ class Provider:
         return LogoutOrder(subject, sid, jti)
 
     async def end_session_url(self, back: str, id_token: str | None) -> str | None:
-        """Return where a browser logs out at the provider, and comes back from; None if there is none.
+        """Return the provider's logout URL, which leads back to ``back``; None if the provider has none.
 
-        The ID token of the session tells whose it is (OpenID Connect RP-Initiated Logout 1.0 §2).
+        The ID token identifies the session (OpenID Connect RP-Initiated Logout 1.0 §2).
         """
         place = (await self.metadata()).end_session
         if place is None:
@@ -303,7 +303,7 @@ class Provider:
             return self._keys[1]
 
     async def _fetched(self, url: str) -> Mapping[str, object]:
-        """Return a document; those who wait for the lock do not ask again what has just failed."""
+        """Return a document; callers that waited for the lock do not repeat a request that just failed."""
         if self._monotonic() < self._failed + AGAIN:
             raise Unavailable("The provider did not answer a moment ago")
         try:
@@ -348,7 +348,7 @@ class Provider:
         )
 
     def _as_secure(self, place: str) -> bool:
-        """Tell whether a place is one of https, as that of the issuer is, unless that is on this machine."""
+        """Return whether a URL is https; http is accepted if the issuer uses it (on this machine)."""
         return place.startswith("https:") or urlsplit(self.settings.issuer).scheme == "http"
 
     def _faulty(self, member: str) -> Unavailable:

@@ -1,7 +1,7 @@
-"""Signing in with a provider of OpenID Connect: from the first redirect to the proof that opens a session.
+"""Sign-in with a provider of OpenID Connect: from the first redirect to the proof that opens a session.
 
-What is begun is kept in the session store under a secret that only the browser has, and works once: the
-``state``, then the code for a front end.
+State is kept in the session store under a single-use secret that only the browser has: first ``state``, then
+the code for a front end.
 """
 
 import hmac
@@ -66,7 +66,7 @@ _confirmed = json.Decoder(_Confirmed)
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """Where a browser goes to sign in, and the secret of its cookie; "" without one."""
+    """The URL for a sign-in, and the secret of its cookie; "" without a cookie."""
 
     url: str
     binding: str
@@ -74,14 +74,14 @@ class Beginning:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """Where a browser goes after the provider; ``pair`` are the tokens of a session in cookies."""
+    """The URL after the provider's redirect; ``pair`` are the tokens of a session in cookies."""
 
     next: str
     pair: TokenPair | None = None
 
 
 class ProviderProof:
-    """That the person of an account has signed in with a provider which knows the account."""
+    """The proof that the user signed in with a provider linked to the account."""
 
     def __init__(self, database: Database, stored: Credentials, identity: Identity, sign_in: str) -> None:
         """``sign_in`` is the name of the sign-in, which the session gets."""
@@ -121,7 +121,7 @@ class ProviderSignIn:
         accounts: ProviderAccounts,
         console: bool,
     ) -> None:
-        """``console`` tells whether there is one."""
+        """``console``: whether the console is served."""
         self._settings = settings
         self._providers = providers
         self._database = database
@@ -150,13 +150,13 @@ class ProviderSignIn:
         acr: Acr | None = None,
         max_age: int | None = None,
     ) -> Beginning:
-        """Return where to sign in with the provider ``name``.
+        """Return the sign-in URL of the provider ``name``.
 
-        ``next_`` is where the browser goes then. A front end gives the S256 ``challenge`` of a verifier that
-        it keeps; ``in_cookies`` a cookie binds the browser instead. ``caller`` links an account or steps up.
-        Raises ``NotFound``, ``ValidationFailed``, ``RateLimited`` and ``Unavailable``; for a caller also
-        ``Conflict`` with an API key, ``RefreshRequired`` without a session, and what a new second factor
-        raises for who links an account.
+        ``next_`` is the URL after the sign-in. A front end sends the S256 ``challenge`` of a verifier that it
+        keeps; with ``in_cookies`` a cookie binds the browser instead. ``caller`` links an account or steps
+        up. Raises ``NotFound``, ``ValidationFailed``, ``RateLimited`` and ``Unavailable``. With a caller also
+        raises ``Conflict`` for an API key, ``RefreshRequired`` without a session, and for a link the errors
+        of enrolling a second factor.
         """
         provider = self._provider(name)
         session = "" if caller is None else await self._require(caller, purpose)
@@ -202,12 +202,12 @@ class ProviderSignIn:
         address: str,
         user_agent: str,
     ) -> Returned:
-        """Return where the browser goes that comes back from the provider with these parameters.
+        """Return the URL for a browser that the provider sent back with these parameters.
 
-        A front end whose sign-in failed after its ``state`` was known gets ``error``, the code of a refusal.
-        Raises ``NotFound``, and ``SignInFailed`` for a state of nobody, of another browser or provider, for
-        one that was used, and for what failed with cookies. Who needs a second factor of this service is led
-        to the page that asks for it.
+        If the sign-in of a front end fails after its ``state`` was found, the URL gets ``error``, the code of
+        the refusal. Raises ``NotFound``. Raises ``SignInFailed`` for an unknown or used state, one of another
+        browser or provider, and for any failure with cookies. A user with a second factor of this service is
+        sent to its page.
         """
         provider = self._provider(name)
         begun = await self._spend(_name(name, "state", state))
@@ -248,7 +248,10 @@ class ProviderSignIn:
         return await self._open(confirmed, address, user_agent)
 
     async def _require(self, caller: Caller, purpose: Purpose) -> str:
-        """Return the session of a caller, who may have another way to sign in, if that is linked."""
+        """Return the caller's session; raise unless the caller may link or step up.
+
+        Linking needs the rights for a new way to sign in.
+        """
         if caller.key_id is not None:
             raise Conflict("An API key has no session", rule="kind_of_account")
         if purpose == "link":
@@ -288,7 +291,7 @@ class ProviderSignIn:
         return await self._logins.by_proof(prove, known.device, address, user_agent)
 
     async def _spend(self, name: str) -> bytes | None:
-        """Return what was kept under a name, and end it; None for what is unknown or was spent."""
+        """Return the value kept under a name and delete it; None if it is unknown or used."""
         facts = await self._kept.answered(name)
         return facts if facts is not None and await self._kept.spend(name) else None
 
@@ -321,7 +324,7 @@ def _digest(text: str) -> str:
 
 
 def _name(provider: str, what: str, secret: str) -> str:
-    """Return the name of what is kept: of a state, one that only its own provider leads to."""
+    """Return the store key for a secret; the provider's name in it binds the secret to that provider."""
     return _digest(f"oidc {what} {provider} {secret}")
 
 

@@ -47,7 +47,7 @@ class UnknownKey(Untrusted):
 
 
 class PublicKey(NamedTuple):
-    """A public key of a provider, and what it says the key is for."""
+    """A public key of a provider, with the use that the provider declares."""
 
     kid: str | None
     kind: str
@@ -57,7 +57,7 @@ class PublicKey(NamedTuple):
 
 
 def keys_of(document: Mapping[str, object]) -> tuple[PublicKey, ...]:
-    """Return the keys of a JWK Set that can verify; others, such as shared ones, are left out."""
+    """Return the verification keys of a JWK Set; other keys, such as shared ones, are skipped."""
     listed = document.get("keys")
     if not isinstance(listed, list):
         raise Untrusted("no JWK Set")

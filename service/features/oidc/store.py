@@ -1,4 +1,4 @@
-"""SQL of signing in with providers: links and sign-ins as they are stored, and who would need the feature."""
+"""SQL of provider sign-ins: links, sign-ins, and the number of links that need the feature."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -31,9 +31,9 @@ async def origin(connection: AsyncConnection, source: str, issuer: str, subject:
 
 
 async def touch(connection: AsyncConnection, source: str, issuer: str, subject: str) -> bool:
-    """Store that a user has signed in with a provider now; False if the provider knows nobody as that.
+    """Store the time of a provider sign-in; return False if no account is linked to the subject.
 
-    Until the transaction ends, nobody unlinks the account.
+    Locks the link until the transaction ends.
     """
     return await _note(connection, (source, issuer, subject), last_time=sa.func.now())
 
@@ -45,9 +45,9 @@ async def note_groups(
     since: datetime,
     until: datetime,
 ) -> None:
-    """Store the groups of a user as a provider tells them, and from when until when they give roles.
+    """Store the groups that a provider sends for a user, and the period in which they give roles.
 
-    ``place`` are the source, the issuer and the subject.
+    ``place`` is the source, the issuer and the subject.
     """
     await _note(connection, place, groups=list(groups), groups_time=since, roles_until=until)
 
@@ -61,8 +61,8 @@ async def _note(connection: AsyncConnection, place: tuple[str, str, str], **valu
 async def add(connection: AsyncConnection, session: SignedIn, live: str, until: datetime) -> None:
     """Store a sign-in that may open a session.
 
-    Earlier ones on the device are forgotten that can open none any more ``until`` then, but for the one by
-    which the ``live`` session was opened.
+    Deletes earlier sign-ins on the device from before ``until``, which can no longer open a session; keeps
+    the sign-in of the ``live`` session.
     """
     await connection.execute(sa.insert(directory_session).values(values_of(session)))
     table = directory_session.c

@@ -1,4 +1,4 @@
-"""What others are told about sign-in with providers while it is on: whom it lets in, and that it is there."""
+"""Answers to other components about provider sign-in: linked origins, and whether providers exist."""
 
 from collections.abc import Callable
 
@@ -7,11 +7,11 @@ from service.settings import Settings
 
 
 def known_at_provider(settings: Settings) -> Callable[[Origin], bool]:
-    """Return what tells whether an origin is a subject of a provider of the settings, and of its issuer."""
+    """Return a check whether an origin has a configured provider and that provider's issuer."""
     issuers = {each.name: each.issuer for each in settings.oidc.providers}
     return lambda origin: issuers.get(origin.source) == origin.issuer
 
 
 def facts(settings: Settings) -> dict[str, str]:
-    """Return what the page of the console tells its scripts: whether there are providers to sign in with."""
+    """Return facts for the console page: whether there are providers."""
     return {"providers": "some"} if settings.oidc.providers else {}
