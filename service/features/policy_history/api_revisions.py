@@ -1,4 +1,4 @@
-"""What each revision of the policy changed: ``/api/policy/revisions``, ``diff``."""
+"""Changes of each policy revision: ``/api/policy/revisions``, ``diff``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from service.web.messages.schema import (
 )
 
 SamePerson: TypeAlias = Callable[[Connection, int, int], Awaitable[str | None]]
-"""Returns why a user is not another person than who made the changes of a revision; None if they are."""
+"""Returns why a user counts as an author of the changes of a revision; None if not."""
 
 SharedLine = Annotated[str, Meta(examples=["p, resource, GET /api/report/{id}, report:detail"])]
 Count = Annotated[int, Meta(ge=0, examples=[2])]
@@ -214,7 +214,7 @@ class OneRevision:
     """``/api/policy/revisions/{revision}``."""
 
     def __init__(self, database: Database, seals: RevisionSeals, signing: Sequence[SamePerson]) -> None:
-        """``signing`` says who may sign a revision off; empty where nobody can."""
+        """``signing`` checks sign-offs of a revision; empty if sign-offs are off."""
         self._database = database
         self._seals = seals
         self._signing = signing

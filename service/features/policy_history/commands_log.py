@@ -1,4 +1,4 @@
-"""``portcullis policy log``: what the revisions of a time have changed, and who asked for them."""
+"""``portcullis policy log``: the changes of the revisions in a period, and their authors."""
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace

@@ -1,4 +1,4 @@
-"""``portcullis state apply FILE``: makes what is stored equal to a file, all of it or nothing."""
+"""``portcullis state apply FILE``: makes the stored state equal to a file, completely or not at all."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace
@@ -39,7 +39,7 @@ from service.settings import Settings
 
 
 class ApplyError(LaunchError):
-    """Nothing was saved; the message names the edit, and what is lacking."""
+    """Nothing was saved; the message names the edit and the reason."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Apply the file, and show what was done.
+    """Apply the file, and print the result.
 
     Raises ``YamlError`` with all faults of the file, ``ApplyError``, and what ``StateChanges.apply`` raises.
     """
@@ -68,9 +68,9 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be applied: the file with its SHA-256, and the state that it describes.
+    """The order to apply a file: the file, its SHA-256, and the state that it describes.
 
-    ``prune`` deletes what it does not have. ``user`` is None for the operator.
+    ``prune`` deletes objects that the file lacks. ``user`` is None for the operator.
     """
 
     file: Path
@@ -81,9 +81,9 @@ class Order:
 
 
 def apply(settings: Settings, order: Order) -> Applied:
-    """Apply the order, and enter it into the operation log, also when it is refused.
+    """Apply the order, and record it in the operation log, also if it is refused.
 
-    What changes something is also told to the log as a security event.
+    An order that changes something is also logged as a security event.
     """
     log_to_errors(settings)
     require_current(settings.database.url)
@@ -108,9 +108,10 @@ def apply(settings: Settings, order: Order) -> Applied:
 async def _apply(
     settings: Settings, order: Order, begun: float
 ) -> tuple[Caller, OperationEvent | None, Applied | EditRefusedError | Refusal]:
-    """Apply the order; return the caller, the entry of the log (None without edits) and the outcome.
+    """Apply the order; return the caller, the log entry (None without edits) and the outcome.
 
-    Raises what is no refusal of the order. What was saved even so has an intent, which becomes the entry.
+    Raises errors that are not refusals of the order. If the edits were saved nevertheless, their stored
+    intent becomes the log entry.
     """
     event: OperationEvent | None = None
     database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
@@ -150,7 +151,7 @@ def _event(
     edits: Edits | None = None,
     recorded: ChangeRecord | None = None,
 ) -> OperationEvent:
-    """Return the entry of an order, with what was ``recorded`` of the ``edits`` that are made."""
+    """Return the log entry of an order, with the record of the ``edits`` made."""
     event = operator_event(
         "state apply",
         begun,

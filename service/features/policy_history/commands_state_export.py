@@ -54,7 +54,7 @@ def _replace(path: Path, text: str) -> None:
 
     Where nothing can be made beside it, or it is a mount by itself, it is written in place.
     """
-    place = path.resolve()  # what a link leads to
+    place = path.resolve()  # follows a symbolic link
     try:
         with written_beside(place, text) as made:
             made.chmod(stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o666 & ~_umask())

@@ -1,4 +1,4 @@
-"""What the history of the policy and state files add."""
+"""Declaration of the feature: policy history and state files."""
 
 from service.kernel.feature import Feature, FeatureCommands
 

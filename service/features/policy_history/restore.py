@@ -36,13 +36,13 @@ class PolicyRestore:
         self._seals = seals
 
     async def restore(self, write: Write, revision: int, match: Callable[[int], None]) -> Restored:
-        """Make the edits that bring the shared lines of ``revision`` back.
+        """Make the edits that restore the shared lines of ``revision``.
 
         ``match`` is called with the newest revision, under the lock; its exceptions roll the change back.
-        Raises ``NotFound`` when there is no such revision, ``RevisionUntrusted`` when it or the newest one is
-        not as it was published, ``Conflict`` with ``cannotReturn`` when something can't return,
-        ``PermissionDenied`` when the caller may not make one of the edits by itself, and what the edits and
-        ``UnitsOfWork.publishing`` raise.
+        Raises ``NotFound`` for an unknown revision, and ``RevisionUntrusted`` if it or the newest one differs
+        from what was published. Raises ``Conflict`` with ``cannotReturn`` if an object can't be restored, and
+        ``PermissionDenied`` if the caller may not make one of the edits individually. Also raises what the
+        edits and ``UnitsOfWork.publishing`` raise.
         """
         async with self._units.publishing(write, f"revision {revision} restored") as unit:
             latest = await policy_revisions.latest(unit.connection)
@@ -66,10 +66,10 @@ class PolicyRestore:
 
 
 async def _make(unit: UnitOfWork, steps: list[Step]) -> tuple[Step, ...]:
-    """Make the steps in order; return them, with the ids of what they create unless it is a dry run."""
+    """Make the steps in order; return them with the ids of created records, except in a dry run."""
     ids: Ids = {}
     made = [await step.make(unit, ids) for step in steps]
-    # What a dry run creates has no id afterwards.
+    # Records created in a dry run have no id afterwards.
     return tuple(made if unit.write.dry_run is None else steps)
 
 

@@ -36,7 +36,7 @@ _NAMED: Final = 5  # roles of a Button that a refusal lists
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """What can't return, a resource or a permission code, and why."""
+    """A resource or permission code that can't be restored, and the reason."""
 
     name: str
     reason: str
@@ -44,10 +44,10 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A resource as it has to be: bound to the Buttons of ``codes``; ``row`` is as it was, if kept.
+    """The target state of a resource: bound to the Buttons of ``codes``; ``row`` is its past row, if kept.
 
-    ``word`` is that of its opening, None without one. ``demand`` are the words of what was demanded; None if
-    the revision is older than demands, so that what is stored stays.
+    ``word`` belongs to its opening, None without an opening. ``demand`` has the past demand; None keeps the
+    stored demand if the revision is older than demands.
     """
 
     name: str
@@ -63,11 +63,12 @@ class _Wanted:
 
 
 async def plan(connection: Connection, revision: int, newest: int) -> tuple[list[Step], list[Obstacle]]:
-    """Return the edits that lead from ``newest`` back to the lines of ``revision``, and what can't return.
+    """Return the edits from ``newest`` back to the lines of ``revision``, and the objects that can't return.
 
-    What a line names goes back as a whole: a resource to its past bindings, disabled Buttons included, and
-    those Buttons to their past state; what has other lines by that goes back too. Everything else stays.
-    The caller holds ``revisions.lock``. Conflict when more than ``MOST`` resources and codes differ.
+    Every object that a line names is restored completely. A resource gets its past bindings, including
+    disabled Buttons, and those Buttons get their past state. Objects whose lines change by that are restored
+    too. Everything else stays. The caller holds ``revisions.lock``. Raises ``Conflict`` if more than ``MOST``
+    resources and codes differ.
     """
     changes = await policy_history.difference(connection, newest, revision)
     demands = await policy_history.has_layer(connection, revision, rules.ASSURANCE)
@@ -147,7 +148,7 @@ class _Planner:
         self._codes = stored.difference(leaving).union(returning)
 
     async def rests(self, names: Collection[str]) -> None:
-        """Plan the openings of what is not registered in other services."""
+        """Plan the openings of unregistered requests to other services."""
         lines = await policy_history.codes_at(self._connection, self._revision, names)
         for name in names:
             stored = await openings.of(self._connection, split_object(name)[0], None)
@@ -211,7 +212,7 @@ class _Planner:
                     self._refuse(name, f"whether the Button of {code} was enabled is not kept")
 
     def _bound(self, name: str, opens: list[str], bound: dict[str, bool] | None) -> tuple[str, ...]:
-        """Return the codes that the resource was bound to: as kept, or as its lines tell."""
+        """Return the codes that the resource was bound to: as kept, or derived from its lines."""
         opens = _codes(name, opens)
         if bound is not None and _opens(name, bound) == opens:
             codes = tuple(code for code in bound if code in self._codes)
@@ -275,7 +276,7 @@ class _Planner:
         self._bind(target.name, stored, bound, target.codes)
 
     def _bind(self, name: str, stored: Resource, bound: Collection[str], codes: Collection[str]) -> None:
-        # By code: a Button that gets its code back is the same one, and bound already.
+        # Compare by code: a Button that gets its code back is the same Button, and already bound.
         renamed = {
             str(menu.auth_mark): code for code, (menu, _) in self._returning.items() if menu is not None
         }

@@ -1,4 +1,4 @@
-"""The steps that a restore may consist of, with what they tell of themselves."""
+"""The steps of a restore, with the changes that each step reports."""
 
 from collections.abc import Collection
 from dataclasses import asdict
@@ -44,7 +44,7 @@ def create_resource(values: ResourceValues) -> Step:
 def update_resource(
     before: Resource, method: str, path: str, *, enabled: bool, demand: tuple[str, ...] | None = None
 ) -> Step:
-    """Move a resource back, enable or disable it, or demand again what was demanded; None keeps that."""
+    """Restore the route, state or demand of a resource; ``demand`` None keeps the stored demand."""
     given: dict[str, Any] = {"method": method, "path": path, "enabled": enabled}
     given |= {} if demand is None else demanding(demand)
     changes = changed(**{name: (getattr(before, name), value) for name, value in given.items()})
@@ -77,7 +77,7 @@ def create_service(name: str, values: ServiceValues) -> Step:
 
 
 def update_service(service: StoredService, values: ServiceValues) -> Step:
-    """Let requests to a service be read as before."""
+    """Restore the router settings of a service."""
     given = {name: getattr(values, name) for name in _ROUTER}  # all else stays as it is
     before, after = _router(service), _router(values)
     changes = changed(**{name: (before[name], after[name]) for name in before})
@@ -90,7 +90,7 @@ def delete_service(service: StoredService) -> Step:
 
 
 def open_up(name: str, resource_id: int | None, code: str) -> Step:
-    """Open a resource of another service, or what is not registered there, as it was: with its end."""
+    """Restore the opening of another service's resource, or of its unregistered requests, with its expiry."""
     given = {"service": split_object(name)[0], "code": code}
     return Step("opening", "create", ("resource", name), resource_id, given, created(code=code))
 

@@ -17,7 +17,7 @@ _DEMANDED = assured(REQUEST, "")
 
 
 def is_of_rule(line: PublishedLine) -> bool:
-    """Tell whether a line follows from the rule by which a role is asked for."""
+    """Return whether a line follows from the request rule of a role."""
     return line.layer in (REQUEST, APPROVE) or (line.layer == ASSURANCE and line.object.startswith(_DEMANDED))
 
 
@@ -54,5 +54,5 @@ async def plan_rules(
 
 
 def _told(rule: RuleValues | None) -> dict[str, Any]:
-    """Return a rule as edits tell it: numbers are text there."""
+    """Return a rule as edits report it: numbers as text."""
     return {name: str(value) if type(value) is int else value for name, value in shown(rule).items()}

@@ -1,4 +1,4 @@
-"""What the revisions of a time have changed, and the changes of rights that publish nothing."""
+"""The changes of the revisions in a period, and changes of rights that publish nothing."""
 
 from collections.abc import AsyncIterator
 from typing import Any, Final
@@ -14,7 +14,7 @@ from service.records.published.policy_revisions import RevisionFilter
 from service.web.messages.schema import WHOLE_LIST, Moment, Schema, moment
 
 _RIGHTS: Final = {("role", "permissions"), ("role", "enabled"), ("user", "roles"), ("user", "status")}
-"""The fields of records that decide who may do what, and that publish nothing."""
+"""Fields of records that decide about rights without publishing a policy."""
 _MOST: Final = 100_000  # entries of the operation log
 
 

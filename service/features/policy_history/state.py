@@ -1,4 +1,4 @@
-"""The state: all that decides who may do what, except users, by names that every installation shares."""
+"""The state: everything that decides about rights except users, by names shared by all installations."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ from service.records.roles import RoleValues
 from service.records.services import ServiceValues
 
 Kind = Literal["menu", "button", "service", "resource", "role"]
-"""What an object of the state is."""
+"""The kind of an object of the state."""
 
 _SPECIAL: Final = re.compile("[%/#\x00-\x1f\x7f]")
 _SEGMENT: Final = re.compile(r"(?P<name>[^#/]+)(?:#(?P<number>[1-9][0-9]{0,5}))?")
@@ -77,20 +77,20 @@ class ResourceState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceState(ServiceValues):
-    """Another service, whose key is its name; ``opened`` is the word that opens what is not registered."""
+    """Another service, keyed by name; ``opened`` is the word that opens its unregistered requests."""
 
     opened: str | None = None
 
 
 class StageState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A stage of a rule: so many different people who hold ``code`` must approve."""
+    """A stage of a rule: this many different people who hold ``code`` must approve."""
 
     code: str
     approvals: Annotated[int, msgspec.Meta(ge=1, le=MOST_APPROVALS)]
 
 
 class RuleState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """How a role is asked for; times are in seconds."""
+    """The request rule of a role; times are in seconds."""
 
     requestable_by: str
     stages: Annotated[tuple[StageState, ...], msgspec.Meta(min_length=1, max_length=MOST_STAGES)]
@@ -108,7 +108,7 @@ class RuleState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbi
         return cls(**values, stages=tuple(StageState(stage.code, stage.approvals) for stage in rule.stages))
 
     def values(self) -> RuleValues:
-        """Return what is stored of it."""
+        """Return the stored values of the rule."""
         values = {name: value for name, value in msgspec.structs.asdict(self).items() if name != "stages"}
         codes = tuple(stage.code for stage in self.stages)
         approvals = tuple(stage.approvals for stage in self.stages)
@@ -117,9 +117,9 @@ class RuleState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleState(RoleValues):
-    """A role, whose key is its code; it gives the Menus with the keys ``menus`` and the codes ``buttons``.
+    """A role, keyed by its code; it gives the Menus with the keys ``menus`` and the codes ``buttons``.
 
-    ``request_rule`` is how it is asked for, None if nobody can.
+    ``request_rule`` is its request rule, None if the role can't be requested.
     """
 
     menus: tuple[str, ...] = ()
@@ -136,14 +136,14 @@ TYPES: Final[dict[Kind, tuple[type[Any], type[Any]]]] = {
     "resource": (ResourceState, ResourceValues),
     "role": (RoleState, RoleValues),
 }
-"""The type of the objects of each kind, and the record whose declared fields they have by the same names.
+"""The type of the objects of each kind, and the record that declares their fields under the same names.
 
-Each kind stands after those that it refers to. A late field that a file leaves out is UNSET, until
-``edits_between`` puts in what is stored.
+Each kind stands after the kinds that it refers to. A late field that a file omits is UNSET until
+``edits_between`` inserts the stored value.
 """
 
 SECTIONS: Final[dict[Kind, str]] = {kind: f"{kind}s" for kind in TYPES}
-"""What all objects of a kind are called."""
+"""The section name of each kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +197,9 @@ def state_of(objects: Mapping[Kind, Mapping[str, Any]]) -> State:
 
 
 def identity(kind: Kind, key: str) -> str:
-    """Return what tells whether two keys mean the same object.
+    """Return a text that is equal for keys of the same object.
 
-    That is the key itself; for a resource the requests that it fits, whatever its parameters are called.
+    For a resource this is its route with neutral parameter names; otherwise the key itself.
     """
     return shape(key) if kind == "resource" else key
 
@@ -217,17 +217,17 @@ def ordered(kind: Kind, keys: Iterable[str]) -> list[str]:
 
 
 def segment_of(name: str, number: int = 1) -> str:
-    """Return the last part of a Menu's key: its name, or its title when it has none.
+    """Return the last part of a Menu's key: its name, or its title if it has no name.
 
-    ``number`` tells apart Menus of one name below the same Menu; the first has none. Characters that a key
-    needs for itself are percent-encoded, as in RFC 3986 §2.1.
+    ``number`` distinguishes Menus with one name below the same Menu; the first has none. Characters with a
+    meaning in keys are percent-encoded (RFC 3986 §2.1).
     """
     encoded = _SPECIAL.sub(lambda match: f"%{ord(match[0]):02X}", name)
     return encoded if number == 1 else f"{encoded}#{number}"
 
 
 def parsed_segment(segment: str) -> tuple[str, int] | None:
-    """Return name and number of the last part of a Menu's key; None if it is no such part."""
+    """Return name and number of the last part of a Menu's key; None if it is malformed."""
     match = _SEGMENT.fullmatch(segment)
     if match is None:
         return None

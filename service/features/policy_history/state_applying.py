@@ -28,9 +28,9 @@ _PARTS: Final = {"opened", "buttons", "menus", "request_rule"}  # fields that ha
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What was done, and the revision of the policy from which it is in force.
+    """The edits made, and the policy revision from which they are in force.
 
-    ``recorded`` is what the operation log tells of it.
+    ``recorded`` is the record for the operation log.
     """
 
     edits: state_edits.Edits
@@ -39,7 +39,7 @@ class Applied:
 
 
 Keep = Callable[[Connection, state_edits.Edits, ChangeRecord], Awaitable[None]]
-"""Keeps what is about to be committed with it."""
+"""Stores further data in the transaction of the change, before its commit."""
 
 
 class StateChanges:
@@ -51,13 +51,13 @@ class StateChanges:
     async def apply(
         self, write: Write, requested: states.State, *, prune: bool, cause: str, keep: Keep | None = None
     ) -> Applied:
-        """Make what is stored equal to ``requested``; delete what it does not have only with ``prune``.
+        """Make the stored state equal to ``requested``; delete other objects only with ``prune``.
 
-        The edits are those between ``requested`` and what is stored when the locks are held. Each is refused
-        where the request of the API that does the same would be: EditRefusedError names it. Raises Conflict
-        for objects that clash, and what ``UnitsOfWork.publishing`` raises. Nothing is saved then, except that
-        after ``Unavailable`` the result of the commit may be unknown. ``keep`` is called before it, if there
-        are edits.
+        The edits are computed from the state that is stored once the locks are held. An edit is refused if
+        the equivalent API request would be refused; ``EditRefusedError`` names it. Raises ``Conflict`` for
+        clashing objects, and what ``UnitsOfWork.publishing`` raises. An error saves nothing, except that
+        after ``Unavailable`` the result of the commit may be unknown. ``keep`` is called before the commit if
+        there are edits.
         """
         async with self._units.publishing(write, cause, within=WITHIN) as unit:
             before = await stored_state.read(unit.connection)
@@ -96,9 +96,9 @@ def _deleted_last(edits: Sequence[state_edits.Edit]) -> Iterator[state_edits.Edi
 
 
 def _making_way(state: states.State, edits: Sequence[state_edits.Edit]) -> Iterator[state_edits.Edit]:
-    """Yield edits that give another name to what has a name that another object is to get.
+    """Yield edits that rename objects whose current name another object will get.
 
-    So that two roles can swap their names, which are unique, and two resources their codes.
+    This lets two roles swap their unique names, and two resources their codes.
     """
     updates = {(edit.kind, edit.old_key): edit for edit in edits if edit.action == "update"}
     for kind in _NAMED:
@@ -130,7 +130,7 @@ def _steps(stored: Stored, edit: state_edits.Edit) -> Iterator[Step]:
         yield Step(noun, "update", record, record_id, partial(_given, edit.kind, edit.key, item))
     if isinstance(item, states.RoleState) and differing & {"buttons", "menus"}:
         yield Step("role", "give", record, record_id, partial(_menu_ids, item))
-    # Who applies a rule answers for it, also where others have written it for a role that gave less.
+    # The caller answers for an applied rule, even if others wrote it for a role that gave less.
     ruled = "request_rule" in differing or (edit.says_rule and "buttons" in differing)
     if isinstance(item, states.RoleState) and ruled:
         rule = item.request_rule
@@ -146,7 +146,7 @@ def _steps(stored: Stored, edit: state_edits.Edit) -> Iterator[Step]:
 
 
 def _differs(before: states.Item | None, item: states.Item, name: str) -> bool:
-    """Return whether a field differs; of what is created, whether it is there."""
+    """Return whether a field differs; for a created object, whether the field is set."""
     return bool(getattr(item, name)) if before is None else getattr(before, name) != getattr(item, name)
 
 

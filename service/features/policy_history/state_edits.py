@@ -77,7 +77,7 @@ def _path_of(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """What is to be done; ``left`` are objects that are only stored, and stay as they are."""
+    """The edits to make; ``left`` are stored objects that the file lacks and that stay."""
 
     edits: tuple[Edit, ...]
     left: tuple[tuple[Kind, str], ...]
@@ -120,7 +120,7 @@ def _written(
 
 
 def _completed(given: Item, stored: Item | None) -> Item:
-    """Return ``given`` with what is stored of the late fields that it leaves out, or with their defaults."""
+    """Return ``given`` with its omitted late fields set to the stored values or to their defaults."""
     kept: dict[str, Any] = {}
     for field in fields(given):
         if getattr(given, field.name) is UNSET:
@@ -149,7 +149,7 @@ class EditRefusedError(Exception):
 
 
 def in_words(refused: EditRefusedError | Refusal) -> str:
-    """Return a refusal as one line, with its lists, such as the codes that are lacking."""
+    """Return a refusal as one line, with its lists, such as missing codes."""
     refusal = refused.refusal if isinstance(refused, EditRefusedError) else refused
     parts = [str(refused)]
     for name, values in refusal.extra.items():
@@ -163,9 +163,9 @@ def _member(value: Any) -> str:
 
 
 def clashes(state: State, keys: Collection[str] | None = None) -> Iterator[tuple[Kind, str, str]]:
-    """Yield the objects of ``state`` that can't be stored beside others: kind, key, and what they share.
+    """Yield objects of ``state`` that can't be stored together: kind, key, and the shared property.
 
-    ``keys`` are those of the resources if ``state`` lacks some of them.
+    ``keys`` are the keys of all resources if ``state`` lacks some of them.
     """
     routes = {key: _requests(key, state) for key in (state.resources if keys is None else keys)}
     codes = {key: resource.resource_code for key, resource in state.resources.items()}
@@ -183,7 +183,7 @@ def require_no_clash(before: State, would_be: State) -> None:
 
 
 def _requests(key: str, state: State) -> str:
-    """Return what is equal for resources that the router of their service takes for one."""
+    """Return a text that is equal for resources that the service's router treats as the same."""
     service, route = split_object(key)
     method, _, path = route.partition(" ")
     values = state.services.get(service)

@@ -1,4 +1,4 @@
-"""What the objects of a state file may say, by the names that the file has for the fields of a state."""
+"""The members of each object in a state file, by the file's names for the fields of a state."""
 
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
@@ -21,19 +21,19 @@ _DEFAULTS: Final = {
     ("resource", "buttons"): MISSING,
     ("role", "request_rule"): UNSET,
 }
-"""What a field is that is left out, where that is not the default of the state.
+"""Defaults of omitted fields that differ from the defaults of the state.
 
-Without ``name`` a Menu is called by the last part of its key. A resource without ``buttons`` would be open to
-everybody who is logged in, so they must be given. Files of earlier versions say nothing of rules.
+Without ``name`` a Menu is named by the last part of its key. A resource without ``buttons`` would be open to
+every logged-in user, so ``buttons`` is required. Files of earlier versions have no request rules.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What objects of a kind may say: ``key`` in the file, for the field ``name`` of their state.
+    """A member of the objects of a kind: ``key`` in the file, for the field ``name`` of their state.
 
-    ``default`` is its value when it is left out, MISSING if it must be given, and UNSET for one that then has
-    the value that is stored, or in the key.
+    ``default`` is the value if the member is omitted. MISSING makes it required; UNSET uses the stored value
+    or the one in the key.
     """
 
     name: str

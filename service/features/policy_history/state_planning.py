@@ -1,4 +1,4 @@
-"""What applying a state would do: the edits, who gains and loses what, and what would be refused."""
+"""The effects of applying a state: edits, users who gain and lose rights, and refusals."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -35,10 +35,10 @@ WITHIN = 60.0  # seconds for reading; a hundred thousand users take some tenths 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The edits, what they change for whom, and why they could not be applied by anybody.
+    """The edits, their effects on users, and the refusals that apply to every user.
 
-    ``refused`` are the refusals of an apply, in its words; it stops at the first.
-    ``impact`` is None if no policy can be built from what would be stored.
+    ``refused`` has the refusals of an apply, in its words; an apply stops at the first. ``impact`` is None if
+    no policy can be built from the planned state.
     """
 
     edits: state_edits.Edits
@@ -48,11 +48,11 @@ class Plan:
 
 
 async def plan(database: Database, shipped: Shipped, desired: State, *, prune: bool) -> Plan:
-    """Return what applying ``desired`` would do to what is stored; saves nothing, and holds no lock.
+    """Return the effects of applying ``desired``; saves nothing, and takes no locks.
 
-    All is read from one snapshot and compared in memory. ``refused`` does not know what the user who will
-    apply it lacks. Raises PolicyError if no policy can be built from what is stored, Conflict for a tree of
-    menus that can't be written, and Unavailable.
+    All data comes from one snapshot and is compared in memory. ``refused`` ignores codes that the applying
+    user lacks. Raises ``PolicyError`` if no policy can be built from the stored state, ``Conflict`` for a
+    menu tree that can't be written, and ``Unavailable``.
     """
     async with database.snapshot(within=WITHIN) as connection:
         result = await stored_state.read(connection)
@@ -138,9 +138,9 @@ def _holders(policy_standing: Standing, users: Holders) -> Holders:
 
 
 def standing(state: State, shipped: Shipped, users: Mapping[Roles, int]) -> Standing:
-    """Return who may do what with the policy that would be published for ``state``.
+    """Return the rights of users under the policy that would be published for ``state``.
 
-    ``users`` counts the enabled users by their roles. Raises PolicyError if no policy can be built.
+    ``users`` counts the enabled users by their roles. Raises ``PolicyError`` if no policy can be built.
     """
     enabled = {code for code, button in state.buttons.items() if button.enabled}
     codes = {

@@ -32,7 +32,7 @@ def read_state(path: Path) -> states.State:
 
 
 def read_state_file(path: Path) -> tuple[states.State, str]:
-    """Return what ``read_state`` does, and the SHA-256 of what was read, in hexadecimal."""
+    """Return the result of ``read_state``, and the SHA-256 of the file, in hexadecimal."""
     document = read_yaml(path, Any)
     return _Reader(document).state(), document.digest
 

@@ -1,4 +1,4 @@
-"""Tells what a plan changes: as text, as JSON, and as Markdown for a pull request."""
+"""Reports of a plan: as text, as JSON, and as Markdown for a pull request."""
 
 import json
 import re
@@ -91,12 +91,12 @@ def plan_report(plan: Plan) -> PlanReport:
 
 
 def applied_report(applied: Applied) -> AppliedReport:
-    """Return what was done as the answer for programs."""
+    """Return the result of an apply in machine-readable form."""
     return AppliedReport(reported_edits(applied.edits), reported_left(applied.edits), applied.revision)
 
 
 def applied_as_lines(applied: Applied) -> list[str]:
-    """Return what was done for people."""
+    """Return the result of an apply as lines for people."""
     return [*_edits(applied.edits, done=True), f"In force: revision {applied.revision}."]
 
 
@@ -115,9 +115,9 @@ def _changes(edit: Edit) -> list[ReportedChange]:
 
 
 def _edits(edits: Edits, *, done: bool) -> list[str]:
-    """Return a line for each edit, each changed field and each object that stays, and one that counts.
+    """Return a line for each edit, each changed field and each remaining object, and a line with the counts.
 
-    ``done`` tells whether the edits were made.
+    ``done``: the edits were made.
     """
     lines = []
     for edit in edits.edits:
@@ -163,7 +163,7 @@ def as_markdown(plan: Plan) -> str:
 
 
 def _kept_out(kept_out: KeptOut, shown: Callable[[str], str]) -> Iterator[str]:
-    """Yield what is told of users who may not log in, with names as ``shown``."""
+    """Yield the sentence about users who may not log in, with names formatted by ``shown``."""
     if kept_out.users:
         left = kept_out.users - len(kept_out.user_names)
         names = ", ".join(map(shown, kept_out.user_names)) + (f" and {left} more" if left else "")

@@ -58,7 +58,7 @@ def _entry(kind: Kind, item: Item) -> dict[str, Any]:
         if value != member.default:
             entry[member.key] = msgspec.to_builtins(value)
     if isinstance(item, MenuState) and item.name is not None:
-        del entry["name"]  # its key tells it
+        del entry["name"]  # the key contains it
     return entry
 
 

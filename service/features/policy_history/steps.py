@@ -66,11 +66,11 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An edit to be made of ``record``, whose ``id`` is None if a step creates it.
+    """A planned edit of ``record``, whose ``id`` is None if a step creates it.
 
-    A step that creates an opening is about its resource. ``given`` is what the edit takes: fields, the codes
-    of Buttons, or the ids of menus; a function finds it by the ids of records. ``changes`` are told where the
-    steps are.
+    A step that creates an opening refers to its resource. ``given`` is the input of the edit: fields, codes
+    of Buttons, or ids of menus; a function computes it from the ids of records. ``changes`` are reported with
+    the steps.
     """
 
     noun: Noun
@@ -87,7 +87,7 @@ class Step:
 
     @property
     def place(self) -> int:
-        """When it is made: after those with a lower place."""
+        """The position of the step; lower positions are made first."""
         return _PLACES[self.noun, self.action]
 
     @property
@@ -107,7 +107,7 @@ class Step:
         return f"{self.method} {path}"
 
     async def make(self, unit: UnitOfWork, ids: Ids) -> Step:
-        """Make it if the caller may send its request; return it with the id of its record.
+        """Make the edit if the caller may send its request; return the step with the id of its record.
 
         Raises what the edit raises, and ``PermissionDenied``.
         """

@@ -20,7 +20,7 @@ Pairs = Iterable[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What is stored; ``ids`` has the id of each object by kind and ``identity``, also of openings."""
+    """The stored state; ``ids`` has the id of each object, and of openings, by kind and ``identity``."""
 
     state: states.State
     ids: dict[tuple[str, str], int]
