@@ -1,4 +1,4 @@
-"""What is wrong with the installation, and what is left to do: ``/api/system``."""
+"""Findings of the installation, and remaining first steps: ``/api/system``."""
 
 from functools import partial
 from typing import Annotated, Any, Final

@@ -1,4 +1,4 @@
-"""``portcullis backup FILE``: everything that is stored, in one file; and what is in such a file."""
+"""``portcullis backup FILE``: writes all stored data to one file, or lists the content of such a file."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace

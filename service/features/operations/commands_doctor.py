@@ -51,9 +51,8 @@ def diagnose(
 ) -> Findings:
     """Check the installation that ``environ`` describes; errors become findings.
 
-    With ``state_file``, also whether what is stored is what that file says; with ``public_url``, what arrives
-    of requests that are sent there.
-    Existing embedded stores are started for the checks if no service runs them.
+    With ``state_file``, also compare the stored state with that file. With ``public_url``, also check how
+    requests sent there arrive. Starts existing embedded stores for the checks if no service runs them.
     """
     try:
         settings = table.load(environ)

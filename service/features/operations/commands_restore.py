@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Restore, and say what was done; raises what ``restore``, ``origin_of`` and ``ArchiveReader`` raise."""
+    """Restore, and print the result; raises what ``restore``, ``origin_of`` and ``ArchiveReader`` raise."""
     choices = Choices(options.keep_api_keys, options.keep_links, options.keep_recovery_codes)
     given = table.load(environ)
     with ArchiveReader(options.file) as archive:

@@ -1,4 +1,4 @@
-"""What backup, doctor and the jobs add."""
+"""Declaration of the feature: backup, doctor and jobs."""
 
 from service.kernel.feature import Feature, FeatureCommands
 

@@ -15,7 +15,7 @@ _DONE: Final = {"create": "missing", "update": "changed", "delete": "not in the 
 
 
 async def state_file(path: Path, installation: Installation) -> Finding:
-    """What was changed past the review is in force as well."""
+    """Changes that bypassed the review of the state file are in force too."""
     try:
         desired = read_state(path)
     except YamlError as wrong:

@@ -1,4 +1,4 @@
-"""``sys.backup``: the backups that were made of this database, and what a backup says about it."""
+"""``sys.backup``: the backups of this database, and the data that a backup records about it."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ from service.records.schema.of_users import file, object_space
 from service.records.user_overview import oldest_user
 
 _KEPT: Final = 20
-"""How many backups are remembered, the newest ones."""
+"""The number of remembered backups, the newest first."""
 
 
 _BACKUP: Final = RowMapper(Backup, backup)
@@ -63,7 +63,7 @@ _AT_ONCE: Final = 1000  # rows fetched at a time
 
 
 class StoredObject(Struct, frozen=True):
-    """The content of a stored file: where it is in the object store, and what it must be."""
+    """The content of a stored file: its key in the object store, and its expected size and digest."""
 
     key: str
     size: int

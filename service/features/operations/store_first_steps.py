@@ -1,4 +1,4 @@
-"""Which of the first steps have been taken."""
+"""The first steps already taken."""
 
 from typing import Final
 
@@ -14,10 +14,10 @@ from service.records.schema.rights import resource, role, user
 
 
 class FirstSteps(Struct, frozen=True):
-    """What is not any more as the first start has left it.
+    """Changes since the state that the first start created.
 
-    ``password``: nobody is called as the first administrator and has the first password. ``role``, ``user``
-    and ``resource``: there is one that no start has brought. ``backup``: one was made.
+    ``password``: no user has the first administrator's name and the first password. ``role``, ``user`` and
+    ``resource``: one exists that no start created. ``backup``: a backup was made.
     """
 
     password: bool

@@ -1,4 +1,4 @@
-"""Backup and restore: the archive, what is read for it, and what a restore changes.
+"""Backup and restore: the archive, the data read for it, and the changes made by a restore.
 
-Knows neither options nor what is printed.
+Independent of command options and output.
 """

@@ -1,7 +1,7 @@
-"""The archive: a POSIX tar file that ends with a manifest and its seal, written once and read in order.
+"""The archive: a POSIX tar file that ends with a manifest and its seal, written and read in order.
 
-Who has the key of the log chains has made the seal. It covers the manifest, and with it the digest of each
-member. Without the key nothing is sealed: a plain digest would prove no origin.
+Only holders of the chain key can make the seal. It covers the manifest, and with it the digest of each
+member. Without a key the archive has no seal: a plain digest would prove no origin.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class ArchiveWriter:
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Remove what was not finished; ArchiveError for a fault of the disk that it was written to."""
-        with suppress(OSError):  # on a full disk it writes what is left, and fails again
+        """Remove an unfinished archive; raise ``ArchiveError`` if the disk written to caused the fault."""
+        with suppress(OSError):  # on a full disk close() writes the remaining buffer and fails again
             self._file.close()
         with suppress(FileNotFoundError):
             self._partial.unlink()
@@ -145,7 +145,7 @@ def _header(name: str, size: int) -> bytes:
 
 
 class _Place(NamedTuple):
-    """Where the bytes of a member are in the file."""
+    """The position of a member's bytes in the file."""
 
     name: str
     start: int
@@ -155,8 +155,8 @@ class _Place(NamedTuple):
 class ArchiveReader:
     """Reads an archive whose ``manifest`` fits its members.
 
-    The members are those that ``ArchiveWriter`` writes: regular files with names that are checked here, in
-    headers of one block. Whatever else a tar file may hold, such as links, is refused.
+    Accepts only members that ``ArchiveWriter`` writes: regular files with checked names, in headers of one
+    block. Everything else that a tar file can hold, such as links, is refused.
     """
 
     def __init__(self, path: Path) -> None:
@@ -249,9 +249,9 @@ class ArchiveReader:
 
 
 def _places(file: IO[bytes]) -> Iterator[_Place]:
-    """Yield the members of a tar file; raises ``TarError`` for any header but those of ``_header``.
+    """Yield the members of a tar file; raise ``TarError`` for any header that ``_header`` does not write.
 
-    One block is read for each: no header that continues elsewhere, such as those of pax, is followed.
+    Reads one block for each header; continued headers, such as those of pax, are refused.
     """
     at, end = 0, os.fstat(file.fileno()).st_size
     while (block := os.pread(file.fileno(), _BLOCK, at)) != bytes(_BLOCK):  # as behind the last member
@@ -286,20 +286,20 @@ _ELSE: Final = (
 
 
 class Origin(NamedTuple):
-    """Whether it is proved who has made an archive, and a sentence about it."""
+    """Whether the origin of an archive is proved, and a sentence about it."""
 
     proved: bool
     statement: str
 
 
 UNCHECKED: Final = Origin(False, "Not looked at: --unauthenticated")
-"""That of an archive which the operator trusts without a proof."""
+"""The origin of an archive that the operator trusts without a proof."""
 
 
 def origin_of(archive: ArchiveReader, chain_key: str) -> Origin:
-    """Return who has made ``archive``, as far as ``chain_key`` tells; without a key it is not known.
+    """Return the origin of ``archive`` by its seal with ``chain_key``; unknown without a key.
 
-    Raises ``ArchiveError`` if there is a key, and the archive is not sealed with it.
+    Raises ``ArchiveError`` if there is a key and the archive is not sealed with it.
     """
     if archive.is_sealed(chain_key):
         return Origin(True, f"Sealed with oplog.chain_key (key {archive.sealed_with})")

@@ -36,7 +36,7 @@ _DUMP: Final = (
     "--no-owner",
     "--no-privileges",
     "--no-comments",
-    # Workers of another place; and a database without a restore epoch serves nobody until its restore is
+    # Workers belong to the old place. A database without a restore epoch is not served until its restore is
     # complete.
     "--exclude-table-data=sys.policy_worker",
     "--exclude-table-data=sys.timeline",
@@ -124,7 +124,7 @@ class _Facts(NamedTuple):
 
 
 async def _facts(connection: Connection) -> _Facts:
-    """Return what the manifest says of restore epochs, policy and logs, as of the snapshot."""
+    """Return the manifest's facts about restore epochs, policy and logs, as of the snapshot."""
     latest = await policy_revisions.latest(connection)
     if latest is None:
         raise BackupError("There is nothing to back up: the service was never started on this database")
@@ -138,7 +138,7 @@ async def _facts(connection: Connection) -> _Facts:
 
 
 async def _copy(objects: ObjectStore, archive: ArchiveWriter, stored: list[StoredObject]) -> tuple[str, ...]:
-    """Copy the contents of files; return the keys of those that are missing or not what they must be."""
+    """Copy the contents of files; return the keys of missing or damaged objects."""
     return tuple([file.key for file in stored if not await _is_copied(objects, archive, file)])
 
 

@@ -1,4 +1,4 @@
-"""What an archive says about itself, in its member ``manifest.json``."""
+"""The manifest of an archive, in its member ``manifest.json``."""
 
 import re
 from datetime import date, datetime
@@ -46,8 +46,8 @@ class ChainHead(msgspec.Struct, frozen=True):
 class Files(msgspec.Struct, frozen=True):
     """The files that have rows as of the snapshot.
 
-    ``included`` tells whether their contents are in the archive. ``damaged`` are the keys of objects that
-    are missing or differ from their rows.
+    ``included``: the archive has their contents. ``damaged`` are the keys of objects that are missing or
+    differ from their rows.
     """
 
     included: bool
@@ -58,11 +58,11 @@ class Files(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts of one backup, all of the moment ``snapshot_time`` by the database's clock.
+    """The facts of one backup, all as of ``snapshot_time`` by the database's clock.
 
-    ``entries_under_way`` counts the log entries that were still in the session store, and so are not in the
-    archive; None if the store could not be asked. ``keys`` names the encryption of ``keys.jwe``, or is None
-    without that member; ``key_names`` are the settings of the keys in it.
+    ``entries_under_way`` counts log entries that were still in the session store and are missing in the
+    archive. It is None if the store could not be asked. ``keys`` names the encryption of ``keys.jwe``, None
+    without that member; ``key_names`` are the settings of its keys.
     """
 
     format: int

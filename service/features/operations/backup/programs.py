@@ -18,7 +18,7 @@ from service.settings import Settings
 _VERSION: Final = re.compile(rb"\(PostgreSQL\) ([0-9]+)")
 _KEPT: Final = ("PATH", "HOME", "LD_LIBRARY_PATH", "TMPDIR")
 _CHUNK: Final = 1024 * 1024
-_TAIL: Final = 1500  # bytes of what a program says that are shown
+_TAIL: Final = 1500  # bytes shown of a program's error output
 
 
 class ProgramError(LaunchError):
@@ -66,7 +66,7 @@ def _version_of(path: Path) -> int:
 
 
 async def output_of(program: Path, url: str, *options: str) -> AsyncGenerator[bytes, None]:
-    """Run a program on the database at ``url``, and yield what it writes; ``ProgramError`` if it fails."""
+    """Run a program on the database at ``url`` and yield its output; raise ``ProgramError`` if it fails."""
     async with _running(program, url, *options, stdin=asyncio.subprocess.DEVNULL) as process:
         assert process.stdout is not None  # noqa: S101 - it is a pipe
         while chunk := await process.stdout.read(_CHUNK):
@@ -94,9 +94,9 @@ async def _running(
     stdin: int = asyncio.subprocess.PIPE,
     stdout: int = asyncio.subprocess.PIPE,
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run a program while the block does; it is killed if the block fails, else waited for.
+    """Run a program for the duration of the block; kill it if the block fails, otherwise wait for it.
 
-    Raises ``ProgramError`` with the end of what it said if it fails.
+    Raises ``ProgramError`` with the end of its error output if it fails.
     """
     access = access_to(url)
     process = await asyncio.create_subprocess_exec(

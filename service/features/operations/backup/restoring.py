@@ -51,7 +51,7 @@ class RestoreError(LaunchError):
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the operator has chosen to keep in force."""
+    """Credentials that the operator has chosen to keep in force."""
 
     api_keys: bool
     links: bool
@@ -60,7 +60,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What a restore has done; ``sessions`` is None if the session store was out of reach."""
+    """The result of a restore; ``sessions`` is None if the session store was unreachable."""
 
     origin: Origin
     restore_epoch: RestoreEpoch
@@ -71,7 +71,7 @@ class Restored:
 
 
 class _Known(NamedTuple):
-    """What the session store knows of databases before: the announced revision, and their timelines."""
+    """Data in the session store about earlier databases: the announced revision and restore epochs."""
 
     reachable: bool
     revision: int = 0
@@ -81,9 +81,9 @@ class _Known(NamedTuple):
 async def restore(settings: Settings, archive: ArchiveReader, choices: Choices, origin: Origin) -> Restored:
     """Restore ``archive`` into the empty stores of ``settings``.
 
-    Its dump is run as the owner of the database: ``origin`` says why that may be. The archive is compared
-    with its manifest before anything is changed. Raises ``RestoreError``, ``ArchiveError``, ``ProgramError``
-    and ``Unavailable``.
+    The dump runs as the owner of the database; ``origin`` justifies that. The archive is compared with its
+    manifest before any change. Raises ``RestoreError``, ``ArchiveError``, ``ProgramError`` and
+    ``Unavailable``.
     """
     archive.verify()
     database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
@@ -161,13 +161,14 @@ class _Restore:
         begun, manifest = now(), self.archive.manifest
         seconds = max(0.0, (begun - manifest.snapshot_time).total_seconds())
         async with self.database.transaction(within=WITHIN) as connection:
-            # Who publishes a revision holds this lock; so no worker withdraws the one that is announced here.
+            # Publishing a revision takes this lock, so no worker withdraws the revision that is announced
+            # here.
             await policy_revisions.lock(connection)
             known = await _known(self.store, manifest.restore_epochs[-1].name)
             least = max(manifest.revision, known.revision) + LEAST_REVISIONS
             least += round(seconds / _REVISION_EVERY)
             if known.reachable:
-                # From here on workers that still run on this store decide nothing by what they have.
+                # From here on, workers that still run on this store decide nothing by their old policy.
                 await self.store.revision_key.announce(least)
             await self._load(connection)
             restore_epoch = _restore_epoch(manifest, begun, known.restore_epochs)

@@ -1,1 +1,1 @@
-"""What is wrong with an installation, or may soon be: for ``doctor``, for readiness and for the API."""
+"""Current and approaching faults of an installation: for ``doctor``, readiness and the API."""

@@ -28,10 +28,10 @@ async def examine(
     checks: Iterable[Check],
     in_force: Policy | None = None,
 ) -> findings.Findings:
-    """Return the finding of each check; raises nothing of what it finds.
+    """Return the finding of each check; errors become findings.
 
-    ``settings`` name the stores that are there; connections of their own are opened to them. ``environ`` is
-    that of the service, ``routes`` and ``in_force`` as for ``Installation``.
+    ``settings`` name existing stores; the checks open connections of their own. ``environ`` is the
+    environment of the service; ``routes`` and ``in_force`` are as for ``Installation``.
     """
     installation = findings.Installation(
         environ, settings, routes, shipped=_shipped(settings), in_force=in_force
@@ -67,10 +67,10 @@ async def _made(check: Check, installation: findings.Installation) -> findings.F
             return await finding if inspect.isawaitable(finding) else finding
     except findings.Unanswered as reason:
         return findings.unknown(str(reason))
-    except PolicyError as wrong:  # in what is stored: those in the files are told by a check of their own
+    except PolicyError as wrong:  # in stored lines; faults of the files are found by another check
         return findings.fault("; ".join(wrong.faults), "correct the resource or Button that is named")
     except Exception as error:  # noqa: BLE001 - a failing check must not hide the findings of the others
-        # Its message may hold a secret, such as a URL with a password.
+        # The error's message may hold a secret, such as a URL with a password.
         return findings.fault(f"the check itself failed: {type(error).__name__}", "please report it")
 
 

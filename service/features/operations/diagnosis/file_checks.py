@@ -1,4 +1,4 @@
-"""Checks of files with secrets, and who can read them; the object store."""
+"""Checks of files with secrets and their permissions; the object store."""
 
 import os
 import stat
@@ -48,7 +48,7 @@ def kept_secret(installation: Installation) -> str:
 
 
 def previous_key(installation: Installation) -> Finding:
-    """Who has a key that was replaced can forge tokens for as long as it is accepted."""
+    """A leaked old key forges tokens for as long as it is accepted."""
     settings = installation.settings
     auth = settings.auth
     ends = auth.jwt_previous_until
@@ -79,7 +79,7 @@ def previous_key(installation: Installation) -> Finding:
 
 
 def configuration_file(installation: Installation) -> Finding:
-    """A user who may write the file may change every setting; one who may read it sees its secrets."""
+    """Write access to the file changes every setting; read access shows its secrets."""
     path = configured_file(installation.environ)
     if path is None:
         return ok("there is none")
@@ -95,7 +95,7 @@ def configuration_file(installation: Installation) -> Finding:
 
 
 def secret_files(installation: Installation) -> Finding:
-    """A user who may write such a file chooses the secret; one who may read it has it."""
+    """Write access to a secret's file sets the secret; read access shows it."""
     modes = {path: path.stat().st_mode for path in files_with_secrets(installation.environ)}
     for path, mode in modes.items():
         if mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -38,7 +38,7 @@ class LatestFindings:
     def __init__(
         self, settings: Settings, routes: Routes, live: LivePolicy | None = None, *, kept: float = KEPT
     ) -> None:
-        """``live`` has the policy in force; without it, what the checks derive is built from nothing."""
+        """``live`` has the policy in force; without it, the checks derive a policy from scratch."""
         self._settings = settings
         self._routes = routes
         self._live = live

@@ -14,7 +14,7 @@ _FEW_FILES: Final = 4_096
 
 
 async def disks(installation: Installation) -> Finding:
-    """What has no room is not written: files, logs, and the embedded stores."""
+    """Full disks stop writes of files, logs and the embedded stores."""
     by_place: dict[str, Disk] = {}
     for place, path in places(installation.settings).items():
         by_place[place] = await asyncio.to_thread(disk_at, path)
@@ -44,7 +44,7 @@ def open_files(installation: Installation) -> Finding:
 
 
 async def certificates(installation: Installation) -> Finding:
-    """Nobody connects to a server whose certificate has ended."""
+    """Clients can't connect to a server with an expired certificate."""
     servers = endpoints(installation.settings)
     if not servers:
         return ok("no server of the settings speaks TLS")

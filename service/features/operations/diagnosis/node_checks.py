@@ -62,7 +62,7 @@ async def settings(installation: Installation) -> Finding:
 
 
 async def parts(installation: Installation) -> Finding:
-    """What a worker can't use or finds wrong on its node, only that worker may know."""
+    """Collect the faults that only a worker can find on its node."""
     problems = list(_troubles(await _told(installation)))
     if not problems:
         return ok("every part of every worker is up, or none runs")

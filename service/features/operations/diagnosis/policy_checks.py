@@ -43,7 +43,7 @@ def policy_files(installation: Installation) -> Finding:
 
 
 def shipped_files(_installation: Installation) -> Finding:
-    """No reviewer has seen what was edited inside the package, and the next update undoes it."""
+    """Edits inside the package were not reviewed, and the next update overwrites them."""
     changed = changed_files(DISTRIBUTION, _SHIPPED)
     if changed is None:
         return ok("it runs from a checkout, which has no list of its files")
@@ -132,7 +132,7 @@ async def static_policies_agree(installation: Installation) -> Finding:
 
 
 async def demands_met(installation: Installation) -> Finding:
-    """Who holds a code is refused all the same, until they have a factor as strong as is demanded."""
+    """A holder of a code is refused until the user has a factor as strong as demanded."""
     async with installation.records() as connection:
         policy = await derived_policy(connection, installation.policy, installation.in_force)
         standing = await standing_of(policy, connection)
@@ -146,7 +146,7 @@ async def demands_met(installation: Installation) -> Finding:
 
 
 async def request_rules(installation: Installation) -> Finding:
-    """A role that nobody can approve is asked for in vain; another one may be given by one person alone."""
+    """A role without eligible approvers can't be granted; a rule may let one person alone grant a role."""
     async with installation.records() as connection:
         policy = await derived_policy(connection, installation.policy, installation.in_force)
         persons = await standing_of(policy, connection, kind="person")
@@ -177,7 +177,7 @@ async def tampering(installation: Installation) -> Finding:
 
 
 async def seals(installation: Installation) -> Finding:
-    """Without a seal, whoever writes to the database can publish a policy."""
+    """Without a seal, write access to the database is enough to publish a policy."""
     made = seals_of(installation.settings.oplog)
     async with installation.records() as connection:
         latest = await policy_revisions.latest(connection)
@@ -214,7 +214,7 @@ async def extensions(installation: Installation) -> Finding:
 
 
 async def features_off(installation: Installation) -> Finding:
-    """What a feature has stored goes on to count where nothing serves the feature any more."""
+    """Stored data of a disabled feature may stay in effect without the feature serving it."""
     off = installation.settings.features.off
     if not off:
         return ok("all are on")

@@ -35,9 +35,9 @@ class _Answer:
 
 
 def ask_publicly(url: str, token: str) -> Findings:
-    """Return what arrives of a request to ``url`` (a scheme and a host), and what is wrong with it.
+    """Send a request to ``url`` (a scheme and a host); return how it arrives, and its faults.
 
-    ``token`` is that of the metrics; it is sent by https only, or to this machine, and may be empty.
+    ``token`` is the metrics token; it is sent only by https or to this machine, and may be empty.
     """
     try:
         parts = urlsplit(url)

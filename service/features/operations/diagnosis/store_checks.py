@@ -72,7 +72,7 @@ def connections(installation: Installation) -> Finding:
 
 
 def schema(installation: Installation) -> Finding:
-    """Until a start has migrated it, this version can't read the tables."""
+    """This version can't read the tables before a start has migrated them."""
     server = installation.server
     if server is None:
         raise Unanswered("the database does not answer")
@@ -126,7 +126,7 @@ def _elsewhere(store: StoreFacts) -> Finding | None:
 
 
 def _unfit(store: StoreFacts, url: str, needed: int) -> Finding | None:
-    """Return what is wrong with the server's place among others; ``needed`` replicas must confirm."""
+    """Return the fault of the server's role, cluster or replicas; ``needed`` replicas must confirm."""
     if store.mode == "cluster" and not url.startswith(("redis+cluster:", "rediss+cluster:")):
         return fault(
             f"{store.product}, a cluster", "name its servers in redis.url: redis+cluster://host1,host2"
@@ -217,14 +217,14 @@ _SILENT: Final = 10  # seconds
 
 
 async def standbys(installation: Installation) -> Finding:
-    """A failover loses what the standby has not got, and commits wait for one that is not there."""
+    """A failover loses data that the standby lacks; commits wait for a missing synchronous standby."""
     async with installation.records() as connection:
         state = await replication(connection)
     return judged(state, installation.settings.database.url)
 
 
 def judged(state: Replication, url: str) -> Finding:
-    """Return what is to be said of the standbys of the database at ``url``."""
+    """Return the finding about the standbys of the database at ``url``."""
     if state.waits and all(standby.synchronous is False for standby in state.standbys):
         return fault(
             "synchronous_standby_names asks for a standby, and none is synchronous: every write waits",

@@ -24,11 +24,11 @@ from service.records.logs import months
 from service.records.logs.inserts import Log
 
 NEW: Final = timedelta(days=7)
-"""How long an installation is new: nobody has to act on what it still lacks."""
+"""The age below which an installation is new, so that missing parts are no warning."""
 
 
 async def backup(installation: Installation) -> Finding:
-    """Without a backup, what is lost is lost."""
+    """Without a backup, lost data can't be restored."""
     days = installation.settings.database.backup_days
     if not days:
         return ok("not looked at: database.backup_days is 0")
@@ -49,7 +49,7 @@ async def backup(installation: Installation) -> Finding:
 
 
 async def jobs_in_time(installation: Installation) -> Finding:
-    """What a job would have deleted, verified or reported is left as it is."""
+    """A failing job leaves data undeleted, unverified or unreported."""
     settings = installation.settings
     known = all_jobs(settings)
     async with installation.records() as connection:
@@ -73,7 +73,7 @@ async def jobs_in_time(installation: Installation) -> Finding:
 
 
 def _is_overdue(job: Job, stored: StoredJob) -> bool:
-    """Tell whether a job is due for longer than a worker takes to notice and another run takes."""
+    """Return whether a job is overdue by more than a worker's polling interval and one run."""
     return stored.is_due and stored.due_in is not None and -stored.due_in > LOOK_EVERY + job.within
 
 

@@ -1,4 +1,4 @@
-"""Checks of the users who may do everything, and of second factors."""
+"""Checks of administrators with all rights, and of second factors."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ _FIRST_PASSWORD = timedelta(days=1)
 
 
 async def enough_administrators(installation: Installation) -> Finding:
-    """With none nobody can administer, one is easily locked out, and many are many targets."""
+    """Check the number of administrators: a single one can be locked out, and many are many targets."""
     async with installation.records() as connection:
         admins = await administrators(connection)
     names = ", ".join(admin.user_name for admin in admins[:_MANY])
@@ -58,7 +58,7 @@ async def first_administrator(installation: Installation) -> Finding:
 
 
 async def addresses(installation: Installation) -> Finding:
-    """Who has confirmed no address gets no link for a forgotten password: after an upgrade, everybody."""
+    """A user without a confirmed address gets no link for a forgotten password; an upgrade confirms none."""
     async with installation.records() as connection:
         without, everybody = await unconfirmed(connection)
     message = f"{without} of {everybody} enabled users with a password have confirmed no address"
@@ -70,7 +70,7 @@ async def addresses(installation: Installation) -> Finding:
 
 
 async def way_in(installation: Installation) -> Finding:
-    """While a provider is down or cut off, somebody must get in who may do everything."""
+    """An administrator with all rights must be able to sign in while a provider is down or cut off."""
     settings = installation.settings.oidc
     if not settings.providers:
         return ok("nobody signs in with a provider")
@@ -89,7 +89,7 @@ async def way_in(installation: Installation) -> Finding:
 
 
 async def user_names(installation: Installation) -> Finding:
-    """Versions before let users have names that the logs have for what is no user."""
+    """Earlier versions allowed user names that the logs reserve for other actors."""
     async with installation.records() as connection:
         reserved = await reserved_names(connection, _MANY)
     if not reserved:
