@@ -31,9 +31,9 @@ class Matcher:
 
     @property
     def splits_by_code(self) -> bool:
-        """True if a set of held codes is allowed exactly if one of them is, or nobody's.
+        """True if a set of held codes is allowed exactly if one of its codes is, or the empty set.
 
-        A row that demands two predicates of one caller may be true only of two codes together.
+        A row with two predicates of one caller may hold only for two codes together.
         """
         return all(len(_HOLDS.findall(row)) <= 1 for row in self.rows)
 

@@ -25,7 +25,7 @@ from service.kernel.codes import HeldCodes, segments_of
 from service.laboratory.matcher_rows import Matcher, conjuncts, joined, name_of, shown
 
 Opens = Callable[[tuple[str, ...], tuple[str, ...]], bool]
-"""Tells whether a held code opens a required one, both as segments."""
+"""Returns whether a held code opens a required one, both as segments."""
 
 
 def _itself_too(held: tuple[str, ...], required: tuple[str, ...]) -> bool:
@@ -71,7 +71,7 @@ WIDER: Final[Mapping[str, tuple[str, Opens]]] = {
     "opensByAnyWildcard": ("every code with a * opens everything", _any_wildcard),
     "opensAtOtherPlace": ("the last segment of a code with a * may be anywhere", _other_place),
 }
-"""What wider predicates open beyond the model's, by name."""
+"""By name, the additional codes that wider predicates open: a description and the condition."""
 
 
 def _one_segment(held: tuple[str, ...], required: tuple[str, ...]) -> bool:
@@ -101,7 +101,7 @@ NARROWER: Final[Mapping[str, tuple[str, str, Opens]]] = {
     "atTheEnd": ("holdsPattern", "only with a * at the end too", _at_the_end),
     "once": ("holdsPattern", "only with one *", _once),
 }
-"""What narrower predicates demand beyond the model's: by name the row, the words, the condition."""
+"""By name, the additional demands of narrower predicates: the row, a description and the condition."""
 
 
 def _wider(opens: Opens) -> Callable[[object, str], bool]:
@@ -166,8 +166,8 @@ class Mutant:
 def line_mutants(own: Collection[Rule], registered: Iterable[Rule]) -> Iterator[Mutant]:
     """Yield ``own`` with each line deleted, and with each other code and word added to each object.
 
-    Of layers with a closed list of objects, each object without a line is opened too. ``registered`` are
-    further lines to add: each opens to every login what a table registers, such as a bound resource.
+    In layers with a closed list of objects, each object without a line is opened too. ``registered`` has
+    further lines to add: each opens a registered object, such as a bound resource, to every login.
     """
     codes = [*codes_of(own), ANYONE, LOGIN, NOBODY]
     alternatives = {ASSURANCE: WORDS}

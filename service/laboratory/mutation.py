@@ -1,4 +1,4 @@
-"""Which lines and rows the decision tables depend on, and which faults of a policy they would not notice."""
+"""The lines and rows that the decision tables depend on, and the policy faults that they would miss."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -25,9 +25,9 @@ Breaks = Callable[[Collection[Rule]], bool]
 
 
 class Survivor(msgspec.Struct, frozen=True, rename="camel"):
-    """A mutant that no case notices; ``case`` is a decision table with one that would, as YAML.
+    """A mutant that no case detects; ``case`` is a decision table with a case that would, as YAML.
 
-    None where no holder of one code is decided differently, and the matcher may tell apart holders of two.
+    ``case`` is None if no holder of a single code gets another decision; holders of two codes may.
     """
 
     kind: str

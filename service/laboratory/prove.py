@@ -33,10 +33,10 @@ OBJECTS: Final = {layer.upper(): layer for layer in LAYERS if layer != ASSURANCE
 
 
 class ProvedLayer(msgspec.Struct, frozen=True, rename="camel"):
-    """What one layer asks of callers: its object, and the lines of it.
+    """The condition of one layer: its object, and the object's lines.
 
-    ``needs``: ``nothing`` if everybody passes the layer, ``login`` for one that needs no code, ``code``
-    for one that needs a code, each of ``opened_by`` by itself, and ``never`` for a closed one.
+    ``needs``: ``nothing`` if everybody passes, ``login`` if no code is needed, and ``never`` if the layer is
+    closed. ``code`` means that any single code of ``opened_by`` suffices.
     """
 
     layer: str
@@ -47,13 +47,13 @@ class ProvedLayer(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ProvedRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """Who passes with such requests: ``visitors``, and logged-in callers who hold one of ``smallest``.
+    """The callers who pass with a request: ``visitors``, and logged-in holders of a set in ``smallest``.
 
-    ``smallest`` are the smallest sets of held codes, wildcards included: a caller passes exactly if one of
-    them is part of what the caller holds. An empty set is every caller who is logged in; without any set
-    nobody passes. ``assurance`` are the weakest words about authentication, any one of which is needed
-    beside that; without any, nobody passes. ``chosen`` is what the code chooses before it asks about such an
-    object: the proof says nothing about that.
+    ``smallest`` has the smallest sufficient sets of held codes, wildcards included. A caller passes exactly
+    if the caller holds one of the sets completely. The empty set means every logged-in caller; no set means
+    no caller. ``assurance`` has the weakest sufficient words about authentication; any one of them is also
+    required, and without any no caller passes. ``chosen`` is the choice that the code makes before it asks
+    about the object; the proof does not cover that choice.
     """
 
     request: str
@@ -80,13 +80,13 @@ class Proof(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def prove(policy: Policy, method: str, path: str, service: str = PORTCULLIS) -> Proof:
-    """Return on which condition requests of ``method`` to ``path`` pass, for every possible caller.
+    """Return the condition under which requests of ``method`` to ``path`` pass, for every possible caller.
 
-    The template of a route, such as ``/api/user/{id}``, stands for all its requests: registered resources
-    may split them, so that some need other codes. ``method`` may be one of ``OBJECTS``: then ``path`` is an
-    object of that layer. Of another ``service`` a template is a registered resource, and the most specific
-    one that fits decides. Raises BadRequest for a path that no request may have, and for what is no object of
-    the layer; PolicyError for a code with too many wildcards to list.
+    A route template such as ``/api/user/{id}`` stands for all its requests; registered resources may split
+    them into groups with different codes. ``method`` may be one of ``OBJECTS``: then ``path`` is an object of
+    that layer. For another ``service`` a template is a registered resource, and the most specific match
+    decides. Raises ``BadRequest`` for a path that no request can have and for an invalid object of the layer.
+    Raises ``PolicyError`` for a code with too many wildcards to list.
     """
     if (layer := OBJECTS.get(method)) is not None:
         if fault := object_fault(layer, path):

@@ -1,8 +1,8 @@
-"""The published policy, asked by a plain Casbin and compared with what the service answers.
+"""Compares the published policy in a plain Casbin with the answers of the service.
 
-The plain one is a ``casbin.Enforcer`` with ``model.conf``, the published lines as Casbin's SQLAlchemy adapter
-loads them from ``casbin_rule``, and the lines of the files: no index, no cache and no part of the service but
-the six functions of the matcher. So a reviewer sees that nothing but Casbin decides.
+The plain Casbin is a ``casbin.Enforcer`` with ``model.conf``, the lines that its SQLAlchemy adapter loads
+from ``casbin_rule``, and the lines of the files. It has no index, no cache and no part of the service except
+the six functions of the matcher. So reviewers can verify that only Casbin decides.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,7 +43,7 @@ class Disagreement(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PublishedTest(msgspec.Struct, frozen=True, rename="camel"):
-    """What was asked of revision ``revision``: ``asked`` of its ``objects``, each by several callers."""
+    """The result of a test of ``revision``: ``asked`` of its ``objects``, each for several callers."""
 
     revision: int
     published_lines: int
@@ -110,7 +110,7 @@ class PlainCasbin:
 def _callers(
     policy: Policy, layer: str, name: str, roles: Iterable[tuple[str, HeldCodes]]
 ) -> Iterator[tuple[str, HeldCodes | Satisfied | None]]:
-    """Yield who asks: nobody, a login without codes, a holder of each code of the object, and the roles."""
+    """Yield a visitor, a login without codes, a holder of each code of the object, and the roles."""
     yield "nobody logged in", None
     if layer == ASSURANCE:
         yield from ((f"a caller with {word}", satisfied) for word, satisfied in BY_STRONGEST.items())

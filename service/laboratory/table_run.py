@@ -1,4 +1,4 @@
-"""Runs decision tables by two enforcers, and says of each case that fails what was expected and came."""
+"""Runs decision tables with two enforcers, and reports the expected and actual answer of failing cases."""
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -150,7 +150,7 @@ def _outcome(decide: Decide, rules: Lines, asked: Asked) -> tuple[Case, Question
 
 
 def required_of(rules: Lines, question: Question) -> list[str]:
-    """Return the codes any one of which would allow: those of the lines of the object, in order."""
+    """Return the codes that would each suffice: those of the object's lines, in order."""
     return [code for code in rules.codes(question.layer, question.object) if code not in OPENING_NOTHING]
 
 

@@ -1,4 +1,4 @@
-"""Decision tables: who asks what, and which line must decide. ``policies/README.md`` describes the form."""
+"""Decision tables: callers, questions and the lines that must decide. ``policies/README.md`` has the form."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ class Asks(_Strict):
 
 
 class Case(_Strict):
-    """A question and its right answer.
+    """A question and its correct answer.
 
-    ``caller`` names one caller, or several who all get this answer. ``asks`` is a request such as ``GET
-    /api/user/7``, asked of both layers, or one question. ``layer`` decides. ``line`` allows, or the line of
-    the object with ``code``, and ``through`` is the line by which the resource layer let the request pass. A
-    denial has ``required``, the codes any one of which would do, and may have its ``reason``.
+    ``caller`` names one caller, or several with the same answer. ``asks`` is a request such as ``GET
+    /api/user/7``, which both layers judge, or one question. ``layer`` decides. The allowing line is ``line``,
+    or the line of the object with ``code``. ``through`` is the line by which the resource layer let the
+    request pass. A denial has ``required``, the codes that would each suffice, and optionally its ``reason``.
     """
 
     caller: str | list[str]
@@ -93,7 +93,7 @@ class Case(_Strict):
 
 
 class Router(_Strict):
-    """How the router of another service reads requests."""
+    """The request matching of another service's router."""
 
     ignore_case: bool = False
     ignore_trailing_slash: bool = False
@@ -101,7 +101,7 @@ class Router(_Strict):
 
 
 class Demanded(_Strict):
-    """How strongly persons must have authenticated to touch a resource, and whether service accounts pass."""
+    """The demanded authentication of persons for a resource, and whether service accounts pass."""
 
     assurance: Demand
     services: bool = False
@@ -110,7 +110,7 @@ class Demanded(_Strict):
 class DemandedOf(_Strict):
     """The names of the demands on ``objects``, for each value of ``policy.assurance``.
 
-    ``others`` are methods: each endpoint with such a method that no group lists has the demands too.
+    ``others`` are methods: each endpoint with such a method gets the demands if no group lists the endpoint.
     """
 
     base: str
@@ -132,7 +132,7 @@ class Stage(_Strict):
 
 
 class Requestable(_Strict):
-    """Who may ask for a role, how strongly authenticated, and who must approve."""
+    """The request rule of a role: the required code, the demanded authentication, and the approvers."""
 
     by: str
     stages: list[Stage]
@@ -142,13 +142,12 @@ class Requestable(_Strict):
 
 
 class TableFile(_Strict):
-    """A file of cases, with what administrators have registered and the codes of Buttons.
+    """A file of cases, with registered objects and the codes of Buttons.
 
-    ``services`` are other services; ``openings`` give the word that opens one of their objects. ``demands``
-    are those on registered resources. ``requestable`` are the roles that may be asked for. ``demanded`` has
-    the objects that questions about a demand are about. A file
-    has besides what lines of features follow from, by their words. A caller of the layer ``assurance`` is the
-    strongest word that it satisfies.
+    ``services`` are other services; ``openings`` has the word that opens one of their objects. ``demands``
+    apply to registered resources. ``requestable`` has the requestable roles. ``demanded`` has the objects of
+    questions about a demand. A file also has the input for lines of features, by the features' words. A
+    caller of the layer ``assurance`` is the strongest word that it satisfies.
     """
 
     callers: dict[str, list[str] | str | None]
@@ -163,7 +162,7 @@ class TableFile(_Strict):
 
     @property
     def contributed(self) -> dict[str, list[str]]:
-        """What lines of features follow from, by word."""
+        """Return the input for lines of features, by word."""
         return {each.word: getattr(self, each.word, []) for each in contributions()}
 
 
@@ -179,7 +178,7 @@ def file_kind() -> type[TableFile]:
 class Question:
     """One question to the enforcer; ``held`` is None for a caller without a session.
 
-    In the layer ``assurance`` it is what the caller satisfies.
+    In the layer ``assurance``, ``held`` has the words that the caller satisfies.
     """
 
     layer: str
@@ -362,9 +361,9 @@ def _own_endpoints(own: Shipped) -> Iterator[str]:
 
 
 def _is_off(own: Shipped, asked: Asked) -> bool:
-    """Tell whether a case is about what is off.
+    """Return whether a case is about a feature that is off.
 
-    The path counts too: a request to ``/api/user/export`` would be one of ``/api/user/{id}`` then.
+    The path counts too: otherwise a request to ``/api/user/export`` would match ``/api/user/{id}``.
     """
     asks = [asked.case.asks] if isinstance(asked.case.asks, str) else []
     return any(about_any(own.off, text) for text in (*asks, *(each.object for each in asked.questions)))
@@ -421,7 +420,7 @@ def _with_line(case: Case, last: Question) -> Case:
 
 @dataclass(frozen=True, slots=True)
 class _Resolver:
-    """Turns what a case asks into questions, as the authorization guard does with a request."""
+    """Turns the question of a case into questions to layers, like the authorization guard with a request."""
 
     rules: Lines
     resources: ResourceIndex
@@ -442,7 +441,7 @@ class _Resolver:
             yield (Question(RESOURCE, self._external(service, request), held),)
             return
         route = self._route(asks)
-        # A public route authenticates nobody.
+        # A public route authenticates no caller.
         caller = None if self.rules.codes(ENDPOINT, route) == (ANYONE,) else held
         yield Question(RESOURCE, self._resource(asks, caller), caller), Question(ENDPOINT, route, caller)
 

@@ -1,4 +1,4 @@
-"""Tests a policy: its decision tables, its invariants, and what the tables depend on.
+"""Tests a policy: its decision tables, its invariants, and the lines that the tables depend on.
 
 Paths are shown as the operator sees them.
 """
@@ -48,7 +48,7 @@ from service.settings import Settings
 from service.settings.policy import Demands
 
 CATALOGUE_TABLE: Final = Path("catalogue")
-"""What stands for a file where a case of this table is named."""
+"""The name that stands for a file in the cases of this table."""
 
 DEMAND_CASES: Final = f"{FOLDER}.yaml"
 """The table of demands, in a policy folder."""
@@ -101,7 +101,7 @@ def catalogue_cases(pages: Iterable[Page], opened_by: Mapping[str, Collection[st
 
 
 def _requests(opened: dict[str, list[str]], holders: list[str]) -> Iterator[Case]:
-    """Yield who may send a request to each endpoint: both layers are asked."""
+    """Yield who passes each endpoint; both layers are asked."""
     for endpoint, codes in opened.items():
         request = _FIELD.sub("7", endpoint)
         line, through = (str(Rule(layer, endpoint, codes[0])) for layer in (ENDPOINT, RESOURCE))
@@ -110,7 +110,7 @@ def _requests(opened: dict[str, list[str]], holders: list[str]) -> Iterator[Case
 
 
 def _bound(bound: dict[str, list[str]], holders: list[str]) -> Iterator[Case]:
-    """Yield who passes a resource to which the Button of each other code is bound."""
+    """Yield the callers who pass resources, each bound to the Button of one of the other codes."""
     for name, (code,) in bound.items():
         asks = Asks(RESOURCE, name)
         yield Case(holders, asks, "allow", RESOURCE, line=str(Rule(RESOURCE, name, code)))
@@ -118,7 +118,7 @@ def _bound(bound: dict[str, list[str]], holders: list[str]) -> Iterator[Case]:
 
 
 def _codes(codes: list[str], holders: list[str]) -> Iterator[Case]:
-    """Yield who may hand out each code, and who may do what it stands for."""
+    """Yield the callers who may grant each code, and those with the permission itself."""
     for code in codes:
         for layer in (GRANT, PERMISSION):
             asks = Asks(layer, code)
@@ -127,7 +127,7 @@ def _codes(codes: list[str], holders: list[str]) -> Iterator[Case]:
 
 
 def _asking(roles: dict[str, str], holders: list[str]) -> Iterator[Case]:
-    """Yield who may ask for a role that each code opens, and approve the requests of others for it."""
+    """Yield the callers who may request a role opened by each code, and approve requests of others for it."""
     for role, code in roles.items():
         asked: tuple[tuple[LayerName, str], ...] = (
             (REQUEST, ask(role)),
@@ -141,7 +141,7 @@ def _asking(roles: dict[str, str], holders: list[str]) -> Iterator[Case]:
 
 
 def _contributed(codes: list[str], holders: list[str]) -> Iterator[Case]:
-    """Yield what lines of features let holders of each code do, such as decide in a review that names it."""
+    """Yield the rights that lines of features give to holders of each code, such as deciding in a review."""
     for contribution in contributions():
         layer = cast("LayerName", contribution.layer)
         for code in codes:
@@ -180,7 +180,7 @@ def own_tables(own: Shipped, folders: Iterable[Path]) -> tuple[Table, ...]:
 
 
 def table_places(folder: Path, level: Demands) -> list[Path]:
-    """Return where the tables of a policy folder are: those of all levels, then those of the demands.
+    """Return the paths of the tables in a policy folder: those of all levels, then those of the demands.
 
     A folder of a development version has a table for each level, such as ``assurance/base.yaml``.
     """

@@ -1,14 +1,14 @@
-"""Finds a question that a mutant answers differently, or proves that there is none.
+"""Finds a question that a mutant answers differently, or proves that none exists.
 
 The search is exhaustive over a finite alphabet. A predicate compares a held code with a line's code segment
-by segment. So of all held codes only those can be told apart that are made of the line's own segments, ``*``
-and some other segment, with up to one segment more than the line's code. A matcher whose rows each ask for
-one predicate of held codes allows a set of codes exactly if it allows one of them, or nobody's: callers who
-hold one code are enough. Where lines of other objects may match too, the codes of all lines are enough: who
-passes by another line's code passes by holding it exactly.
+by segment. So only held codes of these segments can differ: the line's own segments, ``*`` and one other
+segment. Their length is at most one segment more than the line's code. If each row of a matcher has one
+predicate of held codes, it allows a set of codes exactly if it allows one of them, or the empty set. So
+callers with one code are enough. If lines of other objects may match too, the codes of all lines are enough:
+a caller who passes by another line's code also passes by holding exactly that code.
 
-Lines of endpoints are those of the policy. In the layers of resources and grants every code may have a line:
-all codes of the policy have one there, and some made-up ones of one to four segments.
+Lines of endpoints are those of the policy. In the layers of resources and grants every code may have a line.
+There, all codes of the policy and some made-up codes of one to four segments have a line.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +45,7 @@ _GLOBALS: Final[dict[str, object]] = {"__builtins__": {}, **FUNCTIONS}
 
 
 class Answer(NamedTuple):
-    """What callers see of an answer: the line that allowed, or the codes any one of which would do."""
+    """The visible part of an answer: the line that allowed, or the codes that would each suffice."""
 
     line: Rule | None
     required: tuple[str, ...]
@@ -96,7 +96,7 @@ class Witness(NamedTuple):
 
 
 class Universe:
-    """The questions that can be told apart about a policy, in all layers."""
+    """The distinguishable questions about a policy, in all layers."""
 
     def __init__(self, own: Shipped, expression: str) -> None:
         """Take a static policy and its matcher."""
@@ -130,7 +130,7 @@ class Universe:
     def _asked(
         self, layer: str, name: str, altered: Sequence[Rule], mutant: Mutant
     ) -> Iterable[tuple[Question, Answer]]:
-        """Yield the questions about an object that can be told apart, with the right answers."""
+        """Yield the distinguishable questions about an object, with the correct answers."""
         lines = self.rules.of(layer, name)
         if mutant.unkeyed or tuple(altered) != tuple(lines):
             codes = self._codes if mutant.unkeyed else codes_of((*lines, *altered))
@@ -159,7 +159,7 @@ class Universe:
 
 
 def _requestable(role_code: str, code: str) -> PublishedRule:
-    """Return a rule by which who holds ``code`` may ask for a role; everybody does so for ``@login``."""
+    """Return a rule that lets holders of ``code`` request a role; ``@login`` lets everybody."""
     stages = [] if code == LOGIN else [Stage(code, 1)]
     return PublishedRule(role_code, code, stages, NO_DEMAND, grant_needed=code != LOGIN)
 
@@ -180,8 +180,8 @@ def callers(
 ) -> Iterator[HeldCodes | Satisfied | None]:
     """Yield a visitor, a caller without codes, and holders of one code each, the simplest first.
 
-    The codes are those that lines of ``codes`` can tell apart; without ``whole`` only ``codes`` themselves.
-    Callers of the layer ``assurance`` are the few sets of words that somebody may satisfy.
+    The codes are those that lines of ``codes`` can distinguish; without ``whole`` only ``codes`` themselves.
+    Callers of the layer ``assurance`` are the few possible sets of satisfied words.
     """
     yield None
     if layer == ASSURANCE:
@@ -224,7 +224,7 @@ def as_case(witness: Witness) -> str:
 
 
 def _shared(witness: Witness) -> dict[str, object]:
-    """Return what a table must register, and which codes it needs, for both answers to come out."""
+    """Return the registrations and codes that a table needs to produce both answers."""
     layer, name = witness.question.layer, witness.question.object
     codes = witness.right.required if witness.right.line is None else (witness.right.line.code,)
     rules = [Rule(layer, name, code) for code in codes or (NOBODY,)]

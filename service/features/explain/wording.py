@@ -1,4 +1,4 @@
-"""Words for what a statement of ``invariants.yaml`` demands, why a layer lets pass, and who a caller is."""
+"""Texts about statements of ``invariants.yaml``, the reasons why a layer allows, and callers."""
 
 from collections.abc import Iterable
 from functools import singledispatch
@@ -96,7 +96,7 @@ def by(layer: PassedLayer | None) -> str:
 
 
 def caller_text(caller: DiffCaller) -> str:
-    """Return who a possible caller is."""
+    """Return the description of a possible caller."""
     if not caller.logged_in:
         return "everybody"
     if caller.codes and caller.codes[0].startswith("@"):

@@ -43,9 +43,9 @@ class DifferingDecisions(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Replayed(msgspec.Struct, frozen=True, rename="camel"):
-    """What a policy makes of a log: ``events`` were read, ``differing`` of them would come out differently.
+    """The result of replaying a log: ``events`` were read, ``differing`` of them get another outcome.
 
-    ``other`` lines are of other logs; ``unreadable`` ones are no events at all.
+    ``other`` lines belong to other logs; ``unreadable`` lines are no events.
     """
 
     events: int
@@ -105,9 +105,10 @@ def replay(policy: Policy, lines: Iterable[bytes]) -> Replayed:
 
 
 def _asked_again(policy: Policy, event: Event, answers: Answers) -> Iterable[Decision] | None:
-    """Return the decisions of ``policy`` about an event; None for a question that can't be asked again.
+    """Return the decisions of ``policy`` about an event; None for a question that can't be repeated.
 
-    So are those about what nobody has registered, whose paths are not logged, and those of older versions.
+    Questions about unregistered requests, whose paths are not logged, and those of older versions can't be
+    repeated.
     """
     if isinstance(event, DecisionEvent):
         return asked_again(policy, event)

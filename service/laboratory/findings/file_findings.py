@@ -1,4 +1,4 @@
-"""What a lint finds in the files of a policy, beside what a start refuses."""
+"""Lint findings about the files of a policy, in addition to the errors that stop a start."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -94,7 +94,7 @@ def _unlisted(own: Shipped) -> Iterator[Finding]:
 
 
 def _pointless(demands: Iterable[Rule]) -> Iterator[Finding]:
-    """Yield the lines beside which another one of the same object demands less: any one of them is enough."""
+    """Yield demand lines made useless by a weaker demand on the same object: one satisfied line is enough."""
     words: dict[str, list[str]] = {}
     for rule in demands:
         words.setdefault(rule.object, []).append(rule.code)

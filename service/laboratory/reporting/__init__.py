@@ -1,4 +1,4 @@
-"""What reviewers and auditors read: findings of the lint and changes of rights.
+"""Reports for reviewers and auditors: lint findings and changes of rights.
 
-Gathers answers of other rooms and gives them a form; decides and changes nothing.
+Formats answers of other packages; decides and changes nothing.
 """

@@ -1,4 +1,4 @@
-"""What the lint finds: in the files, and with a database also in resources, bindings, codes and roles."""
+"""Lint findings: in the files, and with a database also in resources, bindings, codes and roles."""
 
 import asyncio
 from collections import Counter
@@ -49,7 +49,7 @@ class Linted(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def source_of(settings: Settings, *, stored: bool) -> str:
-    """Return what is read, for people: the files, and the database if ``stored``."""
+    """Return the linted sources as text: the files, and the database if ``stored``."""
     if stored:
         return f"the policy files, and what is stored in {installation.name_of(settings)}"
     if installation.is_there(settings):
@@ -119,9 +119,9 @@ def _with_demands(settings: Settings, level: Demands, made: list[Routes]) -> lis
 
 
 def weakened(settings: Settings, accepted: Accepted) -> list[Finding]:
-    """Return the findings about lines of the files that open more, or demand less, than what is stated.
+    """Return the findings about file lines that open more, or demand less, than the statements allow.
 
-    Those that nobody has accepted.
+    Accepted findings are excluded.
     """
     codes = (file_findings.POLICY, file_findings.INVARIANT, file_findings.WEAKER)
     findings = [finding for finding in _files(settings) if finding.finding in codes]
