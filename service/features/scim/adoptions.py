@@ -22,12 +22,12 @@ class Adoptions:
         self._notices = notices
 
     async def adopt(self, write: Write, name: str, user_name: str) -> None:
-        """Let the directory ``name`` manage the account of a person, who is told; links to it end.
+        """Let the directory ``name`` manage a person's account; notify the person and remove its links.
 
-        The caller must be able to do with the account what setting its password needs: the directory sets
-        its address. Raises ``NotFound``, ``PermissionDenied``, and ``Conflict`` for an account that
-        holds more than the ceiling, that a directory manages already, or of a service; and for a directory
-        that is cut off or does not provision.
+        The caller needs the same rights as for setting the account's password, since the directory sets its
+        address. Raises ``NotFound`` and ``PermissionDenied``. Raises ``Conflict`` for a service account, an
+        account above the ceiling or managed by a directory, and a directory that is cut off or does not
+        provision.
         """
         async with self._units.of_rights(write) as unit:
             connection = unit.connection

@@ -1,4 +1,4 @@
-"""What the service can do of SCIM: ``/scim/v2/ServiceProviderConfig``, ``Schemas`` and ``ResourceTypes``."""
+"""The SCIM capabilities: ``/scim/v2/ServiceProviderConfig``, ``Schemas`` and ``ResourceTypes``."""
 
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar

@@ -1,4 +1,4 @@
-"""Endpoints of SCIM's users and groups, each declared once: what they share follows from the kind."""
+"""Endpoints of SCIM's users and groups, each declared once; the kind supplies the differences."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -61,12 +61,12 @@ def meta_of(base: str, kind: str, stored: Any) -> ScimMeta:
 
 @dataclass(frozen=True, kw_only=True)
 class ScimKind:
-    """Users or groups: its methods make the responders, each from its summary.
+    """Users or groups; its methods return the responders, each with its summary.
 
-    ``body`` is what is sent, ``answer`` what is shown, ``page`` a page of these. ``find`` and ``read`` read
-    what is stored; they leave ``linked`` out, the members of groups and the groups of users, where nobody
-    asks for it. ``sent`` is what a body says, ``shown`` shows a stored resource below an address: a patch
-    changes what it shows.
+    ``body`` is the request type, ``answer`` the answer type, ``page`` a page of answers. ``find`` and
+    ``read`` read stored resources. They leave ``linked`` out, the members of groups and the groups of users,
+    unless requested. ``sent`` converts a body; ``shown`` formats a stored resource below an address, and a
+    patch changes that form.
     """
 
     schema: Schema
@@ -83,7 +83,7 @@ class ScimKind:
     patch_example: Mapping[str, Any]
 
     def lists(self, summary: str) -> Responder:
-        """Return the responder that lists what the caller has provisioned."""
+        """Return the responder that lists the resources provisioned by the caller."""
 
         async def on_get(endpoint: Any, context: RequestContext, query: ScimListQuery) -> Any:
             return await _listed(endpoint, context, query, self.page, self)
@@ -91,7 +91,7 @@ class ScimKind:
         return self._read("list{}s", on_get, summary, answer=self.page, query=ScimListQuery)
 
     def searches(self, summary: str) -> Responder:
-        """Return the responder that lists what a body asks for (RFC 7644 §3.4.3)."""
+        """Return the responder for a search by a body (RFC 7644 §3.4.3)."""
 
         async def on_post(endpoint: Any, context: RequestContext, body: ScimSearch) -> Any:
             return await _listed(endpoint, context, body.query, self.page, self)
@@ -139,7 +139,7 @@ class ScimKind:
             sent = self.sent(body)
 
             def change(stored: Any) -> Any:
-                # RFC 7644 §3.5.1: what a replacement leaves out is cleared.
+                # RFC 7644 §3.5.1: a replacement clears omitted attributes.
                 if getattr(body, self.linked, ()) is None and getattr(stored, self.linked):
                     deviations.note(f"replacement without {self.linked}, which are removed")
                 return sent
@@ -260,7 +260,7 @@ async def _part(
 
 
 def _id(text: str) -> int:
-    """Return the id that is a part of a path; NotFound for what is no id: nothing has it."""
+    """Return the id in a path; raise ``NotFound`` for a text that is no id."""
     if (number := id_of(text)) is None:
         raise NotFound
     return number

@@ -31,7 +31,7 @@ PATCH_OF: Final = f"{MESSAGES}PatchOp"
 
 
 class ScimFault(ValueError):  # noqa: N818 - the word of RFC 7644 is error, which is its answer
-    """What was sent can't be read as SCIM: ``scim_type`` says why, and the text is safe to show."""
+    """A request is no valid SCIM: ``scim_type`` is the reason, and the text is safe to show."""
 
     def __init__(self, scim_type: ScimType, detail: str) -> None:
         super().__init__(detail)
@@ -202,7 +202,7 @@ def id_of(text: str) -> int | None:
 
 
 class Deviations:
-    """What a client has sent that is no SCIM, or no usual SCIM, and was understood all the same."""
+    """The deviations from SCIM, or from usual SCIM, that were accepted in a request."""
 
     def __init__(self) -> None:
         self._noted: dict[str, None] = {}
@@ -271,7 +271,7 @@ def item_of(attribute: Attribute, value: Any, deviations: Deviations) -> Any:
 
 
 def _seen(attribute: Attribute, text: str, deviations: Deviations) -> str:
-    """Return ``text`` as people can see it; raises ScimFault for a name or an id that nobody can."""
+    """Return ``text`` without invisible characters; raise ``ScimFault`` for them in a name or an id."""
     if (fault := unseen_fault(text)) is None:
         return text
     if not attribute.shown:

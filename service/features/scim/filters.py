@@ -1,7 +1,7 @@
-"""SCIM filters (RFC 7644 §3.4.2.2, with errata 4670, 4690 and 7322): read, and asked of a resource.
+"""SCIM filters (RFC 7644 §3.4.2.2, with errata 4670, 4690 and 7322): parsed, and applied to a resource.
 
-A filter is read against a schema: an attribute that is not declared, and an operator or a value that its
-attribute does not take, are ``invalidFilter``. What is ignored would let a filter match too much.
+A filter is parsed against a schema. An undeclared attribute, and an operator or a value that its attribute
+does not take, are ``invalidFilter``. Ignoring them would let a filter match too much.
 """
 
 import json
@@ -22,11 +22,11 @@ Value: TypeAlias = str | bool | int | float | datetime | None
 MAX_LENGTH: Final = 4000
 """The most characters of a filter."""
 MAX_DEPTH: Final = 32
-"""How deep expressions may be nested."""
+"""The greatest depth of nested expressions."""
 
 
 class Place(Struct, frozen=True):
-    """What an expression is about: an attribute, or its sub-attribute ``part``."""
+    """The subject of an expression: an attribute, or its sub-attribute ``part``."""
 
     attribute: Attribute
     part: Attribute | None = None
@@ -38,7 +38,7 @@ class Place(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its name, such as ``emails.value``."""
+        """The name of the attribute, such as ``emails.value``."""
         return self.attribute.name + (f".{self.part.name}" if self.part else "")
 
 
@@ -101,7 +101,7 @@ _CONSTANTS: Final[Mapping[str, Value]] = {"true": True, "false": False, "null": 
 
 
 def place_in(schema: Schema, path: str) -> Place | None:
-    """Return what ``path`` names in ``schema``, with or without its URN; None for what is not declared."""
+    """Return the attribute that ``path`` names in ``schema``, with or without its URN; None if undeclared."""
     plain = schema.unqualified(path)
     if plain is None:
         return None
@@ -169,7 +169,7 @@ class Parser:
         self._next()
 
     def at(self, sign: str) -> bool:
-        """Tell whether ``sign`` is next."""
+        """Return whether ``sign`` is next."""
         return self.kind == "sign" and self.token == sign
 
     def end(self) -> None:
@@ -291,11 +291,11 @@ def parse_filter(text: str, schema: Schema) -> Filter:
 
 
 def matches(term: Filter, resource: Mapping[str, Any]) -> bool:
-    """Tell whether a resource, or one value of an attribute, satisfies a filter."""
+    """Return whether a resource, or one value of an attribute, satisfies a filter."""
     match term:
         case Comparison(place, operator, value):
             values = _values(place, resource)
-            # Of several values any may match; "ne" says that none of them is equal.
+            # One matching value is enough, except for "ne": it requires that no value is equal.
             every = all if operator == "ne" and isinstance(values, list) else any
             listed: Sequence[Any] = values if isinstance(values, list) else [values]
             return every(_holds(place.last, each, operator, value) for each in listed)
@@ -329,7 +329,7 @@ def _is_present(value: Any) -> bool:
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether a text can be one of a resource: it has no NUL, and no half of a surrogate pair."""
+    """Return whether a text can be stored: it has no NUL and no half of a surrogate pair."""
     return not _NO_TEXT.search(text)
 
 

@@ -34,13 +34,13 @@ class SentGroup:
     members: frozenset[str] = frozenset()
 
     def is_stored(self, stored: Group) -> bool:
-        """Tell whether nothing is to be written."""
+        """Return whether the stored group has all these values already."""
         names = (self.display_name, self.external_id) == (stored.display_name, stored.external_id)
         return names and self.members == {str(user_id) for user_id, _ in stored.members}
 
 
 Change = Callable[[Group], SentGroup]
-"""Returns what is to become of a stored group; what it raises rolls the change back."""
+"""Returns the new values of a stored group; an exception rolls the change back."""
 Match = Callable[[Group], None]
 """Raises ``PreconditionFailed`` if the group has changed since the client read it."""
 
@@ -67,16 +67,16 @@ class ScimGroups:
             return await _read(unit.connection, source, group_id)
 
     async def update(self, write: Write, group_id: int, change: Change, match: Match) -> Group:
-        """Make of a group what ``change`` returns; nothing is written where that is what is stored.
+        """Change a group to the values that ``change`` returns; write nothing if they are stored already.
 
-        Who loses the group loses its roles. Raises ``NotFound``, and what ``create`` raises.
+        A user who leaves the group loses its roles. Raises ``NotFound``, and what ``create`` raises.
         """
         async with self._database.snapshot() as connection:
             before = await _read(connection, await source_of(connection, write.caller), group_id)
         match(before)
         sent = change(before)
         if sent.is_stored(before):
-            return before  # without a lock: a directory sends again what it has sent
+            return before  # without a lock: directories often repeat the same request
         async with self._units.of_rights(write, within=WITHIN, pace="bulk") as unit:
             source = await source_of(unit.connection, write.caller)
             stored = await _read(unit.connection, source, group_id)

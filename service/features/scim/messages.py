@@ -43,13 +43,13 @@ _log = structlog.get_logger(__name__)
 Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
 ScimNames = Annotated[list[Text], Meta(max_length=100)]
 Number = Annotated[int, Meta(ge=-MAX_ID, le=MAX_ID)]
-"""A number of a query: what is too small counts as the least one (RFC 7644 §3.4.2.4)."""
+"""A number of a query; smaller values count as the minimum (RFC 7644 §3.4.2.4)."""
 ScimId = Annotated[str, Meta(examples=["7"], description="The id, as a text.")]
 
 
 @contextmanager
 def understood() -> Iterator[Deviations]:
-    """Let the block read SCIM: what it notes is logged, and a ScimFault becomes ``InvalidScim``."""
+    """Let the block parse SCIM: log the noted deviations, and turn a ``ScimFault`` into ``InvalidScim``."""
     deviations = Deviations()
     try:
         yield deviations
@@ -69,7 +69,7 @@ class ScimBodySchema(ScimSchema, OwnBody, kw_only=True):
     media_types: ClassVar[tuple[str, ...]] = (MEDIA, JSON)
 
     schemas: ScimNames | None = None
-    """What is sent, by the URIs of schemas. ``read_sent`` looks at them."""
+    """The URIs of the schemas of the message; ``read_sent`` checks them."""
 
     @classmethod
     def body_reader(cls) -> BodyReader:
@@ -294,7 +294,7 @@ class ScimGetQuery(Schema):
         return made
 
     def hides(self, name: str, schema: AttributeSchema) -> bool:
-        """Tell whether the attribute of that lower-case name is not asked for."""
+        """Return whether the attribute with this lower-case name is excluded from the answer."""
         if (only := _named(self.attributes, schema)) is not None:
             return name not in only
         return (_named(self.excluded_attributes, schema) or {}).get(name) == frozenset()
@@ -313,7 +313,7 @@ class ScimListQuery(ScimGetQuery):
 
     @property
     def place(self) -> tuple[int, int]:
-        """How many resources to leave out, and how many to answer: values too small are the least ones."""
+        """Return the numbers of resources to skip and to return, raised to their minimum."""
         return min(max(self.start_index, 1), 10**9) - 1, min(max(self.count, 0), MAX_PAGE)
 
 
@@ -408,13 +408,13 @@ class ScimBody(Generic[S]):
 
 
 def _fault_of(sent: Mapping[str, Any], kind: Any) -> ScimFault:
-    """Return all faults of what was sent as one: a SCIM error has one text (RFC 7644 §3.12)."""
+    """Return all faults of a message as one error: a SCIM error has one text (RFC 7644 §3.12)."""
     faults = faults_of(sent, kind)[:_MOST_FAULTS]
     return ScimFault("invalidValue", "; ".join(f"{field}: {message}" for field, message in faults))
 
 
 def is_scim(kind: Any) -> bool:
-    """Tell whether it is a type of bodies or answers of SCIM."""
+    """Return whether a type is a SCIM body or answer."""
     return isinstance(kind, type) and issubclass(kind, Struct) and issubclass(kind, ScimSchema)
 
 
@@ -443,4 +443,4 @@ DIALECT: Final = Dialect(
     status_of=status_of,
     refusals=(InvalidScim,),
 )
-"""What clients that provision send and read."""
+"""The message format of provisioning clients."""

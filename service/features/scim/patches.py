@@ -26,12 +26,12 @@ Keys: TypeAlias = frozenset[tuple[str, Any]]
 MAX_OPERATIONS: Final = 1000
 """The most operations of a patch."""
 MAX_VISITS: Final = 500_000
-"""How many values the operations of a patch may look at, together: half a second."""
+"""The maximum number of values that the operations of a patch may visit together: half a second."""
 _OPS: Final[tuple[Op, ...]] = ("add", "replace", "remove")
 
 
 class PathTarget(Struct, frozen=True):
-    """What an operation is about: an attribute, those values that ``chosen`` says, or a part of these."""
+    """The target of an operation: an attribute, its values that match ``chosen``, or a part of these."""
 
     attribute: Attribute
     chosen: Filter | None = None
@@ -61,7 +61,7 @@ class _Patched(Resource):
         self._gone.setdefault(name, set()).add(value)
 
     def settle(self, name: str) -> None:
-        """Remove what is forgotten."""
+        """Remove the values marked for removal."""
         if gone := self._gone.pop(name, None):
             self.visit(name)
             self.store(name, [item for item in self.get(name, ()) if item.get("value") not in gone])
@@ -163,7 +163,7 @@ def _apply(schema: Schema, made: _Patched, operation: Mapping[str, Any], deviati
 
 
 def _is_fixed(schema: Schema, name: str) -> bool:
-    """Tell whether it is a read-only attribute: clients repeat them in a whole resource, as with a PUT."""
+    """Return whether an attribute is read-only; clients that send a whole resource repeat such attributes."""
     place = place_in(schema, name)
     return place is not None and place.attribute.fixed == "readOnly"
 
@@ -218,9 +218,9 @@ def _edit(made: _Patched, op: Op, target: PathTarget, value: Any, deviations: De
 
 
 def _plain_value(target: PathTarget) -> str | None:
-    """Return the id of the only value that a path chooses, such as ``members[value eq "7"]``, or None.
+    """Return the id of the only value that a path selects, such as ``members[value eq "7"]``, or None.
 
-    No other text is the same as one of digits, however texts are compared.
+    Only texts of digits are accepted: no other text is equal to them under any comparison.
     """
     chosen = target.chosen
     if not isinstance(chosen, Comparison) or chosen.operator != "eq" or target.part is not None:
@@ -272,7 +272,7 @@ def _remove_values(made: _Patched, target: PathTarget, value: Any, deviations: D
 
 
 def _identity(attribute: Attribute) -> tuple[str, ...]:
-    """Return the part that tells a value from others, as the id of a member does; none where all do."""
+    """Return the part that identifies a value, such as the id of a member; empty if all parts do."""
     value = attribute.part("value")
     return ("value",) if value is not None and value.fixed == "immutable" else ()
 
@@ -289,7 +289,7 @@ def _keys(attribute: Attribute, item: Mapping[str, Any], names: Iterable[str]) -
 def _matcher(
     attribute: Attribute, listed: Sequence[Mapping[str, Any]]
 ) -> Callable[[Mapping[str, Any]], bool]:
-    """Return what tells whether a value has all the parts of one that is listed."""
+    """Return a function that checks whether a value has all parts of one of the ``listed`` values."""
     by_names: dict[frozenset[str], set[Keys]] = {}
     for each in listed:
         by_names.setdefault(frozenset(each), set()).add(_keys(attribute, each, each))

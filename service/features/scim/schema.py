@@ -1,4 +1,4 @@
-"""What directories provision by SCIM: users, as they are known there, and groups with their members."""
+"""Tables of SCIM provisioning: users as directories know them, and groups with their members."""
 
 import sqlalchemy as sa
 
@@ -11,7 +11,7 @@ scim_user = sa.Table(
     metadata,
     sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), primary_key=True, autoincrement=False),
     sa.Column("directory", sa.ForeignKey(directory.c.name, ondelete="CASCADE"), nullable=False),
-    # What the client has sent and the account has no place for.
+    # Attributes from the client without a column in the account.
     *(sa.Column(name, sa.Text) for name in ("external_id", "display_name", "formatted_name", "email_type")),
     # Deleted there: the account is disabled, and the client does not see it until it creates it anew.
     sa.Column("gone", sa.Boolean, nullable=False, server_default=sa.false()),
@@ -28,7 +28,7 @@ scim_group = sa.Table(
     sa.Column("external_id", sa.Text),
     *versioned(),
     folded("display_name"),
-    # The mapping names groups: of two with one name, nobody could tell which is meant.
+    # The mapping refers to groups by name, so names must be unique.
     sa.UniqueConstraint("directory", "display_name"),
 )
 

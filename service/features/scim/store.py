@@ -30,7 +30,7 @@ MOST_MEMBERS: Final = 100_000
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """What a directory says of a user that the account has no place for."""
+    """Attributes of a directory's user that the account has no column for."""
 
     external_id: str | None = None
     display_name: str | None = None
@@ -39,9 +39,10 @@ class Known(Struct, frozen=True, kw_only=True):
 
 
 class ProvisionedUser(Known, frozen=True, kw_only=True):
-    """A user that a directory has provisioned.
+    """A user provisioned by a directory.
 
-    ``linked`` are the ids and names of its groups, such as ``7 Auditors``; empty if they were not read.
+    ``linked`` has the ids and names of the user's groups, such as ``7 Auditors``; empty if they were not
+    read.
     """
 
     id: int
@@ -74,9 +75,9 @@ class Group(Struct, frozen=True, kw_only=True):
 
 
 class Chosen(Struct, frozen=True):
-    """Which resources of a directory, and which of those: ``skipped`` are left out, ``most`` follow.
+    """A page of a directory's resources that match ``term``: ``skipped`` are skipped, ``most`` follow.
 
-    They are in the order of ``sort``, by id without.
+    Ordered by ``sort``, by id without it.
     """
 
     directory: str
@@ -131,7 +132,7 @@ async def users(
     statement = _USER_ALONE.select.select_from(_USERS).where(*conditions)
     statement = statement.order_by(*order_of(chosen.sort, USER_COLUMNS, descending=chosen.descending))
     listed, total = await _page(connection, _USER_ALONE, statement, chosen)
-    # By themselves: the groups of who is skipped would be read too.
+    # A separate query, so that the groups of skipped users are not read.
     pairs = await _pairs(connection, scim_member.c.user_id, [each.id for each in listed] if linked else [])
     groups = {user_id: [f"{each} {name}" for each, name in listed] for user_id, listed in pairs.items()}
     return [structs.replace(each, linked=tuple(groups.get(each.id, ()))) for each in listed], total
@@ -152,14 +153,14 @@ async def own_user(source: Source, client_id: int, user_id: int) -> ProvisionedU
 
 
 async def put_user(connection: AsyncConnection, directory: str, user_id: int, known: Known) -> None:
-    """Store what a directory says of a user, who is not gone from then on."""
+    """Store a directory's attributes of a user, and clear the mark of a deleted user."""
     values = values_of(known, Known) | {"gone": False}
     written = upsert(scim_user).values(user_id=user_id, directory=directory, **values)
     await connection.execute(written.on_conflict_do_update(index_elements=["user_id"], set_=values))
 
 
 async def forget_user(connection: AsyncConnection, user_id: int) -> None:
-    """Store that a directory has deleted a user, who is no member of its groups any more."""
+    """Store that a directory has deleted a user, and remove the user from its groups."""
     of_user = scim_user.c.user_id == user_id
     await connection.execute(sa.update(scim_user).where(of_user).values(gone=True))
     mine = sa.delete(scim_member).where(scim_member.c.user_id == user_id)
@@ -214,7 +215,7 @@ async def one_group(
 
 
 async def is_taken(connection: AsyncConnection, directory: str, display_name: str, but: int = 0) -> bool:
-    """Tell whether another group of the directory has that name, as filters compare names: in any case."""
+    """Return whether another group of the directory has that name, ignoring case like filters."""
     folded = GROUP_COLUMNS["displayName"]
     same = folded.sql == folded.key(display_name)
     others = (scim_group.c.directory == directory) & (scim_group.c.id != but)

@@ -19,9 +19,9 @@ Condition = sa.ColumnElement[bool]
 
 
 class Column(Struct, frozen=True):
-    """Where the values of an attribute are: the form in which they are compared, and ``key`` of a value.
+    """The column of an attribute: the SQL form for comparison, and ``key``, the same form of a value.
 
-    ``number`` is the id that is compared as a text otherwise: an index finds it.
+    ``number`` is the id that is otherwise compared as text: an index finds it.
     """
 
     sql: sa.ColumnElement[Any]

@@ -1,7 +1,7 @@
-"""Users that a directory provisions by SCIM: created, edited and disabled under its ceiling.
+"""Users provisioned by a directory through SCIM: created, edited and disabled under its ceiling.
 
-The client is the service account that the directory names. It sees the accounts that it has provisioned, and
-no others; who holds more than its ceiling by others is disabled by it, and not edited otherwise.
+The client is the service account that the directory names. It sees only accounts that it has provisioned. It
+can disable a user who holds more than its ceiling from other sources, but not edit that user.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,9 +35,9 @@ _log = structlog.get_logger(__name__)
 
 
 class SentUser(Known, frozen=True, kw_only=True):
-    """A user as the client wants it: the whole of it, what is not there is taken away.
+    """A user as the client sends it, complete: omitted values are removed.
 
-    Only ``active`` stays as it is where it is None, and is true for a new user.
+    Only ``active`` keeps its stored value if it is None; it is true for a new user.
     """
 
     user_name: str
@@ -46,7 +46,7 @@ class SentUser(Known, frozen=True, kw_only=True):
 
     @property
     def known(self) -> Known:
-        """What the account has no place for."""
+        """Return the attributes that the account has no column for."""
         return Known(**values_of(self, Known))
 
     @property
@@ -56,7 +56,7 @@ class SentUser(Known, frozen=True, kw_only=True):
         return {"user_name": self.user_name, "nick_name": nick_name, "email": self.email}
 
     def is_stored(self, stored: ProvisionedUser) -> bool:
-        """Tell whether nothing is to be written."""
+        """Return whether the stored user has all these values already."""
         values = self.values
         if self.active is not None:
             values = {**values, "status": "enabled" if self.active else "disabled"}
@@ -65,7 +65,7 @@ class SentUser(Known, frozen=True, kw_only=True):
 
 
 Change = Callable[[ProvisionedUser], SentUser]
-"""Returns what is to become of a stored user; what it raises rolls the change back."""
+"""Returns the new values of a stored user; an exception rolls the change back."""
 Match = Callable[[ProvisionedUser], None]
 """Raises ``PreconditionFailed`` if the user has changed since the client read it."""
 
@@ -113,17 +113,17 @@ class ScimUsers:
             return await _read(unit.connection, source, made.id)
 
     async def update(self, write: Write, user_id: int, change: Change, match: Match) -> ProvisionedUser:
-        """Make of a user what ``change`` returns; nothing is written where that is what is stored.
+        """Change a user to the values that ``change`` returns; write nothing if they are stored already.
 
-        Raises ``NotFound``, ``ValidationFailed``, ``PermissionDenied`` for a user above the ceiling who is
-        not disabled by it, and ``Conflict``, also where no administrator would remain.
+        Raises ``NotFound`` and ``ValidationFailed``. Raises ``PermissionDenied`` for a user above the ceiling
+        unless the change disables the user, and ``Conflict``, also if no administrator would remain.
         """
         before = await scim.own_user(self._database, write.caller.user_id, user_id)
         if before is not None:
             change_log.concerns(change_log.user_target(before.user_name))
             match(before)
             if change(before).is_stored(before):
-                return before  # without a lock: a directory sends again what it has sent
+                return before  # without a lock: directories often repeat the same request
         async with self._units.of_rights(write) as unit:
             source = await source_of(unit.connection, write.caller)
             stored = await _read(unit.connection, source, user_id)
@@ -154,7 +154,7 @@ class ScimUsers:
         check_values(UserValues, values)
         user = await user_list.read(unit.connection, user_id)
         if sent.active is False and user.status != "disabled":
-            # First, and whatever becomes of the rest: nobody stays who is to go.
+            # First, and regardless of the other values: a user to be removed must not stay.
             user = await self._sources.deprovision(unit, source.name, user_id)
         changed = {name: value for name, value in values.items() if getattr(user, name) != value}
         known = _known(stored) != sent.known
@@ -165,7 +165,7 @@ class ScimUsers:
             target, _ = await self._sources.editing(unit, source.name, user_id, source)
         except PermissionDenied as refusal:
             if sent.active is not False or stored is None:
-                raise  # who was deleted is disabled already, and does not come back
+                raise  # a deleted user is disabled already and stays so
             decision_id = None if refusal.decision is None else refusal.decision.id
             _log.warning(
                 "a user above the ceiling was disabled, and not edited",
@@ -190,7 +190,7 @@ def _known(stored: ProvisionedUser | None) -> Known | None:
 
 
 def _ids(known: Known | None) -> dict[str, Any]:
-    """Return what the operation log tells of it: the other values are those of the account."""
+    """Return the attributes for the operation log that the account lacks."""
     return {} if known is None else {"externalId": known.external_id}
 
 
