@@ -1,4 +1,4 @@
-"""What users are told of their accounts, and the mails that wait."""
+"""Notices to users about their accounts, and waiting mails."""
 
 from typing import Annotated
 

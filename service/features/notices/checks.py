@@ -12,12 +12,12 @@ _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
 MAIL_LATE: Final = 3600.0
-"""Seconds for which a mail may wait before it is told."""
+"""Seconds that a mail may wait before doctor reports it."""
 _ANSWERS_WITHIN: Final = 2  # seconds: somebody waits for the report
 
 
 async def mails(installation: Installation) -> Finding:
-    """Who gets no mail can't accept an invitation, and is not told of what happens to the account."""
+    """Without mails, users can't accept invitations and miss notices about their accounts."""
     settings = installation.settings
     if not settings.mail.url:
         return ok("off: mail.url is empty")
@@ -39,7 +39,7 @@ async def mails(installation: Installation) -> Finding:
 
 
 def _of_outbox(standing: mail.MailStanding) -> Finding | None:
-    """Return what is wrong with the mails that wait or were given up; None for nothing."""
+    """Return the finding about waiting and given-up mails; None if all is well."""
     if standing.refused > 1:
         return fault(
             f"the mail server has refused the last {standing.refused} mails: {standing.fault}",

@@ -1,4 +1,4 @@
-"""The jobs of notices and mails: to forget what is old, and to send what waits."""
+"""Jobs of notices and mails: delete old data, and send waiting mails."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ _DAY: Final = 86_400.0
 
 
 async def forget_notices(database: Database) -> str:
-    """Delete notices, and devices of users, that were told or seen long ago. Raises Unavailable."""
+    """Delete old notices, and devices last seen long ago. Raises ``Unavailable``."""
     count = await forget_in_portions(database, notices.forget_old)
     return f"{count} notices and {await forget_in_portions(database, notices.forget_devices)} devices deleted"
 

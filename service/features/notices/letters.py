@@ -16,9 +16,9 @@ _SIGNED: Final = "This mail was sent by {site}. Nobody reads answers to it."
 
 
 class Words(NamedTuple):
-    """A kind of mail. The paragraphs that name ``{link}`` are left out of a mail without one.
+    """The text of a kind of mail. A mail without a link omits the paragraphs that name ``{link}``.
 
-    ``link`` is what the link of a notice does.
+    ``link`` is the action of the link in a notice.
     """
 
     subject: str
@@ -28,7 +28,7 @@ class Words(NamedTuple):
 
 
 def _notice(subject: str, what: str) -> Words:
-    """Return the words of a notice about an account: what has happened, when, from where, and what to do."""
+    """Return the text of a notice about an account: event, time, place, and the user's next steps."""
     return Words(
         subject,
         (
@@ -200,10 +200,10 @@ WORDS: Final[Mapping[str, Words]] = {
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """What is told to whom: ``user_id`` is the account that it is about, if there is one.
+    """A mail to a recipient: ``user_id`` is the account that it is about, if there is one.
 
-    ``facts`` has a text or a time for each name of the words of its ``kind``. KeyError for another kind, and
-    for a fact that is missing.
+    ``facts`` has a text or a time for each name in the words of its ``kind``. Raises ``KeyError`` for an
+    unknown kind and for a missing fact.
     """
 
     kind: str
@@ -234,7 +234,7 @@ def has_link(kind: str) -> bool:
 
 
 def link_of(kind: str) -> NoticeLink:
-    """Return what the link of a notice of a kind does."""
+    """Return the action of the link in a notice of a kind."""
     return WORDS[kind].link
 
 
@@ -245,5 +245,5 @@ def _names(kind: str) -> set[str]:
 def _shown(fact: str | datetime) -> str:
     if isinstance(fact, datetime):
         return f"{fact.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    # Mail programs make links of such texts; who chooses a name must not choose where a mail leads.
+    # Mail programs turn such texts into links; a chosen name must not set the target of a link.
     return _WEB.sub(r"\1 .", printable(fact)[:_LONGEST_FACT].replace("://", ":/ /"))

@@ -1,7 +1,7 @@
-"""The mail server: one connection to it, and what its refusals mean.
+"""The connection to the mail server, and the meaning of its refusals.
 
-A fault says the command, and the codes of the answer (RFC 5321 §4.2, RFC 3463). The text of an answer may
-repeat what was sent, so it is left out.
+A fault has the command and the codes of the answer (RFC 5321 §4.2, RFC 3463). It omits the text of the
+answer, which may repeat the mail.
 """
 
 import asyncio
@@ -19,22 +19,22 @@ from service.kernel.value_rules import EMAIL
 from service.settings import Settings
 
 ENVELOPE_SHARE: Final = 3
-"""How often ``mail.timeout`` a connection, and an envelope, may take as a whole."""
+"""The limit for a connection, and for an envelope, as a multiple of ``mail.timeout``."""
 CONTENT_SHARE: Final = 10
-"""How often ``mail.timeout`` the server may take to accept a message."""
+"""The limit for accepting a message, as a multiple of ``mail.timeout``."""
 
 _ENHANCED: Final = re.compile(r"[245]\.\d{1,3}\.\d{1,3}(?!\S)")
 _CLOSING: Final = 421
 _PERMANENT: Final = range(500, 600)
-# Of the login or of commands out of order: what the server has against this client, and not against a mail.
+# Codes about the login or about commands out of order: the server refuses this client, not a mail.
 _OF_CLIENT: Final = frozenset({_CLOSING, 503, 530, 534, 535, 538})
 
 
 class MailFault(Exception):  # noqa: N818 - it says what is wrong
-    """A mail was not taken: ``fault`` says why in words that may be kept, ``answer`` is the server's text.
+    """A refused mail: ``fault`` is the reason in storable words, ``answer`` is the server's text.
 
-    ``of_server``: no other mail would be taken either. ``final``: this one never will (RFC 5321 §4.2.1: a
-    client should not repeat what was refused with 5yz).
+    ``of_server``: the server would refuse every mail. ``final``: it will never take this mail (RFC 5321
+    §4.2.1: a client should not repeat a command refused with 5yz).
     """
 
     def __init__(self, fault: str, answer: str = "", *, of_server: bool = False, final: bool = False) -> None:
@@ -146,7 +146,7 @@ class MailServer:
 
 
 def deliverable(address: str) -> str:
-    """Return an address with its domain in ASCII (RFC 5891); ``MailFault`` for what is no address."""
+    """Return an address with its domain in ASCII (RFC 5891); ``MailFault`` for an invalid address."""
     if EMAIL(address) is not None:
         raise MailFault("it has no valid email address", final=True)
     local, _, domain = address.rpartition("@")

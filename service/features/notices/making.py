@@ -1,4 +1,4 @@
-"""What the core asks for by the ports ``notify`` and ``mail``."""
+"""The providers of the core's ports ``notify`` and ``mail``."""
 
 from service.authn.sealing import FactorKeys
 from service.features.account_links.links import links_of
@@ -13,6 +13,6 @@ def outbox_of(settings: Settings) -> Outbox:
 
 
 def notices_of(settings: Settings) -> Notices:
-    """Return what tells users of their accounts in the installation of ``settings``."""
+    """Return the notices of the installation of ``settings``."""
     outbox = outbox_of(settings)
     return Notices(outbox, links_of(settings, outbox))

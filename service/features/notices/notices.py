@@ -1,7 +1,7 @@
-"""Tells users what happens to their accounts: in the product, and by mail. Nobody can switch that off.
+"""Notifies users of changes to their accounts, in the product and by mail. It can't be switched off.
 
-A notice, and the mail beside it, are written in the transaction of what they tell. The mail goes to the
-address that the user has confirmed last; to no other one, since a stranger may own it.
+A notice and its mail are written in the transaction of the change. The mail goes only to the last address
+that the user has confirmed; a stranger may own any other address.
 """
 
 from collections.abc import Collection, Mapping
@@ -45,7 +45,7 @@ class MadeLink(Protocol):
 
     @property
     def expires_time(self) -> datetime:
-        """When it ends."""
+        """The expiry."""
 
 
 class Links(Protocol):
@@ -75,11 +75,11 @@ class Notices(notify.Notices):
         also: str | None = None,
         client_ip: str | None = None,
     ) -> None:
-        """Tell a user of ``kind``, with ``facts``; nobody if there is no such user.
+        """Write a notice of ``kind`` with ``facts`` for a user; do nothing if there is no such user.
 
-        A user's own act is told with the client of the request, that of another one without: who it was, the
-        operation log tells its readers. ``client_ip`` is for an act outside of its request. ``also`` is an
-        address that the account had: it gets no link.
+        The notice of a user's own act has the client of the request. The notice of another user's act has no
+        client; the operation log records the actor. ``client_ip`` is for an act outside of its request.
+        ``also`` is an earlier address of the account: its mail has no link.
         """
         if also is not None and await notices.told_within(connection, user_id, kind, _AGAIN):
             also = None
@@ -100,7 +100,7 @@ class Notices(notify.Notices):
         by: ActedBy,
         facts: Facts = NO_FACTS,
     ) -> None:
-        """Tell several users of the same: ``kind`` with ``facts``."""
+        """Write a notice of ``kind`` with ``facts`` for several users."""
         if not user_ids:
             return
         new = _notice(0, kind, by, facts, None)
@@ -129,10 +129,10 @@ class Notices(notify.Notices):
         await self._outbox.put(connection, letter, url)
 
     async def of_login(self, database: Database, user_id: int, address: str, user_agent: str) -> None:
-        """Tell a user of a login from a device that is new to the account. Raises ``Unavailable``.
+        """Notify a user of a login from a device that is new to the account. Raises ``Unavailable``.
 
-        A device is a browser on a system in the network of a provider (IPv4: /16, IPv6: /32): where somebody
-        is cannot be told more exactly from addresses that change each day.
+        A device is a browser on a system in the network of a provider (IPv4: /16, IPv6: /32). Addresses
+        change daily, so they do not locate a user more exactly.
         """
         browser, system = map(without_version, describe(user_agent))
         digest = sha256("\x00".join((browser, system, _provider(address))).encode()).digest()
@@ -181,7 +181,7 @@ def _text(name: str, fact: Fact) -> str | datetime:
 
 
 def _provider(address: str) -> str:
-    """Return the network of a client's provider; "" for what is no address."""
+    """Return the network of a client's provider; "" for an invalid address."""
     try:
         parsed = ip_address(address)
     except ValueError:

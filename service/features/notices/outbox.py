@@ -22,10 +22,10 @@ class Sealing(Protocol):
 
     @property
     def current(self) -> bytes | None:
-        """The id of the key that seals, which what it has sealed begins with; None without a key."""
+        """The id of the current key, the first bytes of everything that it seals; None without a key."""
 
     def seal(self, secret: bytes, about: str) -> bytes:
-        """Return ``secret`` encrypted and bound to what it is ``about``."""
+        """Return ``secret`` encrypted and bound to ``about``."""
 
     def open(self, sealed: bytes, about: str) -> bytes:
         """Return the secret; raises Unavailable if its key is not known, or it is about something else."""
@@ -86,7 +86,7 @@ def new_message_id(settings: Mail) -> str:
 
 
 def about(message_id: str) -> str:
-    """Return what the link of a mail is bound to."""
+    """Return the context to which the sealed link of a mail is bound."""
     return f"the link of mail {message_id}"
 
 

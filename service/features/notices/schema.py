@@ -15,13 +15,13 @@ mail = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("recipient", sa.Text, nullable=False),
     sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), index=True),
-    # What its words tell, by name.
+    # The values of its text, by name.
     sa.Column("facts", JSONB, nullable=False),
     # The link in it, encrypted; removed when it has ended.
     sa.Column("sealed_link", sa.LargeBinary),
     chosen("state", "waiting", "sent", "given_up", nullable=False, server_default=sa.text("'waiting'")),
     sa.Column("attempts", sa.Integer, nullable=False, server_default=sa.text("0")),
-    # When it is sent, or sent again: nobody else sends it before.
+    # The next attempt: no sender claims the mail earlier.
     moment("next_time"),
     moment("create_time"),
     sa.Column("end_time", sa.DateTime(timezone=True)),

@@ -1,8 +1,8 @@
-"""Sends the mails that wait: none is lost, and none is sent twice while the mail server answers.
+"""Sends waiting mails: none is lost, and none is sent twice while the mail server answers.
 
-A mail is claimed for longer than sending it may take. So a process that is killed leaves it to a later run,
-and one that has only lost the database is still the only one that sends it. Whether a server that fell silent
-has accepted a message nobody knows: then it is sent again, with the same ``Message-ID``.
+A mail is claimed for longer than sending it may take. So a later run takes over the mails of a killed
+process, and a process that only lost the database is still the only sender. If the server falls silent, it
+may or may not have accepted the message. The mail is then sent again, with the same ``Message-ID``.
 """
 
 import asyncio
@@ -105,7 +105,7 @@ class Sending:
         """Seconds that a run may take at most."""
         self._under_way: set[asyncio.Task[None]] = set()
         self.counts: Final[dict[Outcome, int]] = dict.fromkeys(get_args(Outcome), 0)
-        """How many attempts had which outcome since the start of this worker."""
+        """The number of attempts by outcome since the start of this worker."""
 
     @property
     def interval(self) -> float:
@@ -121,7 +121,7 @@ class Sending:
         return await mail.pending(connection, sends=bool(self._settings.mail.url))
 
     async def run(self, database: Database) -> str:
-        """Give up what is too old, send what is due, and say how much that was.
+        """Give up old mails, send due mails, and return their numbers as text.
 
         Raises ``OperatorError`` if the mail server takes no mail, and ``Unavailable``.
         """
@@ -193,7 +193,7 @@ class Sending:
         self._count(outcome, claimed.id, claimed.kind, fault.fault)
 
     async def _note(self, database: Database, claimed: WaitingMail, fault: MailFault | None) -> None:
-        """Note how a mail has ended; while the database is away, until nobody else may send it any more."""
+        """Store the outcome of a mail; retry while the database is away, until the claim may expire."""
         until = monotonic() + self._to_finish.total_seconds()
         while True:
             try:

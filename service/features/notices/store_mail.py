@@ -1,7 +1,7 @@
-"""``sys.mail``: the outbox. A waiting mail that is due is claimed by one sender, for as long as it may need.
+"""``sys.mail``: the outbox. One sender claims a due mail, for as long as sending may take.
 
-A claim is a number of attempts: who holds an older one can no longer go on. A mail that ends loses its link
-in the same statement.
+A claim is a number of attempts, so a sender with an older claim can't continue. The statement that ends a
+mail also removes its link.
 """
 
 from collections.abc import Collection, Mapping
@@ -22,13 +22,13 @@ from service.records.schema.base import past
 
 MailState: TypeAlias = Literal["waiting", "sent", "given_up"]
 TRIED_FOR: Final = timedelta(days=1)
-"""How long it is tried to send a mail."""
+"""The time for which sending a mail is retried."""
 KEPT: Final = timedelta(days=7)
-"""How long a mail is listed after it has ended."""
+"""The time for which a finished mail is listed."""
 TOLD_FOR: Final = timedelta(days=1)
-"""How long operators are told of a mail that was given up."""
+"""The time for which operators see a given-up mail."""
 FIRST_RETRY: Final = timedelta(seconds=30)
-"""How long a mail waits after its first failed attempt; after each further one twice as long."""
+"""The wait after the first failed attempt; it doubles with each further attempt."""
 LONGEST_RETRY: Final = timedelta(minutes=30)
 
 
@@ -87,10 +87,10 @@ class MailFilter:
 
 
 class MailStanding(Struct, frozen=True):
-    """How many mails wait, how many were given up within ``TOLD_FOR``, and the age of the oldest that waits.
+    """The numbers of waiting mails and of mails given up within ``TOLD_FOR``, and the oldest waiting age.
 
-    The age is in seconds, 0 if none waits. ``refused`` are the mails, waiting ones among them, that were
-    tried in vain and are younger than the last one that the server took; ``fault`` is why the youngest was.
+    The age is in seconds, 0 if no mail waits. ``refused`` counts failed mails, waiting ones included, that
+    are younger than the last mail that the server took. ``fault`` is the fault of the youngest of them.
     """
 
     waiting: int
@@ -156,7 +156,7 @@ async def defer(connection: Connection, claimed: WaitingMail, fault: str, *, oth
 
 
 async def give_up_old(connection: Connection) -> list[GivenUp]:
-    """Give up the mails that nobody has claimed, and that are older than ``TRIED_FOR``; return them."""
+    """Give up unclaimed mails that are older than ``TRIED_FOR``; return them."""
     old = sa.update(mail).where(_IS_DUE, _is_old()).values(_ended("given_up", mail.c.fault))
     return await _GIVEN_UP.all(connection, old.returning(*_GIVEN_UP.columns))
 
@@ -212,7 +212,7 @@ async def seal_anew(connection: Connection, mail_id: int, sealed_link: bytes) ->
 
 
 async def count_by_key(connection: Connection, id_bytes: int) -> dict[bytes, int]:
-    """Return how many links each key has sealed, by its id, the first ``id_bytes`` of what is sealed."""
+    """Return the number of links sealed by each key, by key id: the first ``id_bytes`` of a sealed link."""
     key_id = sa.func.substr(mail.c.sealed_link, 1, id_bytes)
     counted = sa.select(key_id, sa.func.count()).where(mail.c.sealed_link.is_not(None)).group_by(key_id)
     return {bytes(sealed_by): count for sealed_by, count in await connection.execute(counted)}

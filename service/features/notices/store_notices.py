@@ -1,4 +1,4 @@
-"""``sys.notice``: what users are told of their accounts; ``sys.known_device``: from where they logged in."""
+"""``sys.notice``: notices to users about their accounts; ``sys.known_device``: devices of their logins."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
@@ -21,9 +21,9 @@ from service.records.schema.of_users import notice
 from service.records.schema.rights import user
 
 KEPT: Final = timedelta(days=180)
-"""How long a notice is kept."""
+"""The retention period of a notice."""
 KNOWN: Final = timedelta(days=365)
-"""How long a device is known after its last login."""
+"""The time for which a device is known after its last login."""
 
 
 class NewNotice(Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class Notice(NewNotice, frozen=True, kw_only=True):
 
 
 class Told(Struct, frozen=True):
-    """Who was told, and when; ``email`` is the last address that the user has confirmed."""
+    """The recipient and time of a notice; ``email`` is the last address that the user has confirmed."""
 
     user_id: int
     user_name: str
@@ -69,7 +69,7 @@ _LAST_SEEN: Final = PreparedSelect(
 
 
 async def add(connection: AsyncConnection, new: NewNotice) -> Told | None:
-    """Write a notice, and return whom it is for; None, and nothing is written, if there is no such user."""
+    """Write a notice and return its recipient; write nothing and return None if there is no such user."""
     return next(iter(await add_each(connection, new, [new.user_id])), None)
 
 
@@ -87,7 +87,7 @@ async def add_each(connection: AsyncConnection, new: NewNotice, user_ids: Collec
 
 
 async def told_within(connection: AsyncConnection, user_id: int, kind: NoticeKind, ago: timedelta) -> bool:
-    """Return whether a user was told something of ``kind`` less than so long ago."""
+    """Return whether a user got a notice of ``kind`` within the time ``ago``."""
     since = sa.func.now() - sa.bindparam("ago", ago, sa.Interval())
     earlier = sa.select(notice.c.id).where(notice.c.user_id == user_id, notice.c.kind == kind)
     return (
