@@ -17,16 +17,19 @@ from service.keyspace import SessionStore
 LIFE: Final = CHALLENGE_LIFE
 
 Purpose = Literal["login", "passkey-login", "step-up", "enrol", "password-reset"]
-"""What is answered: the second step of a login, a login by passkey alone, a step-up, a new passkey, or a link
-for a forgotten password."""
+"""The purpose of a challenge.
+
+The second step of a login, a login by passkey alone, a step-up, a new passkey, or a link for a forgotten
+password.
+"""
 
 
 class Challenge(Struct, frozen=True):
-    """What a challenge is about.
+    """The content of a challenge.
 
-    ``user_id`` is whose answer it waits for, 0 for anybody's. Of a login: the ``device`` of the session, a
-    digest of the password hash at the first step, which no other password has, and the ``origin`` of who has
-    signed in with a provider. Of a new passkey: the handle of its user. Of a step-up: the device.
+    ``user_id`` is the user whose answer it waits for, 0 for any user. A login has the ``device`` of the
+    session, a digest of the password hash at the first step, and the ``origin`` of a provider sign-in. A new
+    password changes the digest. A new passkey has the handle of its user. A step-up has the device.
     """
 
     purpose: Purpose
@@ -48,7 +51,7 @@ class Challenges:
         self._kept = store.challenges
 
     async def issue(self, challenge: Challenge) -> bytes:
-        """Keep a challenge, and return its bytes, which nobody can guess."""
+        """Store a challenge, and return its random bytes."""
         issued = secrets.token_bytes(CHALLENGE_BYTES)
         await self._kept.keep(_name(issued), json.encode(challenge), LIFE)
         return issued
@@ -75,7 +78,7 @@ def text_of(issued: bytes) -> str:
 
 
 def bytes_of(text: str) -> bytes | None:
-    """Return the bytes of a challenge that a client has sent; None for what is no challenge."""
+    """Return the bytes of a challenge sent by a client; None for an invalid text."""
     try:
         issued = base64.b64decode(text.encode("ascii") + b"=", altchars=b"-_", validate=True)
     except (UnicodeEncodeError, binascii.Error):

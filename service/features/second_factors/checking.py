@@ -26,7 +26,7 @@ _log = structlog.get_logger(__name__)
 
 
 def about(user_id: int) -> str:
-    """Return what the sealed secrets of a user are about."""
+    """Return the context to which the sealed secrets of a user are bound."""
     return f"user {user_id}"
 
 
@@ -56,9 +56,10 @@ class FactorCheck:
         return not await store.kinds(self._database, user_id) <= {"recovery_codes"}
 
     async def methods(self, user_id: int, least: Acr = "pwd") -> list[Method]:
-        """Return how a user can answer now, the strongest first; recovery codes while some are left.
+        """Return the methods that a user can answer with now, the strongest first.
 
-        Only methods as strong as ``least``, unless the user has none of them.
+        Recovery codes are included while any are left. Methods weaker than ``least`` are left out, unless the
+        user has no stronger ones.
         """
         kinds = await store.kinds(self._database, user_id)
         usable = kinds if self._party else kinds - {"passkey"}
@@ -90,9 +91,9 @@ class FactorCheck:
     async def passkey(
         self, credential: Mapping[str, Any], issued: bytes | None, user_id: int | None = None
     ) -> Passkey | None:
-        """Return the passkey that has answered the challenge ``issued``; None for a wrong answer.
+        """Return the passkey that answered the challenge ``issued``; None for a wrong answer.
 
-        Without ``user_id`` nobody has said who logs in, and the answer must name the user.
+        Without ``user_id`` the user is unknown, and the answer must name the user.
         """
         credential_id = id_of(credential)
         if self._party is None or issued is None or credential_id is None:

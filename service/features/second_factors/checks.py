@@ -1,4 +1,4 @@
-"""Checks of ``doctor``: who has a second factor, and the key of their secrets."""
+"""Doctor checks: administrators without a second factor, and the key of the factors' secrets."""
 
 import os
 from datetime import timedelta
@@ -14,7 +14,7 @@ from service.settings import SettingsError, local_factor_key, local_previous_fac
 _LOCAL_FILE: Final = "factor_key"
 _MANY: Final = 5
 _NEW: Final = timedelta(days=7)
-"""How long an account is new: nobody has to act on what it still lacks."""
+"""The age below which an account is new, so that a missing factor is no warning."""
 
 
 async def second_factors(installation: Installation) -> Finding:

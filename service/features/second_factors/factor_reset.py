@@ -16,9 +16,9 @@ from service.records.user_list import User
 class FactorReset:
     """Shows and removes the factors of users who hold no more than the caller.
 
-    Whoever has reset the factors of a user and knows the password can act as that user. All raise
-    ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks and for the caller's own
-    account, and ``Unavailable``.
+    After a reset, the caller can act as the user if the caller also knows the password. All raise
+    ``NotFound`` and ``Unavailable``. They raise ``PermissionDenied`` for the caller's own account, and if the
+    user holds a code that the caller lacks.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class FactorReset:
             return await factors.of_user(connection, user_id)
 
     async def reset(self, caller: Caller, user_id: int) -> None:
-        """Remove all factors of a user and end all sessions of that user, whose login log tells it.
+        """Remove all factors of a user, end all sessions of that user, and record it in the user's login log.
 
-        The sessions end before the commit, so that nothing is saved while the session store is unavailable,
-        and none goes on if this process is killed; and again after it.
+        The sessions end before the commit and again after it. So nothing is saved while the session store is
+        unavailable, and no session survives if this process is killed.
         """
         async with self._database.transaction() as connection:
             user, target = await self._target(connection, caller, user_id)

@@ -1,4 +1,4 @@
-"""Logins with a second factor, and by a passkey alone: from what a client sends to its tokens."""
+"""Logins with a second factor, and by a passkey alone: from the client's input to tokens."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,9 +36,9 @@ class FactorLogins:
         return await self._logins.second_step(begin, address, user_agent, guessed=answer.method == "totp")
 
     async def options(self, challenge: str, address: str) -> dict[str, Any]:
-        """Return ``methods`` and ``public_key`` for the challenge of a first step, as that has told them.
+        """Return ``methods`` and ``public_key`` for the challenge of a first step, as its answer had them.
 
-        Raises ``LoginFailed`` for what is no such challenge, ``RateLimited`` and ``Unavailable``.
+        Raises ``LoginFailed`` for an invalid challenge, ``RateLimited`` and ``Unavailable``.
         """
         await self._logins.may_sign_in(address)
         return await self._step.options(challenge)

@@ -47,7 +47,7 @@ class NewApp:
 
 @dataclass(frozen=True, slots=True)
 class Enrolled:
-    """A new factor; with the first one come recovery codes, which nobody can read again."""
+    """A new factor; the first one comes with recovery codes, which can't be read again."""
 
     factor: Factor
     recovery_codes: list[str] | None = field(repr=False)
@@ -109,7 +109,7 @@ class OwnFactors:
     async def confirm_app(self, caller: Caller, factor_id: int, code: str) -> list[str] | None:
         """Make the app a factor by its code; return the recovery codes that come with the first factor.
 
-        ``NotFound`` if no such app waits, ``ValidationFailed`` for a wrong code.
+        Raises ``NotFound`` if no such app waits, and ``ValidationFailed`` for a wrong code.
         """
         async with self._changing(caller) as connection:
             app = await store.pending(connection, caller.user_id, factor_id)
@@ -177,12 +177,12 @@ class OwnFactors:
         return codes
 
     async def remove(self, caller: Caller, factor_id: int) -> None:
-        """Remove a factor; with the last one the recovery codes go.
+        """Remove a factor; removing the last one deletes the recovery codes.
 
-        All other sessions end, since any of them may rest on the factor: before the commit, so that nothing
-        is saved while the session store is unavailable, and again after it. The caller's session stays, and
-        must refresh its access token. ``NotFound`` if there is no such factor, ``Conflict`` for a passkey
-        without which the caller has no way to sign in.
+        All other sessions end, since each may rest on the factor. They end before the commit and again after
+        it, so nothing is saved while the session store is unavailable. The caller's session stays, and must
+        refresh its access token. Raises ``NotFound`` if there is no such factor, and ``Conflict`` for a
+        passkey that is the caller's only way to sign in.
         """
         async with self._changing(caller, ending_others=True) as connection:
             factor = await store.remove(connection, caller.user_id, factor_id)

@@ -1,4 +1,4 @@
-"""What checks second factors in a worker, as logins, links and refusals ask for it."""
+"""The parts of a worker that check second factors, for logins, links and refusals."""
 
 from typing import Any
 
@@ -69,6 +69,6 @@ class CheckedFactors:
 
 
 def facts(settings: Settings) -> dict[str, str]:
-    """Return what the page of the console tells its scripts: the origin whose pages ask for passkeys."""
+    """Return facts for the console page: the origin whose pages may ask for passkeys."""
     party = RelyingParty.of(settings.server.public_url)
     return {"passkeys": party.origin} if party else {}

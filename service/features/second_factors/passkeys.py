@@ -149,8 +149,8 @@ class RelyingParty:
     ) -> int:
         """Return the new counter after an ``AuthenticationResponseJSON`` of ``passkey`` to ``challenge``.
 
-        ``discovered``: nobody has said who logs in, so that the answer must name the user. Raises
-        ``PasskeyRefusedError`` for any answer that does not fit.
+        ``discovered``: the user is unknown, so the answer must name the user. Raises ``PasskeyRefusedError``
+        for any answer that does not fit.
         """
         from fido2.webauthn import AttestedCredentialData, AuthenticationResponse  # noqa: PLC0415
 
@@ -231,7 +231,7 @@ def _require_id(credential: Mapping[str, Any], raw_id: bytes) -> None:
 
 
 def _check_frame(client_data: CollectedClientData) -> None:
-    """Refuse what was made in a frame of another origin: nobody sees there for whom they sign."""
+    """Refuse an answer made in a frame of another origin: the user can't see the site that asks."""
     members = json.loads(client_data)
     if members.get("crossOrigin", False) is not False or "topOrigin" in members:
         raise PasskeyRefusedError("made in a page of another origin")
@@ -262,13 +262,13 @@ def _descriptor(passkey: StoredPasskey) -> Any:
 
 
 def _transports(credential: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the transports that are hints for later requests; those that nobody knows are dropped."""
+    """Return the transports, hints for later requests; unknown ones are dropped."""
     named = credential["response"].get("transports") or ()
     return tuple(sorted(_TRANSPORTS.intersection(name for name in named if isinstance(name, str))))
 
 
 def _state_of(challenge: bytes) -> dict[str, Any]:
-    """Return what the library wants to have kept since the options were made."""
+    """Return the state that the library expects from the creation of the options."""
     from fido2.utils import websafe_encode  # noqa: PLC0415
 
     return {"challenge": websafe_encode(challenge), "user_verification": "required"}

@@ -15,7 +15,7 @@ _READ: Final = str.maketrans({"0": "O", "1": "I", "8": "B", "-": None})
 
 
 def new_codes() -> list[str]:
-    """Return the codes of a new set, such as ``K3XWQ2-7LPMAZ-RT4EYB-5UJHNC``."""
+    """Return a new set of codes, such as ``K3XWQ2-7LPMAZ-RT4EYB-5UJHNC``."""
     return [_grouped(base64.b32encode(secrets.token_bytes(_BYTES)).decode()) for _ in range(COUNT)]
 
 

@@ -10,7 +10,7 @@ _AT_ONCE = 500  # secrets of one transaction
 
 
 async def seal_anew(database: Database, keys: FactorKeys) -> str:
-    """Seal with the current key what is sealed with another one, and say how many secrets that were.
+    """Seal secrets of other keys with the current key, and return their number as text.
 
     A secret that none of the keys opens stays as it is. Raises ``Unavailable`` for the database.
     """

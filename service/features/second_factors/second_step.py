@@ -71,9 +71,9 @@ class SecondStep:
         self._party = party
 
     async def required(self, known: Credentials, device: str, origin: ProviderOrigin) -> SecondFactorRequired:
-        """Return the refusal of a login whose first step is right, with a challenge; raises ``Unavailable``.
+        """Return the refusal of a login after a correct first step, with a challenge; raises ``Unavailable``.
 
-        ``origin`` is that of who has signed in with a provider.
+        ``origin`` belongs to a provider sign-in.
         """
         challenge = Challenge(
             "login", known.user_id, known.user_name, device, digest_of(known), origin=origin
@@ -133,5 +133,5 @@ class SecondStep:
 
 
 def digest_of(known: Credentials) -> str:
-    """Return a digest of the password hash, for challenges: it tells whether the password was changed."""
+    """Return a digest of the password hash, for challenges; it changes with the password."""
     return sha256((known.password_hash or "").encode()).hexdigest()

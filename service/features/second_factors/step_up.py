@@ -1,4 +1,4 @@
-"""Step-up: somebody who is logged in proves again, or more strongly, who they are."""
+"""Step-up: a logged-in user authenticates again, or more strongly."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -22,12 +22,12 @@ from service.records.database.transactions import Database
 
 
 class StepUp:
-    """Renews the tokens of a session with a new proof. Who has a second factor proves that.
+    """Renews the tokens of a session with a new proof; users with a second factor must prove that factor.
 
-    A proof is not weaker than the one that the session rests on, unless the user has none so strong any more:
-    else the session would satisfy fewer words of the policy than before.
+    A proof is not weaker than the session's current one, unless the user no longer has one as strong.
+    Otherwise the session would satisfy fewer words of the policy.
 
-    All raise ``Conflict`` for an API key, ``RefreshRequired`` for a user who is gone, and ``Unavailable``.
+    All raise ``Conflict`` for an API key, ``RefreshRequired`` for a deleted user, and ``Unavailable``.
     """
 
     def __init__(
@@ -67,8 +67,9 @@ class StepUp:
     async def by_password(self, caller: Caller, password: str, address: str, user_agent: str) -> TokenPair:
         """Return the new tokens of a session by the password of a user without a second factor.
 
-        That of somebody who has to sign in with a provider proves nothing. Raises ``SecondFactorRequired``
-        for one with a factor, ``LoginFailed``, ``RateLimited``, and what ``Refresh.stepped_up`` raises.
+        The password of a user who must sign in with a provider proves nothing. Raises
+        ``SecondFactorRequired`` for a user with a factor, ``LoginFailed``, ``RateLimited``, and what
+        ``Refresh.stepped_up`` raises.
         """
 
         async def prove() -> None:

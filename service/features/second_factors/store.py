@@ -1,7 +1,7 @@
-"""``sys.user_factor`` and ``sys.recovery_code``: what second factors are checked by.
+"""``sys.user_factor`` and ``sys.recovery_code``: the data to check second factors.
 
-A factor counts once it is confirmed. What may happen once only is one statement: the row that it changes
-tells the first of several requests from the others.
+A factor counts once it is confirmed. An act that may happen only once is one statement: of several requests,
+only the first one changes the row.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,7 @@ from service.records.factors import Factor, FactorKind, has_any
 from service.records.schema.rights import recovery_code, user_factor
 
 PENDING: Final = timedelta(minutes=10)
-"""How long an app may take to show its first code."""
+"""The time in which a new app must show its first code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +33,10 @@ class App:
 
 
 class StoredPasskey(Struct, frozen=True, kw_only=True):
-    """What is kept of a passkey to check its assertions.
+    """The data kept of a passkey to check its assertions.
 
-    ``credential`` is the attested credential data of WebAuthn §6.5.1, with id and public key; ``user_handle``
-    stands for the user, and says nothing about them.
+    ``credential`` is the attested credential data of WebAuthn §6.5.1, with id and public key. ``user_handle``
+    stands for the user without any information about the user.
     """
 
     credential_id: bytes
@@ -131,7 +131,7 @@ async def use_app(connection: AsyncConnection, app: App, step: int) -> bool:
 async def add_passkey(
     connection: AsyncConnection, user_id: int, name: str, passkey: StoredPasskey, sign_count: int
 ) -> Factor | None:
-    """Write a passkey; returns None if the same one is there already, whoever has it."""
+    """Write a passkey; return None if the same passkey exists already, for any user."""
     new = insert_or(user_factor).values(
         user_id=user_id,
         kind="passkey",
@@ -154,7 +154,7 @@ async def passkeys(connection: AsyncConnection, user_id: int) -> list[Passkey]:
 
 
 async def passkey(connection: AsyncConnection, credential_id: bytes) -> Passkey | None:
-    """Return the passkey with that id, whoever has it; None if there is none."""
+    """Return the passkey with that id, of any user; None if there is none."""
     return await _PASSKEY.one_or_none(
         connection, _PASSKEYS.where(_CREDENTIAL_ID), {"credential_id": credential_id}
     )
@@ -187,7 +187,7 @@ async def set_recovery_codes(
 
 
 async def use_recovery_code(connection: AsyncConnection, user_id: int, digest: bytes) -> int | None:
-    """Use up a recovery code; return the id of its set, None if the user has no such code any more."""
+    """Use up a recovery code; return the id of its set, None if the user has no such code."""
     used = (
         sa.delete(recovery_code)
         .where(
@@ -230,7 +230,7 @@ async def sealed_with_others(
 
 
 async def count_by_key(connection: AsyncConnection, id_bytes: int) -> dict[bytes, int]:
-    """Return how many secrets each key has sealed, by its id, the first ``id_bytes`` of what is sealed."""
+    """Return the number of secrets sealed by each key, by key id: the first ``id_bytes`` of a secret."""
     key_id = sa.func.substr(user_factor.c.sealed_secret, 1, id_bytes)
     counted = sa.select(key_id, sa.func.count()).where(user_factor.c.kind == "totp").group_by(key_id)
     return {bytes(sealed_by): count for sealed_by, count in await connection.execute(counted)}
