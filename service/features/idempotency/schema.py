@@ -14,7 +14,7 @@ idempotency_key = sa.Table(
     sa.Column("path", sa.Text, primary_key=True),
     # SHA-256: clients choose keys, and may choose badly.
     digest("key_hash", primary_key=True),
-    # Tells another body from the same one; never the body itself.
+    # Distinguishes another body from the same one; never the body itself.
     sa.Column("fingerprint", sa.Text, nullable=False),
     sa.Column("status", sa.Integer, nullable=False),
     sa.Column("headers", JSONB, nullable=False),
@@ -22,4 +22,4 @@ idempotency_key = sa.Table(
     moment("create_time"),
     sa.Index("idempotency_key_create_time_idx", "create_time"),
 )
-"""An answer is kept by the transaction that makes the write which it tells of."""
+"""The transaction of a write also stores the answer to it."""

@@ -1,4 +1,4 @@
-"""Kept answers: written with the write that they tell of, read by its repetitions, forgotten after a day."""
+"""Kept answers: stored with their write, returned to its repetitions, and deleted after a day."""
 
 import hashlib
 from datetime import timedelta
@@ -17,7 +17,7 @@ from service.records.database.transactions import Connection
 from service.web.requests.idempotency import KeyScope, SentAnswer
 
 KEPT: Final = timedelta(hours=24)
-"""How long an answer is kept."""
+"""The retention period of an answer."""
 
 
 class KeptAnswer(SentAnswer, frozen=True):
@@ -53,5 +53,5 @@ async def keep(connection: Connection, scope: KeyScope, fingerprint: str, sent: 
 
 
 async def forget_expired(connection: Connection, most: int) -> int:
-    """Delete at most ``most`` expired answers that nobody is using; return how many."""
+    """Delete at most ``most`` expired answers that are not in use; return their number."""
     return await delete_some(connection, idempotency_key, ~_LIVE, most)

@@ -18,15 +18,15 @@ from service.settings import Auth
 from service.web.requests.idempotency import KeyScope, MakeAnswer
 
 _SLOW: Final = "$"
-"""How the hash of a fingerprint begins (PHC string format); a fingerprint itself is hexadecimal."""
+"""The first character of a hashed fingerprint (PHC string format); plain fingerprints are hexadecimal."""
 
 
 class Fingerprints:
-    """Tells requests with the same content from others, without keeping any of the content.
+    """Compares the content of requests without keeping any of it.
 
-    A fingerprint is an HMAC with a key that is derived from the signing key. One of a request that holds a
-    password is hashed by Argon2id like the password itself: otherwise a thief of database and signing
-    key could try passwords faster than by the hash of the password.
+    A fingerprint is an HMAC with a key derived from the signing key. If the request holds a password, the
+    fingerprint is hashed with Argon2id like the password itself. Otherwise a thief of database and signing
+    key could test passwords faster than against the password hash.
     """
 
     def __init__(self, settings: Auth, passwords: Passwords, now: Callable[[], float] = time.time) -> None:
@@ -71,13 +71,13 @@ class IdempotentWrites:
     async def write(
         self, scope: KeyScope, content: bytes, answer: MakeAnswer, *, holds_secret: bool
     ) -> AsyncIterator[IdempotentWrite]:
-        """Let the block make the write of a request, and keep what ``answer`` makes of it.
+        """Let the block make the write of a request, and store the answer that ``answer`` returns for it.
 
-        ``content`` is what a repetition must have in common with the request; ``holds_secret`` says that a
-        password may be part of it. Raises ``RequestUnderWay`` while another request uses the key,
-        ``IdempotencyKeyReused`` if the key was used with another content, and ``AnsweredBeforeError`` with
-        the kept answer if it was used with this one, once the block has found that the caller may make the
-        write.
+        A repetition must have the same ``content`` as the request; ``holds_secret``: the content may include
+        a password. Raises ``RequestUnderWay`` while another request uses the key, and
+        ``IdempotencyKeyReused`` if the key was used with other content. Raises ``AnsweredBeforeError`` with
+        the kept answer if the key was used with this content, once the block has checked that the caller may
+        make the write.
         """
         if scope in self._under_way:
             raise RequestUnderWay
