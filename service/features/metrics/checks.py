@@ -7,7 +7,7 @@ from service.operator.findings import Check, Finding, Installation, ok, warning
 
 
 def metrics(installation: Installation) -> Finding:
-    """Without metrics nobody is woken by an alert."""
+    """Without metrics, alerts can't fire."""
     server = installation.settings.server
     if server.metrics_token:
         return ok("server.metrics_token is set")

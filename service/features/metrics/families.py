@@ -7,7 +7,7 @@ from service.web.observability.exposition import families_in
 
 _TABLE: Final = Path(__file__).with_suffix(".csv")
 OF_WORKERS: Final = families_in(_TABLE, "workers")
-"""Counters end in ``_total``; what only tells a text ends in ``_info`` and is 1."""
+"""Counters end in ``_total``; metrics that only carry a text end in ``_info`` and are 1."""
 
 OF_ALL: Final = families_in(_TABLE, "all")
 """Metrics of the whole installation: every node shows the same, and no worker."""

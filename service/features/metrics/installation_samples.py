@@ -1,4 +1,4 @@
-"""What the stores know of the whole installation; each scrape asks them."""
+"""Metrics of the whole installation, read from the stores at each scrape."""
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping
@@ -26,15 +26,15 @@ from service.records.published import policy_revisions, policy_workers
 from service.records.published.policy_workers import PolicyWorker
 
 WITHIN: Final = 1.0
-"""Seconds that each store has. What it does not tell in time is left out: ``portcullis_part_up`` says why."""
+"""Seconds that each store has to answer. Later data is left out; ``portcullis_part_up`` shows the cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class InDatabase:
-    """What the database knows.
+    """Data from the database.
 
-    ``newest`` is the number of the newest policy revision; ``tamperings`` counts revisions that replaced
-    lines which somebody had changed past the service.
+    ``newest`` is the number of the newest policy revision. ``tamperings`` counts revisions that replaced
+    lines changed without the service.
     """
 
     newest: int
@@ -64,7 +64,7 @@ class Installation:
     backup_days: int
 
     async def samples(self) -> list[Sample]:
-        """Return what can be told in ``WITHIN`` seconds; raises nothing."""
+        """Return the samples available within ``WITHIN`` seconds; unavailable stores raise nothing."""
         answers = await asyncio.gather(self._of_database(), self._of_store(), return_exceptions=True)
         gathered: list[Sample] = []
         for answer in answers:
@@ -104,7 +104,7 @@ class Installation:
 
 
 def samples_of_database(facts: InDatabase) -> Iterator[Sample]:
-    """Yield the samples of what the database knows."""
+    """Yield the samples from data in the database."""
     yield Sample("portcullis_policy_newest_revision", facts.newest, {})
     yield Sample("portcullis_policy_tamperings_total", facts.tamperings, {})
     behind = sum(worker.revision < facts.newest for worker in facts.workers)
@@ -136,7 +136,7 @@ def samples_of_database(facts: InDatabase) -> Iterator[Sample]:
 
 
 def _unix(moment: datetime | None) -> float:
-    """Return Unix time; 0 for what has never happened."""
+    """Return Unix time; 0 for None."""
     return 0.0 if moment is None else moment.timestamp()
 
 
@@ -154,7 +154,7 @@ def _variants(workers: Collection[PolicyWorker]) -> dict[str, int]:
 
 
 def samples_of_store(sessions: int, queue: LogQueue, limit: int) -> Iterator[Sample]:
-    """Yield the samples of what the session store knows."""
+    """Yield the samples from data in the session store."""
     yield Sample("portcullis_sessions_open", sessions, {})
     yield Sample("portcullis_log_queue_entries", queue.entries, {})
     yield Sample("portcullis_log_queue_bytes", queue.size, {})

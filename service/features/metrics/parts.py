@@ -1,4 +1,4 @@
-"""The part of a worker that counts its requests, and shares what it has counted."""
+"""The part of a worker that counts its requests and shares the counts."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -12,7 +12,7 @@ from service.kernel.metrics import Sample
 
 
 class MetricsPart(Part):
-    """What the worker measures of itself, and what it asks the stores at a scrape."""
+    """The worker's own measurements, and the queries to the stores at a scrape."""
 
     def __init__(self, container: Any) -> None:
         settings, stores = container.settings, container.stores
@@ -45,12 +45,12 @@ class MetricsPart(Part):
         self.process.serves()
 
     async def finish(self) -> None:
-        """Forget what the worker has left for the others, if it has served."""
+        """Remove the counts that the worker shared with others, if it has served."""
         if self._serves:
             self.metrics.leave()
 
     def samples(self) -> Iterator[Sample]:
-        """Yield what the process is, and how many requests it has answered."""
+        """Yield the samples of the process and of answered requests."""
         yield from self.process.samples()
         yield from self.traffic.samples()
 

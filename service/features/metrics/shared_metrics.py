@@ -1,4 +1,4 @@
-"""Memory that the workers of a node share: each leaves what it has counted, any of them reads it all."""
+"""Memory shared by the workers of a node: each worker writes its counts, and any worker reads all."""
 
 import os
 from multiprocessing.reduction import DupFd

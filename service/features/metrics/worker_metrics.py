@@ -105,7 +105,7 @@ class Process:
         self._took = time.monotonic() - self._begun
 
     def samples(self) -> Iterator[Sample]:
-        """Yield what the process is, has used and has open."""
+        """Yield the samples of the process: version, start, resource use and open files."""
         yield Sample(
             "portcullis_build_info", 1, {"version": __version__, "python": platform.python_version()}
         )

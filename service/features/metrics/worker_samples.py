@@ -1,4 +1,4 @@
-"""What one worker counts, by the names of the metrics."""
+"""The counts of one worker, by metric name."""
 
 from collections.abc import Iterator
 
