@@ -29,7 +29,7 @@ LINKS: Final = {
     "/health/live": "Whether the process runs",
     "/health/ready": "Whether the service works",
 }
-"""Where the page always leads, with what is there."""
+"""The permanent links of the page, with their descriptions."""
 
 
 class StartPage:

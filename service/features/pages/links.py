@@ -9,7 +9,7 @@ import service
 API: Final = "/docs"
 GUIDE: Final = "/docs/guide"
 SITE: Final = Path(service.__file__).parent / "shipped" / "guide"
-"""Where the site is built, in a checkout as in a package."""
+"""The path of the built site, in a checkout and in a package."""
 FIRST: Final = "index.html"
 BANNER: Final[Mapping[str, str]] = {"API docs": API}
 """Rows of the banner of a start: names, and paths."""
@@ -21,5 +21,5 @@ def is_built(site: Path = SITE) -> bool:
 
 
 def facts(_settings: object = None, site: Path = SITE) -> dict[str, str]:
-    """Return what the page of the console tells its scripts: which pages they can link."""
+    """Return facts for the console page: the pages that it can link."""
     return {"api": API, **({"guide": GUIDE} if is_built(site) else {})}
