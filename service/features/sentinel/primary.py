@@ -1,7 +1,7 @@
-"""The primary of a session store that Sentinel watches: found for each connection, and followed.
+"""The primary of a session store watched by Sentinel: looked up for each connection, and followed.
 
-Valkey's guidelines for such clients (https://valkey.io/topics/sentinel-clients/): ask one sentinel after
-another for the address, then ask the server there whether it is the primary.
+Follows Valkey's guidelines for such clients (https://valkey.io/topics/sentinel-clients/): ask one sentinel
+after another for the address, then ask the server there whether it is the primary.
 """
 
 import asyncio
