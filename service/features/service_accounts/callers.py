@@ -1,14 +1,14 @@
-"""From an API key to the caller: one round trip to the session store, seldom a query; and when it was used.
+"""Callers with API keys: one round trip to the session store, rarely a query; and the last use of keys.
 
-What the database says of a key and its account is kept in this process, with the *epoch* of the account's
-rights: a random text at ``auth:rights:{login_id}`` in the session store. Every change of the account (roles,
-names, keys, status, a ban; a change of a role or of a Button that it holds) removes the epoch before its
-commit and again after it, before it is answered. Each request compares the two epochs in the round trip that
-tokens take too. Where they differ, or there is none, an epoch is set first and the database is read then, and
-the comparison is repeated. So a request sees no rights older than the last change answered before it.
+This process caches the data of a key and its account with the *epoch* of the account's rights. The epoch is a
+random text at ``auth:rights:{login_id}`` in the session store. Every change of the account removes the epoch
+before its commit, and again after the commit, before the answer. Changes are those of roles, names, keys,
+status, a ban, and of a role or Button that the account holds. Each request compares the two epochs in the
+round trip that tokens take too. If they differ, or there is none, the process sets an epoch first, then reads
+the database and compares again. So a request never sees rights older than the last change answered before it.
 
-Roles that begin or end by themselves end no epoch: what is known counts as read of an instant, until the next
-one at which it changes, by the session store's clock.
+Roles that begin or expire do not remove an epoch. Cached rights are valid from the instant of reading until
+the next such change, by the session store's clock.
 """
 
 import asyncio
@@ -89,7 +89,7 @@ class KeyUses:
 
 
 MOST_KEYS: Final = 4096
-"""How many keys a process keeps in mind; the oldest goes first."""
+"""The number of keys that a process caches; the oldest goes first."""
 MOST_AGE: Final = 60.0
 """Seconds after which a key is read again, though no change was announced.
 
@@ -97,16 +97,16 @@ A change by hand in the database announces nothing.
 """
 _ATTEMPTS: Final = 5
 _READERS: Final = SINGLE_READS - 1
-"""How many keys are read at the same time: requests with invented keys must not take all connections."""
+"""The number of parallel key reads: requests with invented keys must not take all connections."""
 _PATIENCE: Final = 2.0
 """Seconds that a reading waits for others to end."""
 _MOST_SCOPES: Final = 64  # different scopes of tokens of one key
 
 
 class _Known:
-    """What is known of a key, as of an epoch, from ``since`` until before ``until``.
+    """The cached data of a key, as of an epoch, valid from ``since`` until before ``until``.
 
-    In seconds since the epoch; ``until`` is that of ``changes_at``, infinity for None.
+    In seconds since the Unix epoch; ``until`` comes from ``changes_at``, infinity for None.
     """
 
     __slots__ = ("_within", "caller", "changes_at", "epoch", "holder", "read_at", "since", "until")
@@ -122,7 +122,7 @@ class _Known:
         self._within: dict[str, Caller] = {}
 
     def is_recent(self, now: float) -> bool:
-        """Whether it needs not be read again, as far as no change is announced."""
+        """Whether the data is still valid, provided that no change is announced."""
         return time.monotonic() - self.read_at <= MOST_AGE and self.since <= now < self.until
 
     def within(self, scope: str) -> Caller:
@@ -210,9 +210,10 @@ class ApiKeyCallers:
         return KeyCaller(caller, answer, expires, known.changes_at)
 
     async def _current(self, key_id: int, key: ApiKey | None, address: str | None) -> tuple[_Known, Answer]:
-        """Return what is known of a key as of a moment after this call, and the answer of the store.
+        """Return the data of a key as of a moment after this call, and the answer of the store.
 
-        ``key`` is None if a token has proved it. ``address`` is where a wrong key counts, None for nowhere.
+        ``key`` is None if a token has proved it. ``address`` is the address that a wrong key counts against,
+        None for no count.
         """
         deadline, arrived = asyncio.get_running_loop().time() + self._database.timeout, self._now()
         for _ in range(_ATTEMPTS):
@@ -233,11 +234,11 @@ class ApiKeyCallers:
         raise Unavailable("The account is being changed")
 
     async def _read(self, key_id: int, known: _Known | None, deadline: float) -> _Known | None:
-        """Read a key from the database; requests at the same moment share one reading.
+        """Read a key from the database; concurrent requests share one read.
 
-        Unavailable at ``deadline``, by the clock of the event loop: a silent database must not be waited for
-        in turn. The reading goes on, and says what the database lacks.
-        ``_current`` compares epochs after it, so it does not matter that a shared one began before.
+        Raises ``Unavailable`` at ``deadline``, by the clock of the event loop, so that requests do not queue
+        for a silent database. The read continues and reports the fault of the database. ``_current`` compares
+        epochs afterwards, so a shared read may have begun earlier.
         """
         task = self._reading.get(key_id)
         if task is None:
@@ -283,7 +284,7 @@ class ApiKeyCallers:
     def _has_read(self, key_id: int, done: asyncio.Task[_Known | None]) -> None:
         self._reading.pop(key_id, None)
         if not done.cancelled():
-            done.exception()  # those who wait raise it; if all of them have gone, nobody has to be told
+            done.exception()  # waiting callers raise it; without them, it needs no report
 
     def _is_past(self, moment: datetime | None) -> bool:
         return moment is not None and moment.timestamp() <= self._now()

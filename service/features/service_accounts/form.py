@@ -1,8 +1,8 @@
-"""The form of API keys: ``pck_<id>_<secret>_<checksum>``.
+"""The format of API keys: ``pck_<id>_<secret>_<checksum>``.
 
 ``id`` is the number of the key's row, ``secret`` 32 random characters of base 62 (190 bits). ``checksum`` is
-the CRC-32 (ISO 3309) of all before its underscore, as 6 characters of base 62: scanners for leaked secrets
-tell a key from similar text by it, and a mistyped key costs no look-up. It protects nothing.
+the CRC-32 (ISO 3309) of all before its underscore, as 6 characters of base 62. Scanners for leaked secrets
+recognize a key by its checksum, and a mistyped key costs no look-up. The checksum protects nothing.
 """
 
 import re
@@ -15,7 +15,7 @@ from zlib import crc32
 from service.authn.key_callers import PREFIX
 
 HINT: Final = 4
-"""How many characters of the secret are kept and shown, to recognize a key by."""
+"""The number of characters of the secret that are stored and shown to recognize a key."""
 
 _ALPHABET: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _SECRET: Final = 32
@@ -32,9 +32,9 @@ class ApiKey(NamedTuple):
 
     @property
     def digest(self) -> bytes:
-        """The SHA-256 of the secret, which is stored in its place.
+        """The SHA-256 of the secret, which is stored instead of the secret.
 
-        A fast hash is enough: nobody can try all secrets of 190 bits.
+        A fast hash is enough: a secret of 190 bits can't be found by trying.
         """
         return sha256(self.secret.encode()).digest()
 

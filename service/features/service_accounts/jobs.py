@@ -13,9 +13,9 @@ from service.records.database.transactions import Connection, Database
 from service.settings import Settings
 
 KEYS_KEPT: Final = timedelta(days=30)
-"""How long an API key is listed after it has expired."""
+"""The time for which an expired API key is listed."""
 REMIND: Final = timedelta(days=14)
-"""How long before its end an API key is told of."""
+"""The remaining lifetime at which a key is logged as expiring soon."""
 _DAY: Final = 86_400.0
 
 _log = structlog.get_logger()

@@ -28,17 +28,17 @@ MOST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class MadeKey:
-    """A new key, and the text of it, which nobody can read again."""
+    """A new key, and its text, which can't be read again."""
 
     stored: StoredKey
     text: str = field(repr=False)
 
 
 class ApiKeys:
-    """Makes and deletes keys, for callers who hold all codes of the account.
+    """Creates and deletes keys, for callers who hold all codes of the account.
 
-    Like a password, a key lets its holder act as the account. All raise ``NotFound`` for an unknown account;
-    changes raise ``PermissionDenied`` if the account holds a code that the caller lacks, and ``Unavailable``.
+    Like a password, a key lets its holder act as the account. All raise ``NotFound`` for an unknown account.
+    Changes raise ``Unavailable``, and ``PermissionDenied`` if the account holds a code that the caller lacks.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class ApiKeys:
         scopes: Collection[str] | None,
         expires_in: int | None,
     ) -> MadeKey:
-        """Make a key that ends in ``expires_in`` seconds, or never (None).
+        """Create a key that expires in ``expires_in`` seconds, or never (None).
 
-        ``scopes`` None means all that the account holds. Raises ``ValidationFailed`` for a name or scope,
-        ``Conflict`` for an account of a person and for one with ``MOST`` keys, and ``PermissionDenied`` also
-        for a caller who came with a key: a stolen key could outlive its deletion.
+        ``scopes`` None means all codes of the account. Raises ``ValidationFailed`` for a name or scope, and
+        ``Conflict`` for a person's account and for an account with ``MOST`` keys. Raises ``PermissionDenied``
+        also for a caller with an API key: otherwise a stolen key could outlive its deletion.
         """
         _check(name, scopes)
         secret = new_secret()
@@ -86,7 +86,7 @@ class ApiKeys:
             )
             facts = {"name": name, "account": user.user_name}
             await self._notices.tell(connection, user_id, "api_key_made", acted_by(target), facts)
-            # Its maker too: somebody who has stolen a session may stay by a key.
+            # Notify the creator too: a session thief could stay by creating a key.
             await self._notices.tell(connection, caller.user_id, "api_key_made", facts=facts)
             changes = field_changes(_key_target(stored), {}, _fields(stored))
             change_log.saving(changes)
@@ -100,7 +100,7 @@ class ApiKeys:
             return await store.of_user(connection, user_id)
 
     async def delete(self, caller: Caller, user_id: int, key_id: int) -> None:
-        """Delete a key, which is refused from the next request on; ``NotFound`` if there is no such key."""
+        """Delete a key; the next request with it is refused. Raises ``NotFound`` if there is no such key."""
         async with self._database.transaction() as connection:
             await role_rights.set_pace(connection, "urgent")
             check = await self._delegation.check(connection, caller)

@@ -76,7 +76,7 @@ async def of_user(connection: AsyncConnection, user_id: int) -> list[StoredKey]:
 
 
 async def remove(connection: AsyncConnection, target: Target, key_id: int) -> StoredKey | None:
-    """Delete a key of that account; returns it, or None if there is no such key."""
+    """Delete a key of that account and return it; None if there is no such key."""
     gone = delete(api_key).where(api_key.c.id == key_id, api_key.c.user_id == target.user_id)
     return await _STORED.one_or_none(connection, gone.returning(*_STORED.columns))
 

@@ -22,7 +22,7 @@ USE_EVERY: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyHolder(UserNames):
-    """What a request with a key needs to know about key and account.
+    """The data of key and account that a request with a key needs.
 
     ``banned_until`` is None for a ban without end.
     """
