@@ -66,7 +66,7 @@ class Unusable(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What an import does, or would do; ``revision`` is None if nothing was changed."""
+    """The result of an import or its dry run; ``revision`` is None if nothing was changed."""
 
     base: str
     revision: int | None
@@ -110,9 +110,10 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 def read_document(path: Path) -> tuple[object, str]:
-    """Return what a JSON or YAML file holds, and its SHA-256; raises YamlError and DocumentError.
+    """Return the content of a JSON or YAML file, and its SHA-256; raises YamlError and DocumentError.
 
-    What begins with a brace is JSON: tools write large documents so, and it has escapes that YAML has not.
+    Content that begins with a brace is JSON: tools write large documents in that form, and JSON has escapes
+    that YAML lacks.
     """
     raw = read_within(path, BOUNDS.size)
     if not raw.lstrip().startswith(b"{"):

@@ -25,7 +25,7 @@ Raw = tuple[int, dict[str, Any] | RowFault]
 _ROW: Final = "row"  # the field named in faults of a whole row
 _SEPARATORS: Final[Mapping[str, str]] = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _DIRECTIVE: Final = re.compile(r"sep=(.?)", re.IGNORECASE)
-"""The first line by which spreadsheets tell one another the separator."""
+"""The first line in which spreadsheets state the separator."""
 _MARK: Final = "\ufeff"
 
 
@@ -44,7 +44,7 @@ class CsvTable:
     def rows(self, body: bytes) -> list[Raw]:
         """Return the rows with their numbers: 1 is the line after the header, and empty ones count.
 
-        Raises BadRequest for what is no CSV, and ValidationFailed for the header and for too many rows.
+        Raises ``BadRequest`` for invalid CSV, and ``ValidationFailed`` for the header and for too many rows.
         """
         lines = self._lines(body)
         first = next((place for place, cells in enumerate(lines) if _is_filled(cells)), len(lines))
@@ -121,7 +121,7 @@ class CsvTable:
 
 
 def _keeps_blanks(name: str, kind: Any) -> bool:
-    """Tell whether blanks at the ends of a text say something: of a password, and of several lines."""
+    """Return whether blanks at the ends of a text are significant: in passwords and multi-line texts."""
     rules = (meta.extra.get("rule") for meta in metas_of(kind) if meta.extra)
     return is_sensitive(name) or any(getattr(rule, "lines", False) for rule in rules)
 

@@ -1,4 +1,4 @@
-"""What tables in and out add."""
+"""Declaration of the feature: import and export of tables."""
 
 from service.kernel.feature import Feature, FeatureCommands
 

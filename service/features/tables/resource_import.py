@@ -47,7 +47,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """An operation that can't be registered, such as ``GET /files/{name}.json``, and why."""
+    """An operation that can't be registered, such as ``GET /files/{name}.json``, and the reason."""
 
     operation: str
     reason: str
@@ -55,7 +55,7 @@ class Unusable:
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """What a document describes: ``base`` is the path before all of its paths, empty if there is none."""
+    """The operations of a document: ``base`` is the common path prefix, empty if there is none."""
 
     base: str
     imported: tuple[Imported, ...]
@@ -171,7 +171,7 @@ def _imported(service: str, method: str, path: str, operation: Mapping[str, Any]
 
 
 def _suggested(service: str, method: str, path: str) -> str:
-    """Return a code such as ``orders:order:read``: the service, what the path is about, what is done."""
+    """Return a code such as ``orders:order:read``: the service, the noun of the path, and the action."""
     segments = [segment for segment in path.split("/") if segment]
     literal = [segment for segment in segments if not segment.startswith("{")]
     noun = _singular(re.sub(r"[^a-z0-9_-]", "-", (literal or [service])[-1].lower()))
@@ -193,7 +193,7 @@ _FREE_CODE_LENGTH = 56
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """A registered resource that the document tells otherwise: names by what is stored and what it says."""
+    """A registered resource that differs from the document: the stored and the imported version."""
 
     resource: Resource
     imported: Imported
@@ -201,10 +201,10 @@ class Differing:
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """What an import would register; all else stays as it is.
+    """The plan of an import; everything else stays as it is.
 
-    ``same`` are registered already, ``differing`` too, with another name or path. ``absent`` are registered
-    and not in the document.
+    ``same`` are registered already. ``differing`` are registered with another name or path. ``absent`` are
+    registered and missing in the document.
     """
 
     operations: Operations
@@ -215,7 +215,7 @@ class ImportPlan:
 
 
 async def planned(connection: Connection, router: Service, operations: Operations) -> ImportPlan:
-    """Compare ``operations`` with what is registered, disabled resources included; only reads."""
+    """Compare ``operations`` with the registered resources, including disabled ones; only reads."""
     stored = {
         (resource.method, comparable(router, shape(resource.path))): resource
         for resource in await resources.of_service(connection, router.name)
@@ -235,7 +235,7 @@ async def planned(connection: Connection, router: Service, operations: Operation
 
 
 class ResourceImport:
-    """Registers what a plan has as new."""
+    """Registers the new operations of a plan."""
 
     def __init__(self, units: UnitsOfWork) -> None:
         self._units = units

@@ -47,7 +47,7 @@ class Table(Schema, OwnBody, dict=True):
 
     @classmethod
     def body_reader(cls) -> BodyReader:
-        """Return what reads such tables, in each of their forms."""
+        """Return the reader for such tables, in each of their formats."""
         return TableBody(cls)
 
     @classmethod

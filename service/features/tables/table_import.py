@@ -60,9 +60,9 @@ class TableRow:
 
 @dataclass(slots=True)
 class Work:
-    """An import under way: in ``connection``, within what ``check`` lets its caller grant.
+    """An import in progress: in ``connection``, limited by ``check`` to what the caller may grant.
 
-    ``changes`` are told to the operation log after the commit.
+    ``changes`` are recorded in the operation log after the commit.
     """
 
     connection: Connection
@@ -131,7 +131,7 @@ class TableImport(ABC, Generic[Prepared, Changed]):
 
     @abstractmethod
     async def _save(self, work: Work, rows: Sequence[TableRow], prepared: Prepared) -> Changed:
-        """Save the rows, add outcomes and faults to ``work``, and return what has changed."""
+        """Save the rows, add outcomes and faults to ``work``, and return the changes."""
 
     @abstractmethod
     async def _affected(self, connection: Connection, changed: Changed) -> list[int]:

@@ -37,9 +37,10 @@ Hashes = Mapping[int | None, str]
 
 
 class UserImport(TableImport[Hashes | None, list[Edit]]):
-    """Imports users, who are identified by name.
+    """Imports users, identified by name.
 
-    A new person without a password is disabled, and can log in after a password is set and the user enabled.
+    A new person without a password is disabled. The person can log in once a password is set and the user is
+    enabled.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
             user.given.row: user.given.password for user in users if user.given.password is not None
         }
         if any(user.before is None and user.is_person and user.given.password is None for user in users):
-            # A random password known to nobody; sharing its hash reveals only that these users have none.
+            # A random password that is discarded; sharing its hash reveals only that these users have none.
             passwords[None] = secrets.token_urlsafe(_RANDOM_BYTES)
         hashes = await self._passwords.hash_all(list(passwords.values()))
         return dict(zip(passwords, hashes, strict=True))
