@@ -1,1 +1,1 @@
-"""Who could get to act as the owner of an account, and who confirms the owner."""
+"""Takeovers: users who could act as the owner of an account, and confirmations of the owner."""

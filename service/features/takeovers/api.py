@@ -1,4 +1,4 @@
-"""Who could get to act as the owner of an account, and who confirms that its owner is somebody else."""
+"""Takeovers of accounts, and confirmations that the owner is another person."""
 
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import NotFound

@@ -1,4 +1,4 @@
-"""Owners of accounts: who could get to act as them, and who confirms that these are other people."""
+"""Owners of accounts: users who could act as them, and confirmations that these are other people."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ from service.records.database.transactions import Connection, Database
 
 
 class Takeover(Struct, frozen=True):
-    """That the user of another account could get to act as somebody: by which act, when, and until when.
+    """A takeover: another account's user could act as the owner, by an act, from a time until a time.
 
     ``user_name`` is None for a deleted account.
     """
@@ -34,7 +34,7 @@ class Takeover(Struct, frozen=True):
 
 
 class Owners:
-    """Says who stands behind accounts, and ends that. ``now`` is the session store's time."""
+    """Lists and ends takeovers of accounts. ``now`` is the session store's time."""
 
     def __init__(
         self, database: Database, delegation: Delegation, people: People, now: Callable[[], datetime]
@@ -51,11 +51,11 @@ class Owners:
             return await self._takeovers(connection, user_id)
 
     async def confirm(self, caller: Caller, user_id: int) -> list[Takeover]:
-        """Confirm that the owner of an account is another person than those who acted on it; return the rest.
+        """Confirm that the owner is another person than those who acted on the account; return the rest.
 
-        What those did behind whom stands the caller, and what is done by who stands behind the caller, stays.
-        ``PermissionDenied`` if all of it does, if the account stands behind the caller, and for users who
-        hold more; ``NotFound``.
+        Takeovers by users behind whom the caller stands, or who stand behind the caller, remain. Raises
+        ``NotFound``. Raises ``PermissionDenied`` if all takeovers remain, if the account stands behind the
+        caller, and for a user who holds more than the caller.
         """
         async with self._database.transaction() as connection:
             check = await self._delegation.check(connection, caller)
