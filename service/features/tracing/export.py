@@ -32,10 +32,10 @@ _log = structlog.get_logger(__name__)
 
 
 class _Session(requests.Session):
-    """Remembers why the last request failed, which the exporter tells in lines of its own only.
+    """Remembers why the last request failed; the exporter itself reports that only in its own log lines.
 
-    It follows no redirect: the headers may hold a secret, which is for the collector alone. It uses no proxy
-    of the environment, and no ``.netrc``, whose password would take the place of such a header.
+    It follows no redirect: the headers may hold a secret that only the collector may get. It uses no proxy of
+    the environment, and no ``.netrc``, whose password would replace that header.
     """
 
     reason = ""
@@ -62,7 +62,7 @@ class Collector:
     """The collector of the settings; ``reason`` is why the last ``send`` failed."""
 
     def __init__(self, settings: TracingSettings) -> None:
-        # One line for each attempt would be too many, and `SpanExport` tells of them.
+        # One line for each attempt would be too many; `SpanExport` reports failures.
         logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)
         self._session = _Session()
         self._exporter = OTLPSpanExporter(
@@ -76,7 +76,7 @@ class Collector:
 
     @property
     def reason(self) -> str:
-        """Why the last attempt failed, without the address and what was sent."""
+        """The reason of the last failure, without the address and the data sent."""
         return self._session.reason
 
     def send(self, spans: list[ReadableSpan]) -> bool:
@@ -107,7 +107,7 @@ class SpanExport(SpanProcessor):
 
     @property
     def dropped(self) -> int:
-        """How many spans were dropped."""
+        """The number of dropped spans."""
         return self._spans.missed + self._refused
 
     def samples(self) -> Iterator[Sample]:
@@ -170,7 +170,7 @@ class SpanExport(SpanProcessor):
             _log.info("the collector of traces takes spans again", dropped=self.dropped)
 
     def _failed(self) -> float:
-        """Tell of it from time to time; return the pause before the next attempt."""
+        """Report the failure from time to time; return the pause before the next attempt."""
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
         self._fails = True
         if self._telling.due():

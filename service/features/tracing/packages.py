@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # they import OpenTelemetry
     from service.features.tracing.requests import RequestTracing
 
 HOW: Final = f"install those of {DISTRIBUTION}[tracing] as docs/guides/tracing.md says"
-"""What to do where the packages are missing."""
+"""The remedy for missing packages."""
 _MODULES: Final = ("opentelemetry", "opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 

@@ -41,7 +41,7 @@ class TraceParent(NamedTuple):
 
 
 def trace_parent(headers: list[tuple[bytes, bytes]]) -> TraceParent | None:
-    """Return what the headers of a request say; None if it is missing, repeated or malformed.
+    """Return the trace context in a request's headers; None if it is missing, repeated or malformed.
 
     A later version may have more members, which are ignored; version 00 has none (§3.2.2.1, §4.3).
     """
@@ -56,7 +56,7 @@ def trace_parent(headers: list[tuple[bytes, bytes]]) -> TraceParent | None:
 
 
 MOST_SPANS: Final = 200
-"""The most spans of one request: what edits ten thousand rows must not make a trace that nobody can load."""
+"""The most spans of one request: a trace of an edit of ten thousand rows would be too large to load."""
 
 LEFT_OUT: Final = "portcullis.spans_left_out"
 """The attribute with the number of those beyond."""
@@ -121,7 +121,7 @@ def _remote(parent: TraceParent) -> NonRecordingSpan:
 
 
 class _Left:
-    """How many spans a request may still begin; below 0 are those that were left out."""
+    """The number of spans that a request may still begin; below 0 it counts the spans left out."""
 
     __slots__ = ("count",)
 
@@ -174,7 +174,7 @@ class RequestSpan(RecordedSpan):
         self._span.update_name(name)
 
     def end(self, error: str | None = None) -> None:
-        """End it, and tell how many spans were left out."""
+        """End the span, and record the number of spans left out."""
         if self._left.count < 0:
             self._span.set_attribute(LEFT_OUT, -self._left.count)
         super().end(error)

@@ -1,8 +1,8 @@
-"""Traces of requests: their ids, which of them are recorded, and the span of each request.
+"""Traces of requests: their ids, the choice of recorded requests, and the span of each request.
 
 Names and attributes are those of OpenTelemetry's semantic conventions for HTTP servers. ``url.path``,
-``url.query``, ``user_agent.original`` and addresses are left out: a path may hold the token of a public link,
-and who asks is told by the logs, by the id of the trace.
+``url.query``, ``user_agent.original`` and addresses are left out: a path may hold the token of a public link.
+The logs name the caller, by the id of the trace.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from service.web.messages.context import RequestContext, Scope, peer_address
 
 _SERVER_FAULTS: Final = 500
 _PROBES: Final = ("/health/", "/metrics")
-"""Asked every few seconds by machines: nobody looks for their traces."""
+"""Machines request these every few seconds; their traces are of no use."""
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE"})
 _ID: Final = 128  # bits
 _LOW: Final = (1 << 64) - 1
