@@ -1,1 +1,1 @@
-"""Answers to creating requests, kept under the key of the client so that a repetition gets the same."""
+"""Kept answers to creating requests: a repetition with the same idempotency key gets the same answer."""

@@ -1,4 +1,4 @@
-"""The job that forgets kept answers."""
+"""The job that deletes expired answers."""
 
 from typing import Final
 

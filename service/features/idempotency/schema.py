@@ -1,4 +1,4 @@
-"""The answers that are kept."""
+"""The table of kept answers."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
@@ -12,7 +12,7 @@ idempotency_key = sa.Table(
     sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), primary_key=True),
     sa.Column("method", sa.Text, primary_key=True),
     sa.Column("path", sa.Text, primary_key=True),
-    # SHA-256: clients choose keys, and may choose badly.
+    # SHA-256, since clients may choose guessable keys.
     digest("key_hash", primary_key=True),
     # Distinguishes another body from the same one; never the body itself.
     sa.Column("fingerprint", sa.Text, nullable=False),

@@ -21,7 +21,7 @@ KEPT: Final = timedelta(hours=24)
 
 
 class KeptAnswer(SentAnswer, frozen=True):
-    """An answer that is kept, with the fingerprint of the request that got it."""
+    """A kept answer, with the fingerprint of its request."""
 
     fingerprint: str
 
@@ -39,13 +39,13 @@ async def claim(connection: Connection, scope: KeyScope) -> bool:
 
 
 async def find(connection: Connection, scope: KeyScope) -> KeptAnswer | None:
-    """Return the answer that is kept under the key; None if there is none, or it has expired."""
+    """Return the answer kept under the key; None if there is none or it has expired."""
     statement = _KEPT.select.where(tuple_(*_KEY) == structs.astuple(scope), _LIVE)
     return next(iter(await _KEPT.all(connection, statement)), None)
 
 
 async def keep(connection: Connection, scope: KeyScope, fingerprint: str, sent: SentAnswer) -> None:
-    """Keep an answer under the key, in place of an expired one."""
+    """Store an answer under the key, replacing an expired one."""
     values = values_of(sent) | {"fingerprint": fingerprint}
     row = upsert(idempotency_key).values(**values_of(scope), **values)
     renewed = values | {"create_time": func.now()}

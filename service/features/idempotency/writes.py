@@ -1,4 +1,4 @@
-"""Creating writes under an idempotency key: made once, and answered alike as often as the request comes."""
+"""Creating writes under an idempotency key: made once, with the same answer for every repetition."""
 
 import hmac
 import time
@@ -30,13 +30,13 @@ class Fingerprints:
     """
 
     def __init__(self, settings: Auth, passwords: Passwords, now: Callable[[], float] = time.time) -> None:
-        """``now`` returns the time in seconds since the epoch: when the previous signing key ends."""
+        """``now`` returns the time in seconds since the epoch, by which the previous signing key expires."""
         self._keys = derived_keys(settings, b"idempotency")
         self._passwords = passwords
         self._now = now
 
     async def of(self, content: bytes, *, holds_secret: bool) -> str:
-        """Return the fingerprint to keep; raises ``Unavailable`` while too many passwords wait."""
+        """Return the fingerprint to store; raises ``Unavailable`` while too many passwords wait."""
         made = _mac(self._keys[0].key, content)
         return await self._passwords.hash(made) if holds_secret else made
 
@@ -57,9 +57,9 @@ def _mac(key: bytes, content: bytes) -> str:
 
 
 class IdempotentWrites:
-    """Makes writes whose answers are kept for 24 hours, in the transaction of the write itself.
+    """Makes writes and stores their answers for 24 hours, in the transaction of the write itself.
 
-    What a refused request would have written is not kept, and its key stays free.
+    A refused request stores nothing, and its key stays free.
     """
 
     def __init__(self, database: Database, fingerprints: Fingerprints) -> None:
@@ -97,7 +97,7 @@ class IdempotentWrites:
 
 
 class _Write:
-    """One request with a key; ``kept`` is the answer that it got when it was first sent."""
+    """One request with a key; ``kept`` is the answer to an earlier request with that key."""
 
     def __init__(
         self, scope: KeyScope, fingerprint: str, answer: MakeAnswer, kept: KeptAnswer | None
@@ -110,7 +110,7 @@ class _Write:
         self._is_kept = False
 
     async def begin(self, connection: Connection) -> None:
-        """Claim the key, once. ``RequestUnderWay`` if another process has it, or has used it a moment ago."""
+        """Claim the key, once. Raises ``RequestUnderWay`` if another process holds it or has just used it."""
         if self._connection is not None:
             raise RuntimeError("a write under an idempotency key begins twice")
         self._connection = connection
@@ -120,25 +120,25 @@ class _Write:
             raise RequestUnderWay
 
     def authorized(self) -> None:
-        """Raise ``AnsweredBeforeError`` if there is an answer."""
+        """Raise ``AnsweredBeforeError`` if there is a kept answer."""
         if self._kept is not None:
             raise AnsweredBeforeError(self._kept)
 
     async def made(self, saved: object) -> None:
-        """Make and keep the answer."""
+        """Make and store the answer."""
         if self._connection is None or self._kept is not None:
             raise RuntimeError("a write under an idempotency key is made twice, or in no transaction")
         await idempotent_answers.keep(self._connection, self._scope, self._fingerprint, self._answer(saved))
         self._is_kept = True
 
     def end(self) -> None:
-        """Raise RuntimeError if the answer is not kept."""
+        """Raise RuntimeError if the answer is not stored."""
         if not self._is_kept:
             raise RuntimeError("a write under an idempotency key has kept no answer")
 
 
 def idempotent_writes(container: Any) -> IdempotentWrites:
-    """Return what makes the idempotent writes of a worker."""
+    """Return the idempotent writes of a worker."""
     auth, stores = container.settings.auth, container.stores
     now = stores.sessions.synchronized.now
     return IdempotentWrites(stores.database, Fingerprints(auth, container.sign_in.passwords, now))

@@ -19,7 +19,7 @@ class Metrics:
     """GET /metrics."""
 
     def __init__(self, metrics: WorkerMetrics, of_all: SourceOfAll, token: OperatorToken) -> None:
-        """Answer requests with ``token``, none if it is not set; ``of_all`` asks about all nodes."""
+        """Requests must have ``token``, 404 if it is not set; ``of_all`` reads the whole installation."""
         self._metrics = metrics
         self._of_all = of_all
         self._token = token

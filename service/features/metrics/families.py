@@ -10,6 +10,6 @@ OF_WORKERS: Final = families_in(_TABLE, "workers")
 """Counters end in ``_total``; metrics that only carry a text end in ``_info`` and are 1."""
 
 OF_ALL: Final = families_in(_TABLE, "all")
-"""Metrics of the whole installation: every node shows the same, and no worker."""
+"""Metrics of the whole installation: every node reports the same values, without a worker label."""
 
 FAMILIES: Final = {**OF_WORKERS, **OF_ALL}

@@ -1,4 +1,4 @@
-"""Metrics: what workers count and stores know, at ``/metrics``."""
+"""Metrics: counts of workers and data of the stores, at ``/metrics``."""
 
 from service.kernel.feature import Feature
 

@@ -49,10 +49,10 @@ class InDatabase:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Installation:
-    """Asks database and session store; ``parts`` are those of features.
+    """Reads database and session store; ``parts`` are those of features.
 
-    ``limit`` is the most bytes of log entries that may wait, ``backup_days`` how old a backup may be,
-    0: of any age.
+    ``limit`` is the maximum size in bytes of waiting log entries. ``backup_days`` is the maximum age of a
+    backup, 0 for no limit.
     """
 
     database: Database
@@ -141,7 +141,7 @@ def _unix(moment: datetime | None) -> float:
 
 
 def _variants(workers: Collection[PolicyWorker]) -> dict[str, int]:
-    """Count the versions, and the different values of the section of settings that has most of them."""
+    """Count the versions, and the distinct values of the most varied settings section."""
     reported = [worker.facts for worker in workers if worker.facts is not None]
     sections: dict[str, set[str]] = {}
     for facts in reported:

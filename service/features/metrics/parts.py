@@ -35,12 +35,12 @@ class MetricsPart(Part):
         self.runs = self.metrics.run
 
     def name_worker(self, worker: str) -> None:  # noqa: ARG002 - of the form of all parts
-        """Take the place of the worker in its node: it begins now."""
+        """Assign the worker's slot on its node; the worker begins now."""
         self.metrics.slot = self._container.slot
         self.process.begins()
 
     def serves(self) -> None:
-        """Take note that the worker has started."""
+        """Record that the worker has started."""
         self._serves = True
         self.process.serves()
 

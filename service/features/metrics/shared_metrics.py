@@ -8,20 +8,20 @@ from typing import Any, Final
 from zlib import crc32
 
 LONGEST: Final = 2 * 1024 * 1024
-"""Bytes of a snapshot at the most. Memory is used for those that are written only."""
+"""The maximum size of a snapshot in bytes. Only written snapshots use memory."""
 FRESH: Final = 15.0
-"""Seconds without a new snapshot after which a worker counts as gone."""
+"""Seconds without a new snapshot after which a worker counts as ended."""
 
 _HEAD: Final = Struct("<dII")  # written at (seconds since boot), length, checksum of the content
 _PLACE: Final = _HEAD.size + LONGEST
-_PLACES: Final = 2  # of a slot: one is whole while the other is being written
+_PLACES: Final = 2  # per slot: one is complete while the other is written
 
 
 class SharedMetrics:
     """The latest snapshot of each worker; a worker has a slot, from 1 to ``slots``.
 
-    It is a file without a name (memfd_create(2)), handed to the processes that the launcher starts. It needs
-    no store, so that metrics can be read while one is out of reach, and ends with the node.
+    The memory is an anonymous file (memfd_create(2)), which the launcher passes to its child processes. It
+    needs no store, so metrics are readable while a store is unavailable. It ends with the node.
     """
 
     def __init__(self, slots: int) -> None:
@@ -29,7 +29,7 @@ class SharedMetrics:
         self._file = os.memfd_create("portcullis-metrics")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Hand the file itself to a process that is being started."""
+        """Pass the file itself to a starting process."""
         return _handed, (self.slots, DupFd(self._file))
 
     def write(self, slot: int, snapshot: bytes) -> None:
@@ -41,12 +41,12 @@ class SharedMetrics:
         os.pwrite(self._file, _HEAD.pack(monotonic(), len(snapshot), crc32(snapshot)) + snapshot, older)
 
     def clear(self, slot: int) -> None:
-        """Forget the snapshot of a slot: its worker ends."""
+        """Delete the snapshot of an ending worker."""
         for place in self._places(slot):
             os.pwrite(self._file, bytes(_HEAD.size), place)
 
     def read(self) -> dict[int, bytes]:
-        """Return the latest snapshots of the workers that run, by slot."""
+        """Return the latest snapshots of the running workers, by slot."""
         snapshots = {}
         for slot in range(1, self.slots + 1):
             whole = [snapshot for place in self._places(slot) if (snapshot := self._whole(place)) is not None]
@@ -62,14 +62,12 @@ class SharedMetrics:
         return tuple(((slot - 1) * _PLACES + number) * _PLACE for number in range(_PLACES))
 
     def _head(self, place: int) -> tuple[float, int, int]:
-        head = os.pread(self._file, _HEAD.size, place).ljust(
-            _HEAD.size, b"\0"
-        )  # nothing was written there yet
+        head = os.pread(self._file, _HEAD.size, place).ljust(_HEAD.size, b"\0")  # not written yet
         written, length, checksum = _HEAD.unpack(head)
         return written, length, checksum
 
     def _whole(self, place: int) -> tuple[float, bytes] | None:
-        """Return when a snapshot was written, and the snapshot; None if it is old, or being written."""
+        """Return the time of a snapshot, and the snapshot; None if it is too old or being written."""
         written, length, checksum = self._head(place)
         if not written or monotonic() - written > FRESH or length > LONGEST:
             return None

@@ -96,12 +96,12 @@ class Process:
         self.begins()
 
     def begins(self) -> None:
-        """Take note that the worker begins now."""
+        """Record that the worker begins now."""
         self._started = time.time()
         self._begun = time.monotonic()
 
     def serves(self) -> None:
-        """Take note that the worker has started."""
+        """Record that the worker has started."""
         self._took = time.monotonic() - self._begun
 
     def samples(self) -> Iterator[Sample]:
@@ -137,8 +137,8 @@ _decode: Final = msgspec.json.Decoder(list[Sample]).decode
 class WorkerMetrics:
     """The metrics of one worker, shared with the other workers of its node.
 
-    A worker that replaces another one has its ``slot``, so its series go on, and begin at 0 again. A worker
-    without a slot is the only one that it knows.
+    A worker takes over the ``slot`` of the worker it replaces, so the series continue and restart at 0. A
+    worker without a slot reports only itself.
     """
 
     def __init__(self, slot: Slot | None) -> None:
@@ -147,17 +147,17 @@ class WorkerMetrics:
         self._too_long = False
 
     def add(self, source: Source) -> None:
-        """Show what ``source`` yields, too."""
+        """Also report the samples of ``source``."""
         self._sources.append(source)
 
     async def run(self) -> None:
-        """Leave a snapshot every ``EVERY`` seconds, until cancelled; none where no other worker reads it."""
+        """Write a snapshot every ``EVERY`` seconds until cancelled; none if there are no other workers."""
         while self.slot is not None and _board(self.slot).slots > 1:
             self._post(self.slot)
             await asyncio.sleep(EVERY)
 
     def leave(self) -> None:
-        """Forget the snapshot when the worker ends."""
+        """Delete the snapshot when the worker ends."""
         if self.slot is not None:
             _board(self.slot).clear(self.slot.number)
 

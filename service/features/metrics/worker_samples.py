@@ -10,7 +10,7 @@ from service.kernel.metrics import Sample, counted
 
 
 def worker_samples(container: Container) -> Iterator[Sample]:
-    """Yield all samples of a worker; every counter with a closed list of labels is there from the start."""
+    """Yield all samples of a worker; counters with a closed list of labels are present from the start."""
     yield from _policy(container)
     offset = container.stores.sessions.synchronized.offset
     if offset is not None:

@@ -1,1 +1,1 @@
-"""Notices and mails to users: their words, the outbox that keeps mails until they go, and the sending."""
+"""Notices and mails to users: their texts, the outbox of waiting mails, and the sending."""

@@ -7,7 +7,7 @@ from service.web.requests.routes import Routes
 
 
 def add_routes(routes: Routes, container: Any) -> None:
-    """Register the endpoints, made of the parts of ``container``."""
+    """Register the endpoints with the parts of ``container``."""
     database = container.stores.database
     routes.add("/api/user/profile/notices", api_notices.OwnNotices(database))
     routes.add("/api/user/profile/notices/read", api_notices.OwnReadNotices(database))

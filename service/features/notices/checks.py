@@ -1,4 +1,4 @@
-"""The check of the mail server, and of the mails that wait."""
+"""The check of the mail server and of waiting mails."""
 
 from dataclasses import replace
 from typing import Final
@@ -13,7 +13,7 @@ _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 MAIL_LATE: Final = 3600.0
 """Seconds that a mail may wait before doctor reports it."""
-_ANSWERS_WITHIN: Final = 2  # seconds: somebody waits for the report
+_ANSWERS_WITHIN: Final = 2  # seconds; the operator waits for the report
 
 
 async def mails(installation: Installation) -> Finding:

@@ -1,4 +1,4 @@
-"""All words of all mails: for each kind a subject and paragraphs, with the facts that they name in braces."""
+"""The texts of all mails: for each kind a subject and paragraphs, with facts in braces."""
 
 import re
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ def _notice(subject: str, what: str) -> Words:
 
 
 def _moved(subject: str, what: str) -> Words:
-    """Return the words of a notice to the address before, which can undo the change."""
+    """Return the text of a notice to the former address, whose link can undo the change."""
     return Words(
         subject,
         (
@@ -195,7 +195,7 @@ WORDS: Final[Mapping[str, Words]] = {
         ("An operator of {site} has sent this mail, to see whether mails arrive. They do.",),
     ),
 }
-"""The kinds. ``{site}`` is where the service is, ``{link}`` the link; the other names are facts."""
+"""The kinds. ``{site}`` is the address of the service, ``{link}`` the link; the other names are facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class Letter:
             raise KeyError(f"a mail of the kind {self.kind} needs {', '.join(missing)}")
 
     def shown_facts(self) -> dict[str, str]:
-        """Return the facts as the mail shows them: each on one line, of bounded length, and no link."""
+        """Return the facts as the mail shows them: each on one line, of limited length, without links."""
         return {name: _shown(fact) for name, fact in self.facts.items()}
 
 
@@ -229,7 +229,7 @@ def text_of(kind: str, facts: Mapping[str, str], site: str, link: str | None) ->
 
 
 def has_link(kind: str) -> bool:
-    """Return whether the words of a kind name a link."""
+    """Return whether the text of a kind contains a link."""
     return "link" in _names(kind)
 
 

@@ -46,7 +46,7 @@ class MailFault(Exception):  # noqa: N818 - it says what is wrong
 
 
 class MailServer:
-    """The mail server of the settings, connected while there is something to send."""
+    """The mail server of the settings, connected while mails are sent."""
 
     def __init__(self, settings: Settings) -> None:
         self._mail = settings.mail
@@ -54,18 +54,18 @@ class MailServer:
         self._smtp: SMTP | None = None
 
     async def connect(self) -> None:
-        """Connect and log in, unless that was done; raises ``MailFault``."""
+        """Connect and log in, unless connected; raises ``MailFault``."""
         if self._smtp is not None:
             try:
                 await self._smtp.rset()
             except (SMTPException, OSError):
-                self._smtp.close()  # the server has had enough of this connection
+                self._smtp.close()  # the server closes this connection
                 self._smtp = None
             else:
                 return
         scheme, host, port = self._mail.server
         context = None
-        if scheme != "smtp":  # reading all authorities takes longer than most requests
+        if scheme != "smtp":  # reading all certificate authorities takes longer than most requests
             with _told("connection"):
                 context = await asyncio.to_thread(ssl.create_default_context, cafile=self._mail.ca_file)
         smtp = SMTP(
@@ -85,7 +85,7 @@ class MailServer:
         self._smtp = smtp
 
     async def _begin_session(self, smtp: SMTP, upgrade: ssl.SSLContext | None) -> None:
-        """Connect, greet, begin TLS with the context ``upgrade``, and log in; a fault names the step."""
+        """Connect, greet, start TLS with the context ``upgrade``, and log in; a fault names the step."""
         until = asyncio.get_running_loop().time() + ENVELOPE_SHARE * self._mail.timeout
         with _told("connection"):
             async with asyncio.timeout_at(until):
@@ -104,7 +104,7 @@ class MailServer:
                     await smtp.login(self._mail.user, self._mail.password)
 
     async def try_sender(self) -> None:
-        """Connect, and begin a mail from ``mail.from`` that is not sent; raises ``MailFault``."""
+        """Connect, and begin a mail from ``mail.from`` without sending it; raises ``MailFault``."""
         await self.connect()
         assert self._smtp is not None  # noqa: S101 - connected
         with _told("MAIL"):
@@ -126,14 +126,14 @@ class MailServer:
                     await self._smtp.rcpt(recipient, encoding="utf-8")
 
     async def finish(self, message: bytes) -> str:
-        """Hand over the content of the mail that was begun, and return the answer; raises ``MailFault``."""
+        """Send the content of the begun mail, and return the answer; raises ``MailFault``."""
         assert self._smtp is not None  # noqa: S101 - begun
         with _told("DATA", of_mail=True):
             async with asyncio.timeout((CONTENT_SHARE + 1) * self._mail.timeout):
                 return (await self._smtp.data(message, timeout=CONTENT_SHARE * self._mail.timeout)).message
 
     async def close(self) -> None:
-        """Say goodbye, and close the connection."""
+        """Send QUIT, and close the connection."""
         smtp, self._smtp = self._smtp, None
         if smtp is not None:
             try:

@@ -13,7 +13,7 @@ from service.settings import load
 
 
 class TestError(LaunchError):
-    """The mail was not taken."""
+    """The mail was refused."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Send a mail at once, past the outbox, and print the answer of the mail server; raises ``TestError``."""
+    """Send a mail immediately, without the outbox, and print the server's answer; raises ``TestError``."""
     settings = load(environ)
     if not settings.mail.url:
         raise TestError("No mail is sent: mail.url is empty")

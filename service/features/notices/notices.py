@@ -21,7 +21,7 @@ from service.kernel.origin import ORIGIN
 from service.kernel.user_agents import describe, without_version
 from service.records.database.transactions import Connection, Database
 
-_AGAIN: Final = timedelta(days=1)  # an address that an account had gets one mail of a kind in this time
+_AGAIN: Final = timedelta(days=1)  # a former address gets one mail of a kind in this time
 _PROVIDER_BITS: Final = {4: 16, 6: 32}
 _BY: Final[Mapping[ActedBy, str]] = {
     "administrator": "by an administrator",
@@ -37,7 +37,7 @@ _MISSING: Final = {
 
 
 class MadeLink(Protocol):
-    """A link, and when it ends."""
+    """A link, and its expiry."""
 
     @property
     def url(self) -> str:
@@ -49,16 +49,16 @@ class MadeLink(Protocol):
 
 
 class Links(Protocol):
-    """Makes the links of notices, as ``service.features.account_links.links.AccountLinks`` does."""
+    """Creates the links of notices; implemented by ``service.features.account_links.links.AccountLinks``."""
 
     async def of_notice(
         self, connection: Connection, purpose: NoticeLink, user_id: int, *, email: str
     ) -> MadeLink:
-        """Return a new link of a notice, which is to be mailed to ``email``."""
+        """Return a new link for a notice to be mailed to ``email``."""
 
 
 class Notices(notify.Notices):
-    """Writes notices; without ``outbox`` and ``links``, or without a mail server, only in the product."""
+    """Writes notices; without ``outbox`` and ``links``, or without a mail server, sends no mails."""
 
     def __init__(self, outbox: Outbox | None = None, links: Links | None = None) -> None:
         self._outbox = outbox
@@ -112,7 +112,7 @@ class Notices(notify.Notices):
         return kind in WORDS and self._outbox is not None and self._outbox.enabled
 
     async def _mail(self, connection: Connection, new: NewNotice, owner: Told) -> None:
-        """Mail a notice to its owner, with a link if its words name one."""
+        """Mail a notice to the account's owner, with a link if its text contains one."""
         if owner.email is None:
             return
         if not has_link(new.kind):

@@ -28,11 +28,11 @@ class Sealing(Protocol):
         """Return ``secret`` encrypted and bound to ``about``."""
 
     def open(self, sealed: bytes, about: str) -> bytes:
-        """Return the secret; raises Unavailable if its key is not known, or it is about something else."""
+        """Return the secret; raises Unavailable for an unknown key and for another ``about``."""
 
 
 class Outbox(Mailer):
-    """The outbox of an installation; without ``mail.url`` it takes nothing."""
+    """The outbox of an installation; without ``mail.url`` it accepts no mails."""
 
     def __init__(self, settings: Settings, keys: Sealing) -> None:
         self._settings = settings
@@ -44,10 +44,10 @@ class Outbox(Mailer):
         return bool(self._settings.mail.url)
 
     async def put(self, connection: Connection, letter: Letter, link: str | None = None) -> bool:
-        """Write ``letter``, to be sent once the transaction of ``connection`` is committed.
+        """Write ``letter``, to be sent after the commit of ``connection``'s transaction.
 
-        ``link`` is kept encrypted. False, and nothing is written, if no mails are sent. ValueError if the
-        letter needs a link and has none.
+        ``link`` is stored encrypted. Returns False and writes nothing if sending is off. Raises ValueError if
+        the letter needs a link and has none.
         """
         if not self.enabled:
             return False
@@ -91,7 +91,7 @@ def about(message_id: str) -> str:
 
 
 async def seal_links_anew(database: Database, keys: Sealing) -> int:
-    """Seal the links of waiting mails with the current key, and return how many that were.
+    """Seal the links of waiting mails with the current key, and return their number.
 
     A link that no key opens stays as it is. Raises ``Unavailable``.
     """

@@ -1,4 +1,4 @@
-"""The outbox of mails, and the devices from which users have logged in."""
+"""The outbox of mails, and the devices of logins."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
@@ -10,14 +10,14 @@ mail = sa.Table(
     "mail",
     metadata,
     identity(),
-    # The same each time that it is sent, so that mailboxes know one that comes twice.
+    # The same for each attempt, so that mailboxes recognize duplicates.
     sa.Column("message_id", sa.Text, nullable=False, unique=True),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("recipient", sa.Text, nullable=False),
     sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), index=True),
     # The values of its text, by name.
     sa.Column("facts", JSONB, nullable=False),
-    # The link in it, encrypted; removed when it has ended.
+    # The link, encrypted; removed when the mail is finished.
     sa.Column("sealed_link", sa.LargeBinary),
     chosen("state", "waiting", "sent", "given_up", nullable=False, server_default=sa.text("'waiting'")),
     sa.Column("attempts", sa.Integer, nullable=False, server_default=sa.text("0")),
@@ -25,7 +25,7 @@ mail = sa.Table(
     moment("next_time"),
     moment("create_time"),
     sa.Column("end_time", sa.DateTime(timezone=True)),
-    # Why the last attempt failed; nothing of its content.
+    # The reason of the last failure, without the content of the mail.
     sa.Column("fault", sa.Text),
     sa.CheckConstraint("(state = 'waiting') = (end_time IS NULL)", name="end_time"),
     sa.CheckConstraint("state = 'waiting' OR sealed_link IS NULL", name="sealed_link"),
@@ -37,9 +37,9 @@ known_device = sa.Table(
     "known_device",
     metadata,
     sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), primary_key=True),
-    # The SHA-256 of what service.features.notices.notices takes a device to be.
+    # The SHA-256 of a device as defined in service.features.notices.notices.
     digest("digest", primary_key=True),
     moment("last_time"),
     sa.Index("known_device_last_time_idx", "last_time"),
 )
-"""From where a user has logged in."""
+"""The devices from which users have logged in."""

@@ -37,9 +37,9 @@ from service.settings import Settings
 
 
 def message_of(mail: WaitingMail, recipient: str, sender: str, site: str, link: str | None) -> bytes:
-    """Return ``mail`` to ``recipient`` as bytes: the same ones each time that it is sent.
+    """Return ``mail`` to ``recipient`` as bytes, the same for each attempt.
 
-    KeyError for an unknown kind.
+    Raises KeyError for an unknown kind.
     """
     subject, text = text_of(mail.kind, mail.facts, site, link)
     message = EmailMessage(policy=SMTP if recipient.isascii() else SMTPUTF8)
@@ -48,7 +48,7 @@ def message_of(mail: WaitingMail, recipient: str, sender: str, site: str, link: 
     message["Subject"] = subject
     message["Date"] = format_datetime(mail.create_time)
     message["Message-ID"] = mail.message_id
-    message["Auto-Submitted"] = "auto-generated"  # RFC 3834 §5: nothing answers it by itself
+    message["Auto-Submitted"] = "auto-generated"  # RFC 3834 §5: prevents automatic replies
     message.set_content(text)
     return message.as_bytes()
 
@@ -59,12 +59,12 @@ def _address(address: str) -> Address:
 
 
 LOOK_EVERY: Final = 5.0
-"""Seconds between two looks into the outbox."""
+"""Seconds between two polls of the outbox."""
 Outcome: TypeAlias = Literal["sent", "deferred", "given_up"]
 
-_BEGIN_FOR: Final = 60.0  # seconds of a run in which further mails are begun
-_FINISH_FOR: Final = 10.0  # seconds that a mail under way has when its run is stopped
-_AGAIN: Final = 1.0  # seconds from one try to note an outcome to the next
+_BEGIN_FOR: Final = 60.0  # seconds of a run in which it begins further mails
+_FINISH_FOR: Final = 10.0  # seconds for mails in progress when the run is stopped
+_AGAIN: Final = 1.0  # seconds between two attempts to store an outcome
 
 _log = structlog.get_logger()
 
@@ -102,14 +102,14 @@ class Sending:
         self._to_begin = timedelta(seconds=(2 * ENVELOPE_SHARE + 1) * timeout)
         self._to_finish = timedelta(seconds=(CONTENT_SHARE + 2) * timeout)
         self.within: Final = _BEGIN_FOR + (self._to_begin + 2 * self._to_finish).total_seconds()
-        """Seconds that a run may take at most."""
+        """The maximum duration of a run, in seconds."""
         self._under_way: set[asyncio.Task[None]] = set()
         self.counts: Final[dict[Outcome, int]] = dict.fromkeys(get_args(Outcome), 0)
         """The number of attempts by outcome since the start of this worker."""
 
     @property
     def interval(self) -> float:
-        """Seconds between two looks; without a mail server only old mails have to go."""
+        """Seconds between two polls; without a mail server only old mails are given up."""
         return LOOK_EVERY if self._settings.mail.url else 3600.0
 
     def samples(self) -> Iterator[Sample]:
@@ -117,7 +117,7 @@ class Sending:
         yield from counted("portcullis_mails_total", "outcome", self.counts)
 
     async def pending(self, connection: Connection) -> bool:
-        """Return whether a run has something to do."""
+        """Return whether a run has work to do."""
         return await mail.pending(connection, sends=bool(self._settings.mail.url))
 
     async def run(self, database: Database) -> str:
@@ -148,7 +148,7 @@ class Sending:
             await server.close()
 
     async def _send(self, database: Database, server: MailServer, claimed: WaitingMail) -> None:
-        """Send a mail to the end, even if this run is stopped meanwhile; raises ``OperatorError``."""
+        """Send a mail completely, even if this run is stopped meanwhile; raises ``OperatorError``."""
         task = asyncio.create_task(self._sent(database, server, claimed))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -164,7 +164,7 @@ class Sending:
             message = self._message(claimed, recipient)
             await server.begin(recipient)
             async with database.transaction() as connection:
-                # Another one may have it, if this process was held up for long.
+                # Another sender may have claimed it if this process was stalled.
                 if not await mail.hold(connection, claimed, self._to_finish):
                     return
             await server.finish(message)

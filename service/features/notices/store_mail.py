@@ -34,7 +34,7 @@ LONGEST_RETRY: Final = timedelta(minutes=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMail:
-    """A mail that waits: the link in it is encrypted, None if it has none."""
+    """A waiting mail; its link is encrypted, None without a link."""
 
     message_id: str
     kind: str
@@ -46,7 +46,7 @@ class NewMail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingMail(NewMail):
-    """A mail that is claimed; ``attempts`` counts this one too."""
+    """A claimed mail; ``attempts`` includes this attempt."""
 
     id: int
     attempts: int
@@ -54,7 +54,7 @@ class WaitingMail(NewMail):
 
 
 class GivenUp(Struct, frozen=True):
-    """A mail that is given up; ``fault`` is why its last attempt failed, None if there was none."""
+    """A given-up mail; ``fault`` is the reason of its last failure, None without an attempt."""
 
     id: int
     kind: str
@@ -79,7 +79,7 @@ class ListedMail(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class MailFilter:
-    """A filter of mails: their states, their kind, whom they are about."""
+    """A filter of mails: states, kind, and the account that they are about."""
 
     state: Annotated[Collection[str] | None, one_of(mail.c.state)] = None
     kind: Annotated[str | None, equals(mail.c.kind)] = None
@@ -112,12 +112,12 @@ _DOUBLINGS: Final = 10  # more would not fit into an interval
 
 
 async def add(connection: Connection, new: NewMail) -> None:
-    """Write a mail that waits."""
+    """Write a waiting mail."""
     await connection.execute(sa.insert(mail).values(asdict(new)))
 
 
 async def pending(connection: Connection, *, sends: bool) -> bool:
-    """Return whether a mail is due, or has to go; without ``sends`` only those that are too old count."""
+    """Return whether a mail is due or too old; without ``sends`` only old mails count."""
     is_work = _IS_DUE if sends else sa.and_(_IS_DUE, _is_old())
     asked = sa.select(
         sa.or_(sa.exists().where(is_work), sa.exists().where(_is_over()))
@@ -126,7 +126,7 @@ async def pending(connection: Connection, *, sends: bool) -> bool:
 
 
 async def claim(connection: Connection, lease: timedelta) -> WaitingMail | None:
-    """Claim the mail that is due for longest, for the time of ``lease``; None if none is due."""
+    """Claim the mail that has been due longest, for the time ``lease``; None if none is due."""
     due = sa.select(mail.c.id).where(_IS_DUE).order_by(mail.c.next_time, mail.c.id).limit(1)
     claimed = sa.update(mail).where(mail.c.id == due.with_for_update(skip_locked=True).scalar_subquery())
     values = {"attempts": mail.c.attempts + 1, "next_time": sa.func.now() + lease}
@@ -134,20 +134,20 @@ async def claim(connection: Connection, lease: timedelta) -> WaitingMail | None:
 
 
 async def hold(connection: Connection, claimed: WaitingMail, lease: timedelta) -> bool:
-    """Begin the time of ``lease`` anew; False if the mail has ended, or somebody else has claimed it."""
+    """Renew the time ``lease``; return False if the mail is finished or claimed by another sender."""
     held = sa.update(mail).where(_is(claimed)).values(next_time=sa.func.now() + lease)
     return (await connection.execute(held)).rowcount == 1
 
 
 async def end(connection: Connection, claimed: WaitingMail, fault: str | None) -> None:
-    """End a mail, and remove its link: it is sent, or given up for a ``fault``."""
+    """Finish a mail and remove its link: sent, or given up with a ``fault``."""
     state: MailState = "sent" if fault is None else "given_up"
     which = sa.and_(mail.c.id == claimed.id, _IS_WAITING)
     await connection.execute(sa.update(mail).where(which).values(_ended(state, fault)))
 
 
 async def defer(connection: Connection, claimed: WaitingMail, fault: str, *, others: bool) -> None:
-    """Let a mail wait for its next attempt; with ``others`` all that are due too, as if they had failed."""
+    """Defer a mail to its next attempt; with ``others`` also all due mails, as if they had failed."""
     own = sa.update(mail).where(_is(claimed)).values(fault=fault, next_time=_next_time(mail.c.attempts - 1))
     await connection.execute(own)
     if others:
@@ -162,24 +162,24 @@ async def give_up_old(connection: Connection) -> list[GivenUp]:
 
 
 async def give_up_all(connection: Connection, fault: str) -> int:
-    """Give up all mails that wait, and return how many that were."""
+    """Give up all waiting mails, and return their number."""
     return (
         await connection.execute(sa.update(mail).where(_IS_WAITING).values(_ended("given_up", fault)))
     ).rowcount
 
 
 async def give_up_restored(connection: Connection) -> int:
-    """Give up all mails that wait in a backup, and return how many that were: the port ``restored``."""
+    """Give up all waiting mails of a backup, and return their number; the port ``restored``."""
     return await give_up_all(connection, "it waited in a backup, and may have been sent since")
 
 
 async def forget_ended(connection: Connection) -> None:
-    """Delete the mails that have ended ``KEPT`` ago."""
+    """Delete mails finished ``KEPT`` ago."""
     await connection.execute(sa.delete(mail).where(_is_over()))
 
 
 async def standing(connection: Connection) -> MailStanding:
-    """Return how the outbox stands."""
+    """Return the state of the outbox."""
     age = sa.func.coalesce(sa.func.extract("epoch", sa.func.now() - sa.func.min(mail.c.create_time)), 0.0)
     lately = sa.and_(mail.c.state == "given_up", mail.c.end_time > sa.func.now() - TOLD_FOR)
     given_up = sa.select(sa.func.count()).where(lately).scalar_subquery()
@@ -231,7 +231,7 @@ def _is_over() -> sa.ColumnElement[bool]:
 
 
 def _next_time(failed: sa.ColumnElement[int]) -> sa.ColumnElement[datetime]:
-    """Return the SQL of when a mail is tried again that had ``failed`` attempts before this one."""
+    """Return the SQL of the next attempt of a mail that had ``failed`` attempts before this one."""
     doubled = sa.cast(sa.func.power(2, sa.func.least(failed, _DOUBLINGS)), sa.Integer)
     return sa.func.now() + sa.func.least(FIRST_RETRY * doubled, LONGEST_RETRY)
 

@@ -27,7 +27,7 @@ KNOWN: Final = timedelta(days=365)
 
 
 class NewNotice(Struct, frozen=True, kw_only=True):
-    """A notice to the user ``user_id``; the client is that of the user's own act, None for acts of others."""
+    """A notice to the user ``user_id``; the client belongs to the user's own act, None for others' acts."""
 
     user_id: int
     kind: NoticeKind
@@ -74,7 +74,7 @@ async def add(connection: AsyncConnection, new: NewNotice) -> Told | None:
 
 
 async def add_each(connection: AsyncConnection, new: NewNotice, user_ids: Collection[int]) -> list[Told]:
-    """Write a notice like ``new`` to each of these users; return whom it is for, without unknown users."""
+    """Write a notice like ``new`` for each user; return the recipients, without unknown users."""
     values = values_of(new)
     chosen = sa.select(user.c.id, *(sa.literal(values[name], notice.c[name].type) for name in _COLUMNS))
     rows = sa.insert(notice).from_select(
@@ -102,13 +102,13 @@ async def page(connection: AsyncConnection, user_id: int, *, page: int, size: in
 
 
 async def unread(connection: AsyncConnection, user_id: int) -> int:
-    """Return how many notices of a user are not marked as read."""
+    """Return the number of a user's unread notices."""
     counted = sa.select(sa.func.count()).where(notice.c.user_id == user_id, notice.c.read_time.is_(None))
     return int((await connection.execute(counted)).scalar_one())
 
 
 async def mark_read(connection: AsyncConnection, user_id: int, ids: Collection[int] | None) -> None:
-    """Mark notices of a user as read: those of ``ids``, or all (None). Ids of others change nothing."""
+    """Mark notices of a user as read: those of ``ids``, or all (None). Ids of other users have no effect."""
     marked = sa.update(notice).where(notice.c.user_id == user_id, notice.c.read_time.is_(None))
     if ids is not None:
         marked = marked.where(notice.c.id.in_(ids))
@@ -116,17 +116,17 @@ async def mark_read(connection: AsyncConnection, user_id: int, ids: Collection[i
 
 
 async def forget_old(connection: AsyncConnection, most: int) -> int:
-    """Delete at most ``most`` notices that are older than ``KEPT``; return how many."""
+    """Delete at most ``most`` notices older than ``KEPT``; return their number."""
     return await delete_some(connection, notice, notice.c.create_time < past() - KEPT, most)
 
 
 async def is_known(source: Source, user_id: int, digest: bytes) -> bool:
-    """Return whether a user has logged in from a device within a day, so that nothing has to be written."""
+    """Return whether a user has used a device within a day, so that no write is needed."""
     return bool(await _LAST_SEEN.all(source, user_id=user_id, digest=digest))
 
 
 async def know(connection: AsyncConnection, user_id: int, digest: bytes) -> bool:
-    """Remember that a user has logged in from a device; True if it was unknown, for one of several logins."""
+    """Store a login from a device; return True if it was unknown, once for concurrent logins."""
     row: Any = upsert(known_device).from_select(
         ["user_id", "digest"],
         sa.select(user.c.id, sa.literal(digest, sa.LargeBinary())).where(user.c.id == user_id),
@@ -139,5 +139,5 @@ async def know(connection: AsyncConnection, user_id: int, digest: bytes) -> bool
 
 
 async def forget_devices(connection: AsyncConnection, most: int) -> int:
-    """Delete at most ``most`` devices that were last seen ``KNOWN`` ago; return how many."""
+    """Delete at most ``most`` devices last seen ``KNOWN`` ago; return their number."""
     return await delete_some(connection, known_device, known_device.c.last_time < past() - KNOWN, most)
