@@ -1,4 +1,4 @@
-"""What this service is, for whom, and what it is not: told by the start page and the banner."""
+"""State the purpose, audience and limits of this service, for the start page and the banner."""
 
 from typing import Final
 
@@ -16,4 +16,4 @@ LIMITS: Final = (
     "No row-level data scopes: it decides who may call which operation, not whose records an answer holds",
     "No proxy: it guards its own API; other services verify its tokens and decide for themselves",
 )
-"""What it is not, one sentence each."""
+"""The limits of the service, one sentence each."""

@@ -1,4 +1,4 @@
-"""What a caller's own account lets the caller do: the objects of the policy's layer ``account``."""
+"""Acts on accounts: the objects of the policy's layer ``account``."""
 
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias, get_args
@@ -32,33 +32,37 @@ Act: TypeAlias = Literal[
     "change-credentials-by-factor",
     "change-credentials-beside-factor",
 ]
-"""What is done with an account. ``set-contact``: its email address or phone number; ``set-service``: the
-service that it is bound to; ``invite``: has its owner set the first password; ``start-reset``: has its owner
-set another one, by mail; ``verify-address``: declares its address confirmed; ``confirm-owner``: says that its
-owner is another person than those who acted on it; ``change-factors``: adds or removes second factors beside
-the first one; ``reset-factors``: sees and removes all of them. ``change-credentials``: changes the own
-password, or the own address, by which a forgotten password is replaced; ``change-credentials-by-factor``: the
-same for an account without a password; ``change-credentials-beside-factor``: asked besides for an account
-with a second factor."""
+"""Acts on an account. ``set-contact``: change its email address or phone number. ``set-service``: change the
+service that it is bound to. ``invite``: let its owner set the first password. ``start-reset``: mail its owner
+a link to set another password. ``verify-address``: declare its address confirmed. ``confirm-owner``: confirm
+that its owner is not a person who acted on it. ``change-factors``: add or remove second factors after the
+first. ``reset-factors``: read and remove all second factors. ``change-credentials``: change the caller's own
+password, or own address for password recovery. ``change-credentials-by-factor``: the same for an account
+without a password. ``change-credentials-beside-factor``: an additional check for an account with a second
+factor.
+"""
 
 Whom: TypeAlias = Literal["self", "others", "same-service", "other-service"]
-"""Whose account it is, to the caller: the own one; another one; or, for a caller who is bound to a service,
-another one that is bound to the same service, or one that is not."""
+"""Relation of the account to the caller: the caller's account or another one. For a caller bound to a
+service: another account bound to the same service, or any other account.
+"""
 
 Proof: TypeAlias = Literal["by-session", "by-key"]
-"""How the caller has come: logged in on a device, or with an API key or a token for one."""
+"""Authentication of the caller: a device session, or an API key or a token issued for one."""
 
 Asking: TypeAlias = Literal["evaluate", "introspect", "forward", "follow"]
-"""What is asked about others: whether somebody may do something, in evaluations and searches; what a token is
-worth; by a proxy, whether a request may go on to a service; and by a follower, what decides about a
-service."""
+"""Questions about others. ``evaluate``: permissions, in evaluations and searches. ``introspect``: the
+validity of a token. ``forward``: a proxy's question about a request. ``follow``: a follower's subscription to
+the policy of a service.
+"""
 
 Where: TypeAlias = Literal["any-service", "same-service", "other-service"]
-"""Which service a question is about, to the caller: any one, for a caller who is bound to none; the one that
-the caller is bound to; or another one."""
+"""Relation of the questioned service to the caller: any service for a caller bound to none; the caller's
+service; or another service.
+"""
 
 _BY_PEOPLE: Final = {act: text for feature in declared() for act, text in feature.by_people.items()}
-"""What people alone do with features that are on or off, with the sentence that refuses an API key."""
+"""Acts of features, on or off, that are reserved to people, with the sentence that refuses an API key."""
 
 ACTS: Final[tuple[Act, ...]] = get_args(Act)
 ASKING: Final[tuple[Asking, ...]] = get_args(Asking)
@@ -75,7 +79,7 @@ OBJECTS: Final = frozenset(
     | {BY_PERSON, FOLLOW_BY_PERSON}
     | {name for feature in declared() for name in feature.account_objects}
 )
-"""All objects of the layer: nobody creates the own account."""
+"""All objects of the layer. ``create self`` does not exist."""
 
 
 _OUT_OF_REACH: Final = frozenset(
@@ -89,7 +93,7 @@ _OUT_OF_REACH: Final = frozenset(
         "reset-factors",
     }
 )
-"""What only a caller who is bound to no service does, with the account of somebody else."""
+"""Acts on another account that require a caller bound to no service."""
 _OWN_PROOFS: Final = frozenset(
     {"enrol-first-factor", "change-factors", "change-credentials"}
     | {"change-credentials-by-factor", "change-credentials-beside-factor"}
@@ -116,7 +120,7 @@ CONTROL_ACTS: Final[Mapping[Act, ControlAct]] = {
     "reset-factors": "factor",
     "create-key": "key",
 }
-"""The acts by which somebody could get to act as the owner of another account, and what they count as."""
+"""The acts that give the actor a way into another account, with the kind of control that each counts as."""
 
 DEMANDED: Final = frozenset(
     {"set-contact self", "enrol-first-factor self", "change-factors self", "change-credentials self"}
@@ -127,7 +131,7 @@ happen, since the request that they come with does much else too."""
 
 
 def where(bound_to: str | None, service: str) -> Where:
-    """Return what ``service`` is to a caller who is bound to ``bound_to``, None for none."""
+    """Return the relation of ``service`` to a caller bound to ``bound_to``; None for an unbound caller."""
     if bound_to is None:
         return "any-service"
     return "same-service" if service == bound_to else "other-service"
@@ -166,9 +170,9 @@ CLOSED_TO_ALL: Final = frozenset(
         "reset-factors self",
     }
 )
-"""What nobody does to the own account, whatever they hold: no permission would help."""
+"""Objects closed to every caller: no permission opens them."""
 
 
 def refusal_of(name: str) -> str:
-    """Return the sentence that tells a caller that an object of the layer is closed to them."""
+    """Return the sentence that refuses a caller an object of the layer."""
     return _REFUSED.get(name) or f"Your account may not do this: {name}"

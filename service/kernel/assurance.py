@@ -1,4 +1,4 @@
-"""How strongly somebody has authenticated, and the words of the policy that this satisfies.
+"""Strength of an authentication, and the words of the policy that it satisfies.
 
 The caller of the layer ``assurance`` is the set of words that the caller satisfies at this instant::
 
@@ -17,8 +17,9 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 Acr: TypeAlias = Literal["pwd", "mfa", "phr"]
-"""How strong an authentication is (claim ``acr``): by a password alone, by two factors, or by one that can't
-be phished (``phr`` of OpenID EAP ACR Values)."""
+"""Strength of an authentication (claim ``acr``): password alone, two factors, or phishing-resistant (``phr``
+of OpenID EAP ACR Values).
+"""
 
 STRENGTHS: Final[tuple[Acr, ...]] = get_args(Acr)
 """The same, from the weakest to the strongest."""
@@ -70,18 +71,18 @@ Demand: TypeAlias = Literal[
     "phishing-resistant-within-12h",
     "phishing-resistant-within-15m",
 ]
-"""What administrators can demand of persons who touch a resource: the words ``OF_PERSONS`` without the @."""
+"""Demands on persons who use a resource: the words ``OF_PERSONS`` without the @."""
 
 _MARGIN: Final = 60  # seconds by which clocks may differ
 
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """How a person has authenticated.
+    """Authentication of a person.
 
-    ``amr`` are the methods (RFC 8176), ``auth_time`` when the proof was given that ``acr`` rests on, in
-    seconds since the epoch; 0 where that is not known, which satisfies no age. ``initial``: with a password
-    that its owner has to change first.
+    ``amr`` are the methods (RFC 8176). ``auth_time`` is the time of the proof behind ``acr``, in seconds
+    since the epoch; 0 for an unknown time, which satisfies no age. ``initial``: the password is initial, and
+    its owner has to change it first.
     """
 
     acr: Acr = "pwd"
@@ -91,7 +92,7 @@ class Authentication:
 
 
 NAMED: Final = Authentication()
-"""Somebody who is asked about by name: as if logged in with a password, at a time that is not known."""
+"""A user questioned by name: as if logged in with a password, at an unknown time."""
 
 
 class Satisfied:
@@ -134,8 +135,8 @@ EVERY_CALLER: Final[tuple[Satisfied, ...]] = (
 )
 """The sets of words that callers may satisfy, each kind from the weakest to the strongest.
 
-Who proves the current password satisfies the words of the session as well: a union of two of these. The words
-of an object are alternatives, so a union passes exactly where one of the two does.
+A caller who proves the current password also satisfies the words of the session: a union of two of these. The
+words of an object are alternatives, so a union passes exactly where one of the two sets does.
 """
 
 BY_STRONGEST: Final[dict[str, Satisfied]] = {max(each.codes, key=WORDS.index): each for each in EVERY_CALLER}
@@ -143,7 +144,7 @@ BY_STRONGEST: Final[dict[str, Satisfied]] = {max(each.codes, key=WORDS.index): e
 
 
 def words_of(demand: str | None, *, services: bool) -> tuple[str, ...]:
-    """Return the words of the lines that make ``demand``, in order; None demands nothing of anybody.
+    """Return the words of the lines that make ``demand``, in order; None demands nothing.
 
     ``services``: service accounts pass too.
     """
@@ -153,16 +154,16 @@ def words_of(demand: str | None, *, services: bool) -> tuple[str, ...]:
 
 
 def opens_more(before: Collection[str], after: Collection[str]) -> bool:
-    """Tell whether some caller satisfies one of the words ``after``, and none of the words ``before``."""
+    """Return True if a caller exists who satisfies one of the words ``after``, and none of ``before``."""
     return any(not each.codes.isdisjoint(after) and each.codes.isdisjoint(before) for each in EVERY_CALLER)
 
 
 def words_at(authentication: Authentication | None, now: float, *, by_key: bool = False) -> Satisfied:
-    """Return what somebody satisfies at ``now``, in seconds since the epoch.
+    """Return the words satisfied at ``now``, in seconds since the epoch.
 
     ``by_key``: a service account, which satisfies ``@service`` and no word for persons. Without an
-    authentication only ``@anyone`` is satisfied. A proof that seems to come from the future, by more than
-    clocks may differ, satisfies no age.
+    authentication only ``@anyone`` is satisfied. A proof from the future, beyond the allowed clock skew,
+    satisfies no age.
     """
     if by_key:
         return _BY_KEY
@@ -182,18 +183,18 @@ def _with_password(session: Satisfied) -> Satisfied:
 
 
 def words_proving(authentication: Authentication, now: float) -> Satisfied:
-    """Return what a person satisfies at ``now`` who has sent the right current password with the request.
+    """Return the words satisfied at ``now`` by a person who sent the right current password with the request.
 
-    An initial password limits the session no longer: the words are those of its other proofs, and of a login
-    just now.
+    An initial password no longer limits the session: the result has the words of its other proofs, and of a
+    login just now.
     """
     return _with_password(words_at(replace(authentication, initial=False), now))
 
 
 class Challenge(NamedTuple):
-    """What a client is told to get: an authentication of one of ``acr_values`` (RFC 9470 §3).
+    """Authentication challenge: the client needs one of ``acr_values`` (RFC 9470 §3).
 
-    ``max_age`` is how many seconds old its proof may be; None for any age.
+    ``max_age`` is the maximum age of its proof in seconds; None for any age.
     """
 
     acr_values: tuple[Acr, ...]
@@ -201,10 +202,10 @@ class Challenge(NamedTuple):
 
 
 def step_up(required: Collection[str], satisfied: Collection[str] | None) -> Challenge | None:
-    """Return how somebody who satisfies the words ``satisfied`` gets one of ``required``.
+    """Return the challenge by which a caller who satisfies ``satisfied`` gets one of ``required``.
 
-    None if stepping up does not help: for nobody, for a service account, which logs in nowhere, and where
-    what is demanded is no login of a person.
+    None if stepping up does not help: for anonymous callers, for service accounts, and for demands other than
+    a login of a person.
     """
     return None if satisfied is None or SERVICE in satisfied else challenge_of(required)
 

@@ -1,4 +1,4 @@
-"""What a worker hands on in a thread of its own, so that no request waits for a disk or a network."""
+"""Queue work for a thread of its own, so that requests do not wait for a disk or network."""
 
 import asyncio
 import threading

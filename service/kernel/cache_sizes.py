@@ -1,4 +1,4 @@
-"""How many entries the caches of a guarded request hold.
+"""Sizes of the caches of a guarded request.
 
 Each cache only saves work: with any of them off, or of size 1, every answer is the same. Tests show it by
 the variable ``PORTCULLIS_TEST_CACHES``, such as ``tokens=0,decisions=1``. Operators have no use for it.

@@ -1,4 +1,4 @@
-"""Times as the API writes them, ids sorted by time, and what is done once in a while at most."""
+"""Times in the format of the API, ids sorted by time, and limits on the frequency of work."""
 
 import os
 import time
@@ -49,9 +49,9 @@ def whole_milliseconds(moment: datetime) -> datetime:
 
 
 class AtMostEvery:
-    """Says when something may be done: the first time, and then once in ``seconds`` at most.
+    """Limit work to the first time, and then once in ``seconds`` at most.
 
-    For what is told of many events: a line of the log for each would be too many.
+    For log lines about frequent events.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -106,10 +106,10 @@ class HeldCodes:
 
 
 def intersection(first: Iterable[str], second: Iterable[str]) -> frozenset[str]:
-    """Return codes that grant exactly what both ``first`` and ``second`` grant.
+    """Return codes that grant exactly the codes granted by both ``first`` and ``second``.
 
-    What two held codes grant in common is what one code grants, or nothing. So the result is exact, also for
-    required codes that do not exist yet, and has at most as many codes as there are pairs.
+    The intersection of two held codes is one code, or empty. So the result is exact, also for future required
+    codes, and has at most as many codes as pairs exist.
     """
     others = tuple(second)
     common = {_common(left, other) for left in first for other in others}

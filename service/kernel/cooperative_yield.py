@@ -1,8 +1,7 @@
-"""Long work that lets others run: beside the event loop in a thread, or on the event loop itself.
+"""Yield during long work, in a thread beside the event loop or on the event loop itself.
 
-Both ways measure how long it takes to get control back after giving it up. When that is long, others are
-busy, and the next few pauses give them a fixed time as well. When nobody else is busy, a pause costs next to
-nothing.
+Both ways measure the delay until they get control back. After a long delay, the next pauses last a fixed
+time, because other work is waiting. Without other work, a pause costs next to nothing.
 """
 
 import asyncio

@@ -13,7 +13,7 @@ _ENCODED: Final = re.compile(r"(?<![^@.])xn--([a-z0-9-]{1,59})(?![^.])", re.IGNO
 def plain_address(text: str) -> str:
     """Return an address, or a part of one, with the labels of its domain in Unicode.
 
-    A label that says nothing in Unicode stays as it is, and so does all that stands before the ``@``.
+    Labels that are invalid in Unicode, and the part before the ``@``, stay unchanged.
     """
     local, at, domain = text.rpartition("@")
     return local + at + _ENCODED.sub(_decoded, f"{at}{domain}").removeprefix(at)

@@ -17,12 +17,12 @@ _DECLARED: Final[dict[str, "Event[...]"]] = {}
 
 
 class Event(Generic[P]):
-    """A point in the work of the trunk that features listen to; its parameters are those of its listeners.
+    """A point in the work of the core that features listen to; its parameters are those of its listeners.
 
-    ``when`` says what is about to happen or has happened, ``within`` which transaction is open and which
-    locks are held, ``locks`` what a listener may lock, ``raises`` what it may raise and what follows.
+    ``when`` names the moment. ``within`` names the open transaction and the locks held. ``locks`` names the
+    locks that a listener may take. ``raises`` names the errors that it may raise, and their effect.
 
-    Listeners are called whether their feature is on or off: what it has stored stays true to the trunk.
+    Listeners run whether their feature is on or off, so that the feature's stored data stays consistent.
     """
 
     def __init__(self, name: str, *, when: str, within: str, locks: str, raises: str) -> None:
@@ -37,7 +37,7 @@ class Event(Generic[P]):
 
     @cached_property
     def listeners(self) -> tuple[Callable[P, Awaitable[None]], ...]:
-        """Who listens, in the order of the registry; they are imported when the event first happens."""
+        """Return the listeners in the order of the registry; they are imported at the first event."""
         return tuple(
             feature.part(feature.listens[self.name]) for feature in declared() if self.name in feature.listens
         )

@@ -49,16 +49,16 @@ class SeedResource:
 
 @dataclass(frozen=True, kw_only=True)
 class Extension:
-    """What a package adds.
+    """Additions of a package.
 
-    ``name`` is the prefix of all that it has: paths ``/api/{name}/…``, permission codes ``{name}:…``, codes
-    of resources ``{name}.…``, and the schema of its tables, ``{name}`` with ``_`` in place of ``-``.
-    ``permissions`` become Buttons on a page of their own, and ``resources`` are registered, each of them
-    once. ``policies`` is the folder with ``endpoints.csv``, and if they are needed ``invariants.yaml`` and a
-    folder ``cases``. ``migrations`` is a folder of Alembic revisions, None without tables.
+    ``name`` is the prefix of its paths ``/api/{name}/…``, permission codes ``{name}:…`` and codes of
+    resources ``{name}.…``. The schema of its tables is ``{name}`` with ``_`` in place of ``-``.
+    ``permissions`` become Buttons on a page of their own. ``resources`` are registered once each.
+    ``policies`` is the folder with ``endpoints.csv``, and optionally ``invariants.yaml`` and a folder
+    ``cases``. ``migrations`` is a folder of Alembic revisions; None without tables.
 
-    ``add_routes`` registers the endpoints: it is called with the routes, whose ``add`` takes a template and
-    an endpoint, and with the ``Dependencies`` that the worker offers.
+    ``add_routes`` registers the endpoints. Its arguments are the routes, whose ``add`` takes a template and
+    an endpoint, and the worker's ``Dependencies``.
     """
 
     name: str
@@ -148,7 +148,7 @@ def load_extensions(packages: Iterable[str]) -> tuple[Extension, ...]:
 def _imported(package: str) -> ModuleType:
     """Import a package by its name, or by the path of its folder; raises ImportError.
 
-    The folder around it goes to the end of Python's path: nothing in it hides what is installed.
+    The parent folder goes to the end of Python's path, so that it hides no installed module.
     """
     folder = Path(package)
     if not folder.is_absolute():

@@ -1,8 +1,7 @@
 """Features: folders of ``service/features`` that serve one capability each, and register themselves.
 
-A feature says in its ``feature.py`` what it adds. Everything that it adds is named by text, ``module:name``
-below its own folder, and imported when it is asked for: a command imports no endpoints, and what is off is
-not imported at all.
+The ``feature.py`` of a feature names its additions by text, ``module:name`` below its own folder. The text is
+imported on use: a command imports no endpoints, and a feature that is off is not imported at all.
 """
 
 import re
@@ -55,24 +54,22 @@ class FeatureCommands:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Feature:
-    """What one feature adds; ``name`` is its folder.
+    """Additions of one feature; ``name`` is its folder.
 
-    ``off`` tells whether it may be named by ``features.off``: nothing may fail open without it. ``needs`` are
-    the features that it imports. ``paths`` are the beginnings of the paths that it alone serves: lines of the
-    policy about them are left out where it is off. ``settings`` are those that it alone obeys, such as
-    ``export.destinations``: one that is set is refused where it is off. ``tags`` describe the nouns of its
-    operations, ``pages`` go into the catalogue of permissions. ``by_people`` are acts that the layer
-    ``account`` keeps API keys from, each with the sentence that refuses one; ``account_objects`` are further
-    objects of that layer. ``enumerations`` name types of the API's document, by their values with spaces
-    between.
+    ``off``: ``features.off`` may name it, since nothing fails open without it. ``needs`` are the features
+    that it imports. ``paths`` are the prefixes of the paths that it alone serves; policy lines about them are
+    left out while it is off. ``settings`` are those of this feature alone, such as ``export.destinations``;
+    setting one is refused while the feature is off. ``tags`` describe the nouns of its operations. ``pages``
+    go into the catalogue of permissions. ``by_people`` are acts that the layer ``account`` closes to API
+    keys, each with its refusal. ``account_objects`` are further objects of that layer. ``enumerations`` name
+    types of the API's document, by their values with spaces between.
 
     The others are texts ``module:name``, empty without such a part. ``tables`` is a module that declares
-    tables. ``dialect`` is a ``Dialect``. ``routes`` is called with the routes and the container, ``parts``
-    with the container, and returns a ``Part`` that lives as long as the worker, or None. ``jobs`` returns,
-    for the settings, its jobs; ``checks`` are those of ``doctor``. ``rows`` counts the rows that need the
-    feature: a start with the feature off refuses while there are any. ``provides`` has, by port, what the
-    trunk asks for without knowing who answers. ``listens`` has, by event (``service.kernel.events``), what is
-    called when it happens.
+    tables. ``dialect`` is a ``Dialect``. ``routes`` is called with the routes and the container. ``parts`` is
+    called with the container, and returns None or a ``Part`` that lives as long as the worker. ``jobs``
+    returns its jobs for the settings. ``checks`` are those of ``doctor``. ``rows`` counts the rows that need
+    the feature; a start with the feature off refuses while rows exist. ``provides`` maps ports to the
+    providers that the core asks. ``listens`` maps events (``service.kernel.events``) to listeners.
     """
 
     name: str
@@ -98,7 +95,7 @@ class Feature:
     listens: Mapping[str, str] = field(default_factory=dict)
 
     def owns(self, path: str) -> bool:
-        """Tell whether ``path``, such as ``/scim/v2/Users`` or a template, is one that it alone serves."""
+        """Return True if this feature alone serves ``path``, such as ``/scim/v2/Users`` or a template."""
         return _below(self.paths).match(path) is not None
 
     def module(self, name: str) -> str:
@@ -179,7 +176,7 @@ def switch_faults(names: Iterable[str]) -> Iterator[str]:
 
 
 def about_any(features: Iterable[Feature], text: str) -> bool:
-    """Tell whether ``text``, such as ``endpoint GET /scim/v2/Users``, ends in a path of ``features``."""
+    """Return True if ``text``, such as ``endpoint GET /scim/v2/Users``, ends in a path of ``features``."""
     path = text[text.find("/") :] if "/" in text else ""
     return bool(path) and any(feature.owns(path) for feature in features)
 

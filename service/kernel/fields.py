@@ -50,15 +50,14 @@ def values_of(record: Any, kind: type | None = None) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What is declared of a field, beside its type and what the API's documents say of it (``msgspec.Meta``).
+    """Declaration of a field, beyond its type and its text in the API's documents (``msgspec.Meta``).
 
-    ``rule`` says which values it can have. ``audited``: the operation log tells its changes.
-    ``in_passwords``: nobody's password may be made of their own value. ``in_api``: bodies and answers of the
-    API have it. ``in_tables``: exports and imports have it. ``in_state``: state files have it as a value.
-    ``fixed``: no edit changes it. ``own``: users edit it in their own profile. ``late``: clients and files do
-    not know it yet, so that without it a ``PUT``, a table or a state file keeps what is stored; for ever,
-    since nobody can tell when the last of these is gone. ``spelling`` makes the one that is stored of several
-    spellings of a value.
+    ``rule`` limits its values. ``audited``: the operation log records its changes. ``in_passwords``: the
+    password of a user must not contain the user's value. ``in_api``: bodies and answers of the API have it.
+    ``in_tables``: exports and imports have it. ``in_state``: state files have it as a value. ``fixed``: edits
+    cannot change it. ``own``: users edit it in their own profile. ``late``: older clients and files lack it,
+    so a ``PUT``, a table or a state file without it keeps the stored value. This stays so forever: the last
+    old client or file cannot be known. ``spelling`` returns the stored spelling of a value.
     """
 
     rule: Rule
@@ -79,8 +78,9 @@ _DECLARED: Final[dict[type, Mapping[str, Field]]] = {}
 def declared(kind: K) -> K:
     """Read the declarations of the fields of ``kind``, a dataclass, and return it.
 
-    Raises TypeError for a field without a declaration or with several, for one that leaves its values to a
-    type that has more than a few, and for a late one that has no value in the records that are there already.
+    Raises TypeError for a field without a declaration or with several. The same for a field whose type alone
+    limits its values, but has more than a few. The same for a late field without a value for existing
+    records.
     """
     hints = get_type_hints(kind, include_extras=True)
     result = {field.name: _declaration(kind, field, hints[field.name]) for field in dataclasses.fields(kind)}
@@ -120,7 +120,7 @@ def spelt(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def audited_fields(kind: type, record: object) -> dict[str, Any]:
-    """Return the fields of ``record`` that the operation log tells, by their JSON names."""
+    """Return the fields of ``record`` that the operation log records, by their JSON names."""
     fields = fields_of(kind)
     return {camel(name): getattr(record, name) for name, field in fields.items() if field.audited}
 

@@ -9,10 +9,10 @@ from service.kernel.assurance import Acr, Authentication, Satisfied, words_at
 from service.kernel.codes import HeldCodes
 
 Kind = Literal["person", "service"]
-"""Whether an account belongs to a person, who logs in, or to a program, which has API keys."""
+"""The owner of an account: a person, who logs in, or a program, which has API keys."""
 
 OPERATOR_ID: Final = 0
-"""The user id of the operator at the command line, who is no user."""
+"""The user id of the operator at the command line, who has no account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,34 +43,34 @@ class Caller:
 
     @property
     def rests_on(self) -> Acr:
-        """How strong the proof is that the session rests on, as the token says."""
+        """Return the strength of the proof behind the session, from the token."""
         return self.authentication.acr if self.authentication else "pwd"
 
     @property
     def is_operator(self) -> bool:
-        """Whether it is the operator; ``user_name`` is then the name of an account of the system."""
+        """Return True for the operator; ``user_name`` is then the name of an account of the system."""
         return self.user_id == OPERATOR_ID
 
 
 def codes_asked(caller: Caller | None) -> HeldCodes | None:
-    """Return the codes with which the policy is asked about ``caller``; None is somebody not logged in.
+    """Return the codes with which the policy is asked about ``caller``; None for an anonymous caller.
 
-    So is nobody, and a key that is limited to nothing: what is open to everybody logged in needs no code, so
-    that no list of codes could limit it.
+    None also for a key that is limited to nothing: objects open to every login need no code, so no list of
+    codes could limit the key.
     """
     return None if caller is None or caller.limited_to_nothing else caller.held
 
 
 def codes_shown(caller: Caller, stored: Iterable[str]) -> list[str]:
-    """Return the codes that ``caller`` is told of, sorted: ``stored`` are those that the roles give now.
+    """Return the codes shown to ``caller``, sorted; ``stored`` are the codes that the roles grant now.
 
-    An API key is told of those within its scopes.
+    An API key sees the codes within its scopes.
     """
     return sorted(stored if caller.key_id is None else caller.held.codes)
 
 
 def words_asked(caller: Caller | None, now: float) -> Satisfied | None:
-    """Return with which words the layer ``assurance`` is asked about ``caller`` at ``now``; None for nobody.
+    """Return the words for asking the layer ``assurance`` about ``caller``; None for an anonymous caller.
 
     ``now`` is in seconds since the epoch.
     """
@@ -110,7 +110,7 @@ class NewAccount:
 
 
 def owner(user_id: int) -> Target:
-    """Return the owner of an account, who has shown the token of a link that was sent to them alone."""
+    """Return the owner of an account, proven by the token of a link that only the owner received."""
     return Target(user_id, "self")
 
 

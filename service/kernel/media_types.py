@@ -1,7 +1,7 @@
 """Media types of files, detected from their first bytes: a closed list, each entry with its test.
 
-The tests are those of the WHATWG MIME Sniffing standard (§5.1, §6, §7.1) where it has one, else the signature
-that the format's own specification requires at its start. A type without an entry is never accepted.
+The tests are those of the WHATWG MIME Sniffing standard (§5.1, §6, §7.1). For types that it lacks, the test
+is the signature required by the format's specification. A type without an entry is never accepted.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 HEAD: Final = 4096
-"""How many bytes from the start of a file the tests need."""
+"""Number of bytes from the start of a file that the tests need."""
 
 
 @dataclass(frozen=True, slots=True)

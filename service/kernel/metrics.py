@@ -1,4 +1,4 @@
-"""What parts of the service tell of themselves: counts and samples for ``/metrics``, states for readiness."""
+"""Values that parts of the service report: counts and samples for ``/metrics``, states for readiness."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
@@ -55,7 +55,7 @@ State = Literal["up", "degraded", "read_only", "down"]
 
 
 class Health(NamedTuple):
-    """The state of a part, which anybody may read, and ``details`` for the operator."""
+    """The state of a part, which is public, and ``details`` for the operator."""
 
     state: State
     details: Mapping[str, Any] = {}

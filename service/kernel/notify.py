@@ -1,7 +1,7 @@
-"""The port by which the core tells users what happens to their accounts, and mails them links.
+"""The port by which the core notifies users of events on their accounts, and mails them links.
 
-One feature provides both. What is told is written in the transaction of what it is about, so that neither is
-there without the other. Nobody can switch that off.
+One feature provides both. A notice is written in the transaction of its event, so that neither exists without
+the other. Notices cannot be switched off.
 """
 
 from collections.abc import Collection, Mapping
@@ -39,19 +39,19 @@ NoticeKind: TypeAlias = Literal[
     "emergency_given",
     "name_taken",
 ]
-"""What somebody is told: a promise to clients, as the codes of refusals are."""
+"""Kinds of notices: a promise to clients, like the codes of refusals."""
 ActedBy: TypeAlias = Literal["self", "administrator", "operator"]
-"""Who has done it: with the account itself, for others through the API, or at the machine."""
+"""The actor: the account itself, another user through the API, or the operator at the machine."""
 Fact: TypeAlias = str | Collection[str]
 Facts = Mapping[str, Fact | datetime | None]
-"""What is told beside the kind, by name; None for what there is not."""
+"""Details of a notice, by name; None for an absent value."""
 NO_FACTS: Final[Facts] = MappingProxyType({})
 NoticeLink: TypeAlias = Literal["end_sessions", "address_undo"]
-"""What the link of a notice does: it ends all sessions, or brings back the address to which it was mailed."""
+"""The effect of a notice's link: end all sessions, or restore the address that received the link."""
 
 
 class Notices(Protocol):
-    """Tells users what happens to their accounts: in the product, and by mail where mails are sent.
+    """Notifies users of events on their accounts: in the product, and by mail if mail is configured.
 
     ``connection`` and ``database`` are those of ``service.records.database.transactions``.
     """
@@ -67,11 +67,11 @@ class Notices(Protocol):
         also: str | None = None,
         client_ip: str | None = None,
     ) -> None:
-        """Tell a user of ``kind``, with ``facts``; nobody if there is no such user.
+        """Notify a user of ``kind``, with ``facts``; do nothing if the user does not exist.
 
-        A user's own act is told with the client of the request, that of another one without: who it was, the
-        operation log tells its readers. ``client_ip`` is for an act outside of its request. ``also`` is an
-        address that the account had: it gets no link.
+        A notice of a user's own act names the client of the request. A notice of another user's act does not:
+        the operation log shows the actor to its readers. ``client_ip`` is for an act outside of its request.
+        ``also`` is a former address of the account, which gets no link.
         """
 
     async def tell_each(
@@ -82,10 +82,10 @@ class Notices(Protocol):
         by: ActedBy,
         facts: Facts = NO_FACTS,
     ) -> None:
-        """Tell several users of the same: ``kind`` with ``facts``."""
+        """Notify several users of the same ``kind``, with ``facts``."""
 
     async def of_login(self, database: Any, user_id: int, address: str, user_agent: str) -> None:
-        """Tell a user of a login from a device that is new to the account. Raises ``Unavailable``."""
+        """Notify a user of a login from a new device. Raises ``Unavailable``."""
 
 
 class Mailer(Protocol):
@@ -113,7 +113,7 @@ class Mailer(Protocol):
 
 
 def notices_of(settings: Any) -> Notices:
-    """Return what tells users of their accounts in the installation of ``settings``."""
+    """Return the notifier for the installation of ``settings``."""
     (make,) = provided("notify").values()
     notices: Notices = make(settings)
     return notices

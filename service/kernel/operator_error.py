@@ -6,7 +6,7 @@ from service.kernel.text import printable
 
 
 class OperatorError(Exception):
-    """A fault that the operator can correct; the message says what is wrong and holds no secret."""
+    """A fault that the operator can correct; the message names the fault and holds no secret."""
 
 
 class FaultsError(OperatorError):

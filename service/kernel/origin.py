@@ -37,9 +37,9 @@ class ChangeRecord:
     def __init__(self) -> None:
         self._targets: dict[str, None] = {}
         self.changes: list[FieldChange] = []
-        """What was saved, in order."""
+        """The saved changes, in order."""
         self.warnings: list[str] = []
-        """What the caller should know of what was saved: sentences for the answer."""
+        """Warnings about the saved changes: sentences for the answer."""
         self._saving: tuple[Sequence[FieldChange], Sequence[str]] = (), ()
         self.entry: tuple[UUID, datetime] | None = None
         """The id and the time of the entry of the request, once something was about to be saved."""
@@ -54,13 +54,13 @@ class ChangeRecord:
         return tuple(self._targets)
 
     def save(self, changes: Sequence[FieldChange], targets: Sequence[str]) -> None:
-        """Take what the transaction saves that is about to be committed, and what that is about besides."""
+        """Record the changes and targets of the transaction that is about to commit."""
         self._saving = changes, targets
 
     def with_saving(self) -> tuple[tuple[str, ...], list[FieldChange]]:
-        """Return the targets and changes as they are once the transaction is committed.
+        """Return the targets and changes after the commit of the transaction; clear its pending part.
 
-        Once: what is not committed is not part of the next transaction of the request.
+        An uncommitted part must not count for the next transaction of the request.
         """
         (changes, targets), self._saving = self._saving, ((), ())
         named = dict.fromkeys((*self._targets, *(change.target for change in changes), *targets))
@@ -100,7 +100,7 @@ def values_change(
 
 
 Needed = Literal["all", "any"]
-"""How many of some codes the caller needs."""
+"""The number of required codes: all of them, or any."""
 
 
 class EditRequest(NamedTuple):
@@ -183,11 +183,11 @@ class Origin(Protocol):
     span: Span | None
     """The span of the whole request; None if it is not traced."""
     recorded: ChangeRecord | None
-    """What the request changes; None if nothing has been recorded yet."""
+    """The change made by the request; None before it is recorded."""
     delegated: Delegated | None
-    """What was asked about the rights of the caller, beyond the admission of the request."""
+    """The checks of the caller's rights beyond the admission of the request."""
     satisfied: Satisfied | None
-    """What the caller satisfied of the words about authentication when it was admitted; None for nobody."""
+    """The authentication words that the caller satisfied at admission; None for an anonymous caller."""
 
     def entry(self) -> Struct | None:
         """Return the entry of the operation log as things stand, without what was sent.
@@ -197,7 +197,7 @@ class Origin(Protocol):
 
     @property
     def acting(self) -> str | None:
-        """The name of the caller, as it is in the token; None before somebody is admitted."""
+        """The name of the caller from the token; None before admission."""
 
     @property
     def address(self) -> str:
@@ -212,7 +212,7 @@ ORIGIN: ContextVar[Origin | None] = ContextVar("origin", default=None)
 """The request that is being served; tasks that it starts inherit it."""
 
 OPERATOR: Final = "@operator"
-"""Who edits outside of requests: somebody at the machine."""
+"""The name of the editor outside of requests: a person at the machine."""
 
 
 def acting() -> str | None:

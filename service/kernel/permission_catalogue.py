@@ -109,7 +109,7 @@ def codes_by_endpoint(pages: Iterable[Page]) -> dict[str, frozenset[str]]:
 
 
 _ADMINISTERING_PAGES: Final = ("role", "menu", "resource", "service", "policy")
-# What exports, imports and bulk acts do can still be done one by one, and to ask is not to administer.
+# Exports, imports and bulk acts have equivalents for single records; questions administer nothing.
 _SPARED: Final = ("export", "import", "evaluate")
 
 
@@ -126,7 +126,7 @@ def _administering() -> Iterator[str]:
 ADMINISTERING: Final = frozenset(_administering())
 """The endpoints that administer the policy: resources, bindings, menus, roles, users' roles, the policy.
 
-No change is published that would close one of them to a caller who may do everything.
+The publisher refuses a change that would close one of them to a caller with all permissions.
 """
 
 

@@ -1,7 +1,7 @@
-"""Which accounts count as one person in a decision, by who stands behind whom.
+"""Decide which accounts count as one person, from the control of users over accounts.
 
-An edge says that the holder of an account could get to act as the owner of another one, and since when. It
-ends some days after the last such act. *Standing behind* is the way over any number of edges.
+An edge records that the holder of an account had a way into another account, and the time of the last such
+act. The edge expires some days later. *Standing behind* follows any number of edges.
 """
 
 from collections import deque
@@ -14,12 +14,14 @@ from typing import Final, Literal, TypeAlias
 ControlAct: TypeAlias = Literal[
     "made", "password", "address", "factor", "key", "hand_over", "link", "take_over"
 ]
-"""How a holder could get to act as an account: ``made`` it and gave the first way in; set its password or
-address; removed its second factors; made an API key; handed it over to a provider; saw a link to it.
-``take_over`` is an act of before the acts were told apart."""
+"""The way in which a holder gained control of an account. ``made``: created it and gave the first way in.
+``password``, ``address``, ``factor``, ``key``: set its password or address, removed its second factors,
+created an API key. ``hand_over``: handed it over to a provider. ``link``: saw a link to it. ``take_over``:
+recorded before the acts were distinguished.
+"""
 
 TAKEOVER_DAYS: Final = 30
-"""How many days an act counts, unless the settings say otherwise."""
+"""Number of days for which an act counts; the settings can change it."""
 MOST_TAKEOVER_DAYS: Final = 366
 """The most that they can say."""
 
@@ -39,7 +41,7 @@ _GONE: Final = "a deleted account"
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """That ``holder_id`` did ``act`` to ``account_id``, at ``time`` for the last time."""
+    """Record that ``holder_id`` did ``act`` to ``account_id``, most recently at ``time``."""
 
     holder_id: int
     account_id: int
@@ -112,10 +114,10 @@ class Persons:
         return frozenset(holder for holder, _ in self._ways(user_id)) - {user_id}
 
     def same(self, first: int, second: int) -> SamePerson | None:
-        """Return why two accounts count as one person; None if they do not.
+        """Return the reason for which two accounts count as one person; None if they do not.
 
-        One stands behind the other, or a party stands behind both. So does anybody else who stands behind
-        both, unless by makings alone: whoever has made everybody would join them all.
+        One account stands behind the other, or a third account stands behind both. A third account counts if
+        it is a party, or if not all of the edges are makings: a creator of all accounts would join them all.
         """
         if first == second:
             return SamePerson(first, second, ())
@@ -137,7 +139,7 @@ class Persons:
         return {frozenset(pair) for pair in combinations(sorted(user_ids), 2) if self.same(*pair)}
 
     def _joining(self, to_first: _Ways, to_second: _Ways, holder: int) -> tuple[Edge, ...] | None:
-        """Return the ways by which somebody who stands behind both joins them; None if they do not."""
+        """Return the ways by which ``holder``, who stands behind both, joins them; None if they do not."""
         takes = (holder, True)
         if holder in self._parties:
             ways = self._way(to_first, holder), self._way(to_second, holder)

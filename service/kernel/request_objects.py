@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 Whose: TypeAlias = Literal["others", "self"]
-"""Whose request somebody decides: another person's; or the own, also in the place of its author."""
+"""Author of the request being decided: another person, or the decider, also in place of its author."""
 
 MOST_STAGES: Final = 5
 """The most stages of a rule."""
@@ -30,9 +30,9 @@ class Stage:
 
 
 class PublishedRule(NamedTuple):
-    """What policy lines say about requests for an enabled role.
+    """Published rule for requests for an enabled role.
 
-    ``demand`` are the words of the layer ``assurance``, one of which who asks must satisfy.
+    ``demand`` are words of the layer ``assurance``; the requester must satisfy one of them.
     """
 
     role_code: str
@@ -44,7 +44,7 @@ class PublishedRule(NamedTuple):
 
 
 def ask(role_code: str) -> str:
-    """Return the object of layer ``request`` that says who may ask for a role."""
+    """Return the object of layer ``request`` that opens requests for a role."""
     return f"role {role_code}"
 
 
@@ -59,17 +59,17 @@ def stage_for(role_code: str, number: int, whose: Whose) -> str:
 
 
 def is_for_others(name: str) -> bool:
-    """True for an object of layer ``approve`` that lets somebody decide about the requests of others."""
+    """True for an object of layer ``approve`` that opens decisions about the requests of others."""
     return name.endswith(" for others")
 
 
 def for_self(name: str) -> str:
-    """Return the object of a stage for the own requests, by that for those of others; other objects as is."""
+    """Return the object of a stage for own requests, from the one for others; other objects unchanged."""
     return f"{name.removesuffix(' others')} self" if is_for_others(name) else name
 
 
 def stage_takes(role_code: str, number: int, approvals: int) -> str:
-    """Return the object of layer ``approve`` that says how many different people must pass a stage."""
+    """Return the object of layer ``approve`` with the number of different approvers for a stage."""
     return f"role {role_code} stage {number} takes {approvals}"
 
 
@@ -80,7 +80,7 @@ def stages_of(names: Iterable[str], role_code: str) -> dict[int, int]:
 
 
 def without_grant(role_code: str) -> str:
-    """Return the object of layer ``approve`` that lets approve who can't grant all codes of the role."""
+    """Return the object of layer ``approve`` for approvers who cannot grant all codes of the role."""
     return f"role {role_code} without-grant"
 
 
@@ -100,19 +100,19 @@ def role_of(name: str) -> str:
 
 
 WhoseAssignment: TypeAlias = Literal["others", "self", "unasked"]
-"""Whose assignment a review is about: another person's; the own; or one about which it asks other people."""
+"""Holder of the reviewed assignment: another person; the decider; or a person assigned to other reviewers."""
 
 CLOSE_OWN: Final = "close own"
 """The object of layer ``review`` by which the author of a review closes it before its deadline."""
 CLOSE_OTHERS: Final = "close others"
-"""That by which somebody closes a review of another author."""
+"""The object for closing a review of another author."""
 
 
 def assignment_for(whose: WhoseAssignment, code: str | None = None) -> str:
-    """Return the object of layer ``review`` that says who decides about an assignment.
+    """Return the object of layer ``review`` that opens decisions about an assignment.
 
-    Only that of ``others`` has a line. ``code`` is that of the review, None for a review without a code of
-    its own; about the own assignment, and in place of others, nobody decides by any code.
+    Only the object for ``others`` has a line. ``code`` is that of the review; None for a review without a
+    code. No code opens decisions about own assignments, or in place of the assigned reviewers.
     """
     return f"assignment for {whose}" if code is None or whose != "others" else f"{_BY}{code}"
 
@@ -126,7 +126,7 @@ _BY: Final = f"{assignment_for('others')} by "
 
 
 def sign_off_for(whose: Whose) -> str:
-    """Return the object of layer ``review`` that says who signs off changes of others, or the own ones."""
+    """Return the object of layer ``review`` that opens sign-off of the changes of others, or of own ones."""
     return f"sign-off for {whose}"
 
 
@@ -137,4 +137,4 @@ OF_REVIEWS: Final = frozenset(
 )
 """All objects of the layer ``review`` of the node's own files; others name the code of a review."""
 NEVER_OPEN: Final = frozenset({assignment_for("self"), assignment_for("unasked"), sign_off_for("self")})
-"""Those that have no line: nobody decides about their own, or in place of whom a review asks."""
+"""Objects without a line: decisions about own assignments or changes, or in place of assigned reviewers."""

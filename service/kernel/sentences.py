@@ -1,4 +1,4 @@
-"""What a value of a type must be, as half a sentence ("must be a list of at most 100 items")."""
+"""Describe the values of a type as half a sentence ("must be a list of at most 100 items")."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -30,7 +30,7 @@ def kinds_of(kind: Any) -> Iterator[Any]:
 
 
 def metas_of(kind: Any) -> Iterator[Meta]:
-    """Yield what is annotated of a type and of its alternatives, outer annotations first."""
+    """Yield the annotations of a type and of its alternatives, outer annotations first."""
     if get_origin(kind) is Annotated:
         plain, *metas = get_args(kind)
         yield from (meta for meta in metas if isinstance(meta, Meta))

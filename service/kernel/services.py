@@ -36,7 +36,7 @@ class Service:
 
 
 ACTIONS: Final = ("list", "create", "update", "delete", "bind", "open")
-"""What administrators do with the resources of a service, their bindings and its openings."""
+"""Acts of administrators on the resources of a service, their bindings and its openings."""
 
 OWN_ACTIONS: Final = ACTIONS[:-1]
 """The same for this service, which has no openings but those of its files."""
@@ -76,7 +76,7 @@ def object_of(service: str, route: str) -> str:
 
 
 NO_DEMAND: Final = words_of(None, services=False)
-"""The words of what demands nothing of anybody: ``@anyone``."""
+"""The words of an object without a demand: ``@anyone``."""
 
 
 class BoundResource(NamedTuple):
@@ -129,10 +129,10 @@ def _instant(at: datetime) -> str:
 
 
 class PublishedOpening(NamedTuple):
-    """What opens an object of another service without a permission code.
+    """Opening of an object of another service without a permission code.
 
-    ``object`` is one of its enabled resources or ``@unregistered``, with its service; ``code`` is ``@login``
-    or ``@anyone``, with its end if it has one.
+    ``object`` is an enabled resource or ``@unregistered``, with its service. ``code`` is ``@login`` or
+    ``@anyone``, with its expiry if it has one.
     """
 
     object: str

@@ -1,7 +1,7 @@
 """JSON that every parser reads in the same way.
 
 Parsers differ where the standard leaves room: repeated members, NaN, UTF-16, half a surrogate pair (RFC 8259
-§4 and §8, RFC 8725 §2.4, RFC 7515 §4). What one parser has checked, another may read differently.
+§4 and §8, RFC 8725 §2.4, RFC 7515 §4). Another parser may read a checked text differently.
 """
 
 import json

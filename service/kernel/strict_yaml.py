@@ -1,9 +1,8 @@
 """Reads YAML files strictly, with the line of each value.
 
-PyYAML keeps the last of two equal keys without a word, a merge key (``<<``) adds keys beside those that are
-written, and an alias can repeat a value far from where it is written, also a million times. Files about
-rights are reviewed by people, and others write them: so all three are refused here, and the size of the rest
-is bounded before memory is taken for it.
+PyYAML silently keeps the last of two equal keys. A merge key (``<<``) adds keys to the written ones. An alias
+can repeat a distant value, even a million times. Files about rights are reviewed by people and written by
+others, so all three are refused. The size of the rest is limited before memory is allocated.
 """
 
 import hashlib
@@ -24,9 +23,9 @@ Keys = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much of a file is read: its bytes, its values and keys, and how deep they are nested.
+    """Limits for reading a file: its bytes, its values and keys, and their depth of nesting.
 
-    A value takes up to a kilobyte of memory: without a bound, two bytes of a file would cost as much.
+    A value takes up to a kilobyte of memory: without a limit, two bytes of a file would cost as much.
     """
 
     size: int = 4 * 1024 * 1024
@@ -53,7 +52,7 @@ class YamlError(FaultsError):
 
 @dataclass(frozen=True, slots=True)
 class Document(Generic[T]):
-    """What a file holds; ``lines`` has the line (from 1) of each value, by its keys and positions.
+    """Content of a file; ``lines`` has the line (from 1) of each value, by its keys and positions.
 
     ``digest`` is the SHA-256 of the bytes that were read, in hexadecimal.
     """
@@ -157,7 +156,7 @@ def _is_endless(event: yaml.ScalarEvent) -> bool:
 
 
 def _faults(node: yaml.Node, keys: Keys, lines: dict[Keys, int]) -> Iterator[tuple[int, str]]:
-    """Yield what is refused in ``node``; put the line of every value into ``lines``."""
+    """Yield the faults in ``node``; put the line of every value into ``lines``."""
     line = lines[keys] = node.start_mark.line + 1
     if isinstance(node, yaml.SequenceNode):
         for at, item in enumerate(node.value):

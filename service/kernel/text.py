@@ -116,12 +116,12 @@ def _is_unseen(text: str, place: int, *, lines: bool) -> bool:
 
 
 def _is_needed(text: str, place: int) -> bool:
-    """True if the character of ``SHAPING`` at ``place`` stands where it shapes what is beside it."""
+    """True if the character of ``SHAPING`` at ``place`` shapes its neighbours."""
     character = text[place]
     before = text[place - 1 : place]
     after = text[place + 1 : place + 2]
     if character in _SELECTORS:
-        return bool(before) and category(before)[0] in "SPN"  # an emoji, or what becomes one: 1, #, ©
+        return bool(before) and category(before)[0] in "SPN"  # an emoji, or a base of one: 1, #, ©
     if not before or not after:
         return False
     if character == _JOINER and category(after) == "So":
@@ -138,7 +138,7 @@ MAX_NAME_LENGTH = 64
 MAX_USER_NAME = 254
 """The most characters of the name of a user, which may be an email address (RFC 5321 §4.5.3.1.3)."""
 
-# Private use and unassigned characters: nobody knows how they look (Unicode §4.5).
+# Private use and unassigned characters: their appearance is unknown (Unicode §4.5).
 _UNKNOWN = frozenset({"Co", "Cn"})
 _UNSHAPED = str.maketrans("", "", SHAPING)
 # Scripts with letters that look alike, by the first word of a letter's Unicode name.
@@ -148,10 +148,10 @@ _ALIKE = frozenset({"LATIN", "GREEK", "COPTIC", "CYRILLIC", "ARMENIAN", "CHEROKE
 def name_key(text: str) -> str:
     """Return the key by which names are compared: names with equal keys are the same name.
 
-    Compatibility caseless matching (Unicode §3.13, D146), so that ``ADMIN``, ``admin`` and ``admin`` in
-    full-width letters are one name, and so are spellings with and without joiners. Letters of different
-    scripts that look alike stay different: see ``name_fault``. In a name that is an address, two spellings of
-    an internationalised domain are one.
+    Compatibility caseless matching (Unicode §3.13, D146): ``ADMIN``, ``admin`` and ``admin`` in full-width
+    letters are one name. Spellings with and without joiners are one name too. Letters of different scripts
+    that look alike stay different: see ``name_fault``. In a name that is an address, two spellings of an
+    internationalised domain are one.
     """
     # Most names are ASCII, of which Unicode's forms change nothing but the case.
     key = text.lower() if text.isascii() else _folded(text)
@@ -181,15 +181,15 @@ def _text_fault(text: str, most: int) -> str | None:
 
 
 RESERVED: Final = "@"
-"""What begins the names of those in the logs who are no users, such as ``@operator`` and ``@review:7``."""
+"""The prefix of log names that do not belong to users, such as ``@operator`` and ``@review:7``."""
 
 
 def name_fault(text: str) -> str | None:
-    """Return why ``text`` can't be the name of a user, as half a sentence ("must …"); None if it can.
+    """Return why ``text`` cannot be a user name, as half a sentence ("must …"); None if it can.
 
-    Stricter than ``text_fault``: people tell names apart by eye, and type them. So a name has no joiners, and
-    may not mix scripts whose letters look alike, as in ``admin`` with a Cyrillic first letter (UTS #39 §5.2).
-    A name in one script is accepted.
+    Stricter than ``text_fault``: people compare names by eye, and type them. A name has no joiners, and may
+    not mix scripts whose letters look alike, as in ``admin`` with a Cyrillic first letter (UTS #39 §5.2). A
+    name in one script is accepted.
     """
     if fault := _text_fault(text, MAX_USER_NAME):
         return fault

@@ -19,7 +19,7 @@ Keys: TypeAlias = tuple[str | int, ...]
 Fault: TypeAlias = tuple[Keys, str]
 
 MOST: Final = 100
-"""Faults that are told of one value."""
+"""Maximum number of faults reported for one value."""
 NO_FIELD: Final = "There is no such field"
 REQUIRED: Final = "The field is required"
 IN_UTC: Final = "must be from year 1 to 9999 in UTC"

@@ -1,4 +1,4 @@
-"""What a User-Agent says of a client: its browser, and the operating system below."""
+"""Read the browser and operating system of a client from its User-Agent."""
 
 import ua_parser
 

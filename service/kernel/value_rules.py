@@ -75,9 +75,10 @@ def whole(pattern: str) -> str:
 
 
 def bounds_of(rule: Any) -> Meta:
-    """Return what a JSON schema can say of ``rule``, which may refuse more; nothing of a mere function.
+    """Return the part of ``rule`` that a JSON schema can express; empty for a plain function.
 
-    It carries the rule: a body with other faults is told what the rule refuses as well (``type_faults``).
+    The result carries the rule, so that a body with other faults also reports the faults that the rule finds
+    (``type_faults``).
     """
     match rule:
         case TextRule():
@@ -106,7 +107,7 @@ UpdatedBy = Annotated[
         "operator's command, null for what a start has seeded.",
     ),
 ]
-"""Who has made or last edited a record."""
+"""The user who created or last edited a record."""
 Code = Annotated[str, Meta(examples=["system:role:list"])]
 """A permission code, as records and answers have it."""
 
@@ -210,7 +211,7 @@ MOST_KEYS: Final = 64
 KEY: Final = r"^(?!(?:constructor|prototype)$)[A-Za-z][A-Za-z0-9_.-]{0,63}$"
 """The pattern of a key, as JSON Schema has it."""
 _KEY: Final = re.compile(KEY)
-# What every JSON reader keeps exactly (RFC 8259 §6); PostgreSQL stores all digits of other numbers.
+# The range that every JSON reader keeps exactly (RFC 8259 §6); PostgreSQL stores all digits of other numbers.
 _LARGEST: Final = 2**53 - 1
 _SMALLEST: Final = 1e-9
 

@@ -1,4 +1,4 @@
-"""A write that somebody asks for: who asks, whether anything is saved, and whether its answer is kept."""
+"""A requested write: its caller, whether it is a dry run, and whether its answer is kept."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ class AnsweredBeforeError(Exception):
 
 
 class DryRun(Protocol):
-    """A dry run, told what would be saved. No session is touched, and no other change has to wait."""
+    """A dry run, which observes what would be saved. It touches no session, and delays no other change."""
 
     async def begin(self, connection: Any) -> None:
-        """Look at what is stored, in a transaction that has just begun."""
+        """Read the stored state, in a transaction that has just begun."""
 
     async def end(self, connection: Any) -> None:
         """Look at what would be stored; the transaction is rolled back when this returns."""
@@ -32,7 +32,7 @@ class DryRun(Protocol):
         """Take the policy that would be in force."""
 
     def warn(self, warnings: Iterable[str]) -> None:
-        """Take sentences about what would keep the change from being saved, or what it would do besides."""
+        """Take warnings about obstacles to the change, or about its further effects."""
 
     def refresh(self, user_ids: Iterable[int]) -> None:
         """Take the users whose tokens would be refused until they are refreshed."""
@@ -56,9 +56,9 @@ class IdempotentWrite(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What ``caller`` asks to be written: a dry run saves nothing, an idempotent write keeps its answer.
+    """A write requested by ``caller``: a dry run saves nothing, an idempotent write keeps its answer.
 
-    It is handed to whatever begins the transaction.
+    It is passed to the code that begins the transaction.
     """
 
     caller: Caller

@@ -1,4 +1,4 @@
-"""Which of many held codes may hold a code, without asking about each pair of them."""
+"""Index of held codes: find those that may hold a code, without testing each pair."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
@@ -24,7 +24,7 @@ class HeldCodeIndex:
         return {*({code} & self._held_codes), *_meeting(self._wildcards, code)}
 
     def alone(self, code: str, holds: Callable[[HeldCodes, str], bool]) -> Iterator[str]:
-        """Yield the held codes each of which, of a caller who has it alone, ``holds`` says holds ``code``."""
+        """Yield each held code that holds ``code`` by itself, according to ``holds``."""
         for held in self.near(code):
             if held not in self._holders:
                 self._holders[held] = HeldCodes([held])
@@ -33,7 +33,7 @@ class HeldCodeIndex:
 
 
 class DecisiveCodes:
-    """Tells which codes of roles can matter to lines: somebody with these alone is answered alike.
+    """Select the codes of roles that can matter to lines; a caller with these alone gets the same answers.
 
     Each predicate of the model is true of a caller if it is true of one held code. Thousands of sets of roles
     have few sets of codes that matter to one question.
@@ -46,7 +46,7 @@ class DecisiveCodes:
         self._of_role = {role: some for role, codes in given.items() if (some := near.intersection(codes))}
 
     def of(self, roles: Iterable[str]) -> frozenset[str]:
-        """Return the codes that can matter of somebody who has ``roles``."""
+        """Return the codes of a user with ``roles`` that can matter."""
         of_role = self._of_role
         return frozenset[str]().union(*(of_role[role] for role in roles if role in of_role))
 

@@ -1,4 +1,4 @@
-"""Whether the stages of a request have passed: each person counts in one stage, once."""
+"""Count approvals of the stages of a request: each person counts once, in one stage."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -22,9 +22,9 @@ def places(
 
 
 def _apart(user_ids: frozenset[int], alike: Collection[frozenset[int]]) -> Iterator[frozenset[int]]:
-    """Yield sets of approvers no two of whom are one person; the largest ones are among them.
+    """Yield sets of approvers in which each person occurs once; the largest sets are among them.
 
-    Who is one person with the most others either counts, and they do not, or does not.
+    Branches on the approver who equals the most others: included without them, or left out.
     """
     near: dict[int, set[int]] = {}
     for pair in alike:
@@ -40,10 +40,10 @@ def _apart(user_ids: frozenset[int], alike: Collection[frozenset[int]]) -> Itera
 
 
 def _matched(entitled: Mapping[int, Collection[int]], needed: Sequence[int]) -> dict[int, int]:
-    """Return the same of approvers who are all different persons.
+    """Return the same for approvers who are all different persons.
 
-    Who could count in two stages counts where others can't: a maximum matching of approvers to the approvals
-    that are needed, by augmenting paths.
+    The result is a maximum matching of approvers to the needed approvals, by augmenting paths. An approver of
+    two stages counts where other approvers cannot.
     """
     counted: dict[int, list[int]] = {stage: [] for stage in range(1, len(needed) + 1)}
 
