@@ -38,7 +38,7 @@ _LEADING: Final = _leading()
 async def write(
     connection: AsyncConnection, holder_ids: Collection[int], account_ids: Collection[int], act: ControlAct
 ) -> None:
-    """Note that these holders can get to act as the owners of these accounts, by an act of now."""
+    """Record that these holders gained control of these accounts, by an act at this moment."""
     rows = [
         {"holder_id": holder_id, "account_id": account_id, "act": act}
         for account_id in sorted({*account_ids})

@@ -37,14 +37,14 @@ from service.records.schema.rights import (
 from service.records.user_list import Status, UserNames, UserValues
 
 Initial: TypeAlias = Literal["given", "leaked"]
-"""Why the owner of a password has to change it first: somebody else has set it, or it is leaked."""
+"""Reason for which the owner must change the password first: another user set it, or it is leaked."""
 GIVEN: Final[Initial] = "given"
 LEAKED: Final[Initial] = "leaked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing(UserNames):
-    """Who an account is, and whether it is kept out; ``banned_until`` is None for a ban without end."""
+    """Identity and denial of an account; ``banned_until`` is None for a ban without end."""
 
     user_id: int
     kind: Kind
@@ -58,9 +58,9 @@ class Standing(UserNames):
 class Credentials(Standing):
     """The facts about a person that a login needs; a service account has no credentials.
 
-    ``password_hash`` is None for a person who is invited, and has no password yet. ``password_initial`` is
-    None for a password that its owner need not change. ``password_age`` is the time since the password was
-    set, in whole seconds.
+    ``password_hash`` is None for an invited person without a password yet. ``password_initial`` is None for a
+    password that its owner need not change. ``password_age`` is the time since the password was set, in whole
+    seconds.
     """
 
     password_hash: str | None = field(repr=False)
@@ -70,7 +70,7 @@ class Credentials(Standing):
 
 
 class Recoverable(Struct, frozen=True, kw_only=True):
-    """Who may set a forgotten password by a link to ``email``, the address that they have confirmed."""
+    """A person who can set a forgotten password by a link to ``email``, their confirmed address."""
 
     user_id: int
     user_name: str
@@ -94,9 +94,9 @@ class Entitled(Standing):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entrant(Credentials):
-    """Who is about to get a session: the credentials as they are now, and the rights that tokens need.
+    """A user about to get a session: the current credentials, and the rights that tokens need.
 
-    They are read at once, so that both are of one instant; the fields are those of ``Entitled``.
+    Both are read at once, so that they are of one instant; the fields are those of ``Entitled``.
     """
 
     roles: tuple[str, ...]
@@ -211,7 +211,7 @@ async def entrant(source: Source, user_id: int, user_name: str, at: datetime) ->
 
 
 async def recoverable(connection: AsyncConnection, key: str) -> Recoverable | None:
-    """Return who has that key of a name, and may set a forgotten password by a link; None for all others."""
+    """Return the user with this name key who can recover the password by a link; None for all others."""
     can = (
         (user.c.user_name_key == key)
         & (user.c.status == "enabled")
@@ -253,9 +253,9 @@ async def change_password(
     expected_hash: str | None,
     initial: Initial | None,
 ) -> bool:
-    """Store the hash of a new password if the old one is still ``expected_hash``; returns whether it was.
+    """Store the hash of a new password if ``expected_hash`` is still stored; return whether it was.
 
-    ``initial`` is None if the owner has set it.
+    ``initial`` is None if the owner set the password.
     """
     statement = (
         change(user)
@@ -277,7 +277,7 @@ async def confirm_address(connection: AsyncConnection, user_id: int, email: str)
 
 
 async def reach_address(connection: AsyncConnection, user_id: int, email: str) -> bool:
-    """Note that somebody has opened a link at ``email``, if it is still the user's; returns whether it is.
+    """Record that a link at ``email`` was opened, if the user still has this address; return whether so.
 
     It becomes the address for recovery if the owner has agreed to it.
     """
@@ -287,9 +287,9 @@ async def reach_address(connection: AsyncConnection, user_id: int, email: str) -
 
 
 async def agree_to_address(connection: AsyncConnection, user_id: int, email: str) -> bool:
-    """Note that the owner has agreed to ``email``, if it is still the user's; returns whether it is.
+    """Record that the owner agrees to ``email``, if the user still has this address; return whether so.
 
-    It becomes the address for recovery if somebody has opened a link there.
+    It becomes the address for recovery if a link there has been opened.
     """
     return await _address_noted(
         connection, user_id, email, agreed_email=email, recovery_email=_if_also(user.c.reached_email, email)
@@ -331,7 +331,7 @@ async def set_status(connection: AsyncConnection, user_id: int, status: Status) 
 
 
 async def values(connection: AsyncConnection, user_id: int) -> UserValues | None:
-    """Return what is stored of a user, or None."""
+    """Return the stored values of a user, or None."""
     return await _VALUES.one_or_none(connection, _VALUES_BY_ID, {"user_id": user_id})
 
 
@@ -350,8 +350,8 @@ WRITER: Final = RowWriter(UserValues, user)
 class NewRow:
     """A user to be written: the account, and the ids of existing roles.
 
-    ``password_hash`` is None for a service account, and for a person who is invited. The password of a new
-    user is initial.
+    ``password_hash`` is None for a service account, and for an invited person. The password of a new user is
+    initial.
     """
 
     account: NewAccount
@@ -416,7 +416,7 @@ async def update(
     ``agreed``: the owner agrees to the new address.
     Conflict if the name belongs to another user; the transaction can continue then.
     """
-    # Whose address is taken away is not to be recovered by it.
+    # A removed address is no longer an address for recovery.
     gone = {"recovery_email": None} if values.get("email", "") is None else {}
     if agreed:
         gone["agreed_email"] = values["email"]
@@ -445,13 +445,13 @@ async def names(connection: AsyncConnection, user_ids: Collection[int]) -> dict[
 
 
 async def maker(connection: AsyncConnection, user_id: int) -> int | None:
-    """Return the id of who has made an account; None for the operator, and where it is not known."""
+    """Return the id of the creator of an account; None for the operator, and for an unknown creator."""
     made_by = select(user.c.made_by).where(user.c.id == user_id)
     return (await connection.execute(made_by)).scalar_one_or_none()
 
 
 async def maker_of_key(connection: AsyncConnection, key_id: int) -> int | None:
-    """Return the id of the user who has made an API key; None for an unknown key."""
+    """Return the id of the creator of an API key; None for an unknown key."""
     made_by = select(api_key.c.created_by).where(api_key.c.id == key_id)
     return (await connection.execute(made_by)).scalar_one_or_none()
 
@@ -459,7 +459,7 @@ async def maker_of_key(connection: AsyncConnection, key_id: int) -> int | None:
 async def delete(connection: AsyncConnection, target: Target) -> None:
     """Delete a user; the user's files stay without an owner, and log entries stay.
 
-    So does what the user did to other accounts: who stood behind the user stands behind these.
+    The user's control of other accounts passes on: accounts behind the user stand behind these accounts.
     """
     await connection.execute(delete_from(user).where(user.c.id == target.user_id))
     for kept in (user_login, permission_use):

@@ -1,9 +1,9 @@
-"""``sys.user_role``: the assignments of roles to users, from when, until when, why and by whom.
+"""``sys.user_role``: the assignments of roles to users, with start, expiry, reason and author.
 
-An assignment is in force from ``valid_from`` on, and no longer at ``valid_until``. Of one role a user may
-have several: their union counts. The instant is the session store's (decision 0019), given by the caller; the
-database's where there is no store, as in commands. Rights end at that instant by the statements that read
-them: ``set_aside`` only moves what has ended to ``sys.ended_assignment``.
+An assignment is in force from ``valid_from`` on, and no longer at ``valid_until``. A user may have several
+assignments of one role: their union counts. The caller gives the instant of the session store (decision
+0019). Without a store, as in commands, the database's instant counts. Rights expire by the statements that
+read them: ``set_aside`` only moves expired rows to ``sys.ended_assignment``.
 
 Callers that change an assignment hold ``role_rights.lock``.
 """
@@ -35,9 +35,9 @@ AT: Final[sa.ColumnElement[datetime]] = sa.func.coalesce(
 
 
 class Present(Struct, frozen=True):
-    """The present instant by the session store's clock: what is stored counts, whenever it was written.
+    """The present instant by the session store's clock; all stored rows count, whenever they were written.
 
-    By the database's clock, it may have been written a little later.
+    By the database's clock, a row may have been written a little later.
     """
 
     at: datetime
@@ -82,8 +82,8 @@ def assigned(at: datetime | Present | None) -> sa.Subquery:
 def approved(assignment_id: sa.ColumnElement[int]) -> list[sa.ColumnElement[Any]]:
     """Return the columns ``access_request_id`` and ``approved_by`` of an assignment.
 
-    That is the id of the request that has given it, null for none, and the names of the users who have
-    approved it, as they were then, in the order of time.
+    The first is the id of the request that led to the assignment; null for none. The second has the names of
+    its approvers at that time, in the order of approval.
     """
     (columns,) = provided("assignment-origin").values()
     of_assignment: list[sa.ColumnElement[Any]] = columns(assignment_id)
@@ -173,7 +173,7 @@ async def give(connection: AsyncConnection, target: Target, given: Collection[Gi
 
 
 async def give_each(connection: AsyncConnection, user_ids: Collection[int], given: Given) -> None:
-    """Assign a role to users alike; who has an assignment with the same source and window keeps that."""
+    """Assign a role to users alike; an existing assignment with the same source and window stays."""
     values = {name: sa.literal(value, user_role.c[name].type) for name, value in _columns_of(given).items()}
     rows = sa.select(each_of(user_ids), *values.values())
     written = upsert(user_role).from_select(["user_id", *values], rows, include_defaults=False)
@@ -308,7 +308,7 @@ async def now(connection: AsyncConnection) -> datetime:
 
 
 class Window(Struct, frozen=True):
-    """From when until when a user has a role; None for no beginning and no end."""
+    """Window in which a user has a role; None for no beginning and no end."""
 
     user_id: int
     role_id: int

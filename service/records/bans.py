@@ -1,7 +1,7 @@
-"""``sys.user_ban``: which users are banned, until when, why and by whom.
+"""``sys.user_ban``: bans of users, with their end, reason and author.
 
-Together with the status of a user this decides who may log in and refresh; the session store has a copy for
-the requests in between. The row of a ban that has ended stays until the next one, and has no effect.
+The ban and the status of a user decide whether the user can log in and refresh. The session store has a copy
+for the requests in between. The row of an expired ban stays until the next one, and has no effect.
 """
 
 from datetime import datetime, timedelta
@@ -82,14 +82,14 @@ async def unban(connection: AsyncConnection, user_id: int) -> bool:
 
 
 async def denied(connection: AsyncConnection) -> list[int]:
-    """Return the ids of all users who may not log in, in order."""
+    """Return the ids of all users who cannot log in, in order."""
     statement = select(user.c.id).select_from(with_bans())
     kept_out = (user.c.status != "enabled") | user_ban.c.user_id.is_not(None)
     return list((await connection.execute(statement.where(kept_out).order_by(user.c.id))).scalars())
 
 
 async def denial_of(connection: AsyncConnection, user_id: int) -> Denial | None:
-    """Return why a user may not log in; None for a user who may, or who does not exist."""
+    """Return why a user cannot log in; None for other users and unknown ones."""
     columns = (user.c.status, user_ban.c.user_id, user_ban.c.until, user_ban.c.reason)
     statement = select(*columns).select_from(with_bans()).where(user.c.id == user_id)
     row = (await connection.execute(statement)).one_or_none()

@@ -1,4 +1,4 @@
-"""Persons who may log in and hold some codes, by what the Buttons of their roles carry."""
+"""Persons who can log in and hold given codes, from the Buttons of their roles."""
 
 from collections.abc import Collection
 from datetime import datetime

@@ -1,6 +1,6 @@
-"""Who has a second factor: ``sys.user_factor``, as all of the service reads it.
+"""Users with a second factor: ``sys.user_factor``, as the whole service reads it.
 
-How factors are enrolled and checked is left to what asks for them.
+The callers enrol and verify factors.
 """
 
 from datetime import datetime

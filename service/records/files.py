@@ -107,7 +107,7 @@ async def unlink(connection: AsyncConnection, file_id: int) -> None:
 
 
 LEASE: Final = timedelta(minutes=10)
-"""How long a pending file is kept unless its upload renews the lease."""
+"""Time for which a pending file is kept unless its upload renews the lease."""
 
 PENDING: Final = "pending"
 STORED: Final = "stored"
@@ -139,10 +139,10 @@ async def reserve(
     most: int,
     quota: Quota,
 ) -> Reservation:
-    """Create a pending file of ``most`` bytes, or of the bytes that the owner has left, at least ``least``.
+    """Create a pending file of ``most`` bytes, or of the owner's remaining bytes, at least ``least``.
 
-    QuotaExceeded if fewer than ``least`` are left, or no file. Reservations of one owner wait for one
-    another, so that together they never exceed the quota.
+    Raises QuotaExceeded if fewer than ``least`` bytes, or no file, are left. Reservations of one owner wait
+    for one another, so that together they never exceed the quota.
     """
     await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"file:{owner_id}", 0))))
     left = await _left(connection, owner_id, quota)
@@ -165,7 +165,7 @@ async def reserve(
 
 
 async def _left(connection: AsyncConnection, owner_id: int, quota: Quota) -> int | None:
-    """Return the bytes that the owner may still upload, None for no limit; QuotaExceeded if no file is."""
+    """Return the bytes that the owner may still upload; None for no limit. QuotaExceeded for no file."""
     used = select(func.coalesce(func.sum(file.c.size), 0), func.count()).where(
         file.c.owner_id == owner_id, (file.c.state == STORED) | _under_way()
     )
@@ -279,7 +279,7 @@ async def keep_objects(connection: AsyncConnection) -> None:
 
 
 class Deletion(Struct, frozen=True):
-    """Whether the object of a discarded file is this database's own, and whether it must be kept for now."""
+    """Flags of the object of a discarded file: it is this database's own; it must be kept for now."""
 
     own: bool
     kept: bool

@@ -1,7 +1,7 @@
-"""Bulk edits give way to urgent acts: who protects somebody waits for no import, restore or apply.
+"""Bulk edits give way to urgent acts: a protective act waits for no import, restore or apply.
 
-Their locks of rights keep them apart (``role_rights.lock``), but the rows that a bulk edit has written are
-its own until the commit. Where an urgent act waits for one, the bulk edit is undone and told to try again.
+Their locks of rights keep them apart (``role_rights.lock``), but a bulk edit locks its written rows until the
+commit. If an urgent act waits for a row, the bulk edit is rolled back, with a refusal that asks to retry.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ GAVE_WAY: Final = (
     "An act that keeps somebody out or takes rights came between: nothing was done of this. Try again"
 )
 _EVERY: Final = 0.2
-"""Seconds between two looks. An act must wait in both: what is just being committed is left alone."""
+"""Seconds between two checks. An act must wait in both: a bulk edit in the middle of its commit continues."""
 _AGAIN: Final = 2  # seconds
 
 # While a bulk edit has the first lock of rights, only urgent acts have, or wait for, the second one. They may

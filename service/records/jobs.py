@@ -24,9 +24,9 @@ FIRST_AFTER: Final = 0.1
 
 
 class StoredJob(Struct, frozen=True):
-    """What is stored of a job. ``due_in`` is in seconds, negative once it is due; None without a schedule.
+    """Stored state of a job. ``due_in`` is in seconds, negative once it is due; None without a schedule.
 
-    ``requested_by`` asked for the run that is due. ``failing``: the last finished run has failed.
+    ``requested_by`` is the user who asked for the run that is due. ``failing``: the last finished run failed.
     """
 
     job_name: str
@@ -39,7 +39,7 @@ class StoredJob(Struct, frozen=True):
 
     @property
     def is_due(self) -> bool:
-        """True if it should run now: one that somebody has asked for always should."""
+        """True if it should run now: a requested run is always due."""
         if self.requested_by is not None:
             return True
         return self.due_in is not None and self.due_in <= 0 and not self.paused
@@ -102,7 +102,7 @@ def _is_settled(stored: StoredJob | None, every: float | None) -> bool:
 
 
 async def stored(connection: Connection, names: Collection[str]) -> dict[str, StoredJob]:
-    """Return what is stored of these jobs, by name; nothing is added for one that is not stored yet."""
+    """Return the stored state of these jobs, by name; a job that is not stored yet is left out."""
     statement = _JOB.select.where(job.c.job_name.in_(names))
     return {stored_job.job_name: stored_job for stored_job in await _JOB.all(connection, statement)}
 
@@ -114,7 +114,7 @@ async def failing(connection: Connection, names: Collection[str]) -> list[str]:
 
 
 async def try_lock(connection: Connection, name: str) -> bool:
-    """Take the lock of a job until the end of the transaction, if nobody holds it; tell whether it was taken.
+    """Take the lock of a job until the end of the transaction, if it is free; return whether it was taken.
 
     The transaction may then be idle for as long as the job runs.
     """
@@ -131,7 +131,7 @@ async def claim(connection: Connection, name: str, worker: str) -> JobRun | None
     stored = await _JOB.one_or_none(connection, _JOB.select.where(job.c.job_name == name).with_for_update())
     if stored is None or not stored.is_due:
         return None
-    # Who asks from here on is told from who has asked before by the time, also one of a clock that was ahead.
+    # The time separates later requests from earlier ones, even after a request by a clock that was ahead.
     begins = sa.update(job).where(job.c.job_name == name)
     await connection.execute(begins.values(due_time=sa.func.least(job.c.due_time, sa.func.now())))
     await _end(connection, "abandoned", "the process that ran it has ended", job_run.c.job_name == name)
@@ -142,10 +142,10 @@ async def claim(connection: Connection, name: str, worker: str) -> JobRun | None
 async def finish(
     connection: Connection, run: JobRun, *, failed: bool, detail: str, again_in: float | None
 ) -> bool:
-    """End a run; its job is due again in ``again_in`` seconds, or only when somebody asks for it (None).
+    """End a run; its job is due again in ``again_in`` seconds, or only on request (None).
 
-    Somebody who has asked during the run gets another one. Of each job ``KEPT`` runs are kept. False if
-    somebody else has found the run abandoned: then nothing is changed.
+    A request during the run leads to another run. ``KEPT`` runs of each job are kept. Return False, and
+    change nothing, if the run was found abandoned meanwhile.
     """
     if not await _end(connection, "failed" if failed else "done", detail, job_run.c.id == run.id):
         return False

@@ -21,7 +21,7 @@ from service.records.database.row_mapper import RowMapper
 from service.records.schema.rights import opening, resource
 
 OpenTo = Literal["@login", "@anyone"]
-"""Whom an opening lets in: everybody who is logged in, or everybody."""
+"""Callers admitted by an opening: every logged-in caller, or every caller."""
 
 _UNREGISTERED: Final = "@unregistered"
 _JOINED: Final = opening.outerjoin(resource, resource.c.id == opening.c.resource_id)
@@ -34,9 +34,9 @@ _ROUTE: Final = case(
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What is open in another service: ``route`` is that of a resource, or ``@unregistered``.
+    """An opening in another service: ``route`` is that of a resource, or ``@unregistered``.
 
-    It is so ``until`` an instant, in whole seconds, or forever.
+    It expires at ``until``, in whole seconds; None for no expiry.
     """
 
     id: int
@@ -100,7 +100,7 @@ async def published(connection: AsyncConnection) -> list[PublishedOpening]:
 
 
 async def of(connection: AsyncConnection, service: str, resource_id: int | None) -> Opening | None:
-    """Return the opening of a resource, or with None of what is not registered in ``service``."""
+    """Return the opening of a resource, or with None that of unregistered routes in ``service``."""
     same = opening.c.service == service if resource_id is None else opening.c.resource_id == resource_id
     return await _OPENING.one_or_none(connection, _OPENING.select.select_from(_JOINED).where(same))
 
@@ -114,10 +114,10 @@ async def create(
     *,
     now: float,
 ) -> Opening:
-    """Open a resource, or with None what is not registered in ``service``; Conflict if it is open ``now``.
+    """Open a resource, or with None unregistered routes in ``service``; Conflict if it is open ``now``.
 
-    ``code`` is the plain word, and ``until`` an instant in whole seconds, None for no end. One that has ended
-    makes way.
+    ``code`` is the plain word. ``until`` is an instant in whole seconds; None for no expiry. An expired
+    opening is replaced.
     """
     other = await of(connection, service, resource_id)
     if other is not None and has_ended(other.word, now):
@@ -142,6 +142,6 @@ async def delete_ended(connection: AsyncConnection, instant: float) -> int:
 
 
 async def some_ended(connection: AsyncConnection) -> bool:
-    """Tell whether an opening has ended, by the database's clock."""
+    """Return True if an opening has expired, by the database's clock."""
     ended = exists().where(opening.c.end_time <= func.statement_timestamp())
     return bool((await connection.execute(select(ended))).scalar_one())

@@ -45,7 +45,7 @@ async def origins_of(connection: AsyncConnection, user_id: int) -> list[Origin]:
 
 
 async def manager_of(connection: AsyncConnection, user_id: int) -> str | None:
-    """Return the name of the directory that manages a user, None for nobody."""
+    """Return the name of the directory that manages a user; None for an unmanaged user."""
     managed = directory_account.c.managed & (directory_account.c.user_id == user_id)
     chosen = sa.select(directory_account.c.source).where(managed).order_by(directory_account.c.source)
     return (await connection.execute(chosen.limit(1))).scalar_one_or_none()

@@ -21,7 +21,7 @@ from service.records.schema.policy import policy_worker
 from service.records.schema.rights import permission_use, use_recording
 
 KEPT_MONTHS: Final = 25
-"""How many months are kept, with the present one."""
+"""Number of months kept, including the present one."""
 
 # Never back: batches of several workers come in any order. A row that says so already is not written again.
 # Never after the database's day: the worker's clock may have been ahead. In the order of users: no deadlocks.
@@ -101,9 +101,9 @@ class LastUse:
 
 
 def uses(since: date | None = None) -> sa.Select[int, str, date]:
-    """Return the statement that reads who has needed which code on which days, from the day ``since`` on.
+    """Return the statement that reads the uses of codes by user and day, from the day ``since`` on.
 
-    Its columns are ``user_id``, ``code`` and ``day``. A code comes once for each month, with its last day.
+    Its columns are ``user_id``, ``code`` and ``day``. A code occurs once for each month, with its last day.
     """
     given = sa.func.jsonb_each_text(permission_use.c.days).table_valued("key", "value", name="given")
     day = permission_use.c.month + sa.cast(given.c.value, sa.Integer) - 1
@@ -116,7 +116,7 @@ def uses(since: date | None = None) -> sa.Select[int, str, date]:
 
 
 async def of_user(connection: AsyncConnection, user_id: int) -> list[LastUse]:
-    """Return what a user has needed, as far as it is kept, sorted by code."""
+    """Return the kept uses of permissions by a user, sorted by code."""
     mine = uses().where(permission_use.c.user_id == user_id).subquery()
     last = sa.select(mine.c.user_id, mine.c.code, sa.func.max(mine.c.day)).group_by(
         mine.c.user_id, mine.c.code

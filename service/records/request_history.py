@@ -1,4 +1,4 @@
-"""Requests for roles as archives of evidence tell them; the feature that keeps them provides them."""
+"""Requests for roles for archives of evidence; the feature that keeps requests provides them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime

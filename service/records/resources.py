@@ -98,7 +98,7 @@ _CLOSED: Final = and_(
     ~_BOUND.where(menu.c.id == action_resource.c.menu_id, menu.c.enabled),
     ~exists().where(opening.c.resource_id == resource.c.id),
 )
-"""Whether the policy line of the resource is ``@nobody``: ``service.authz.publishing.derive`` says when."""
+"""True if the policy line of the resource is ``@nobody``: see ``service.authz.publishing.derive``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,6 @@ async def forget(connection: Connection) -> None:
 
 
 async def transaction_number(connection: Connection) -> int:
-    """Return the number of this transaction, by which it is told whether somebody has what it writes."""
+    """Return the number of this transaction, by which readers find out whether a node has its writes."""
     number = await connection.execute(sa.text("SELECT pg_current_xact_id()::text::bigint"))
     return int(number.scalar_one())

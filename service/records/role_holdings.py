@@ -1,8 +1,8 @@
-"""What each role gives, and how many users have which roles: all that decides who may do what.
+"""The codes of each role, and the number of users with each set of roles: the basis of all permissions.
 
-Who has a role is asked of an instant, past or future (``at``); of the database's now for None. ``then`` is
-the same instant where it is past: then roles give what they gave at that time, instead of what they give now.
-Whether a user may log in is always that of now.
+Holders of a role are those at an instant, past or future (``at``); the database's now for None. ``then`` is
+the same instant if it is past: then roles grant their codes of that time, instead of the present ones. The
+ability to log in is always the present one.
 """
 
 import asyncio
@@ -40,10 +40,10 @@ Roles: TypeAlias = tuple[str, ...]
 
 
 class Holdings(Struct, frozen=True):
-    """``codes`` are those that each role gives, none for a disabled role.
+    """``codes`` are those that each role grants, none for a disabled role.
 
-    ``users`` counts the users who may log in, neither disabled nor banned, by their roles. ``persons`` counts
-    those of them who are persons.
+    ``users`` counts the users who can log in, neither disabled nor banned, by their roles. ``persons`` counts
+    the persons among them.
     """
 
     codes: dict[str, tuple[str, ...]]
@@ -58,7 +58,7 @@ class Holdings(Struct, frozen=True):
 
 
 class RoleHolder(Struct, frozen=True):
-    """A user who may log in."""
+    """A user able to log in."""
 
     id: int
     user_name: str
@@ -90,7 +90,7 @@ class CodeOrigin(Struct, frozen=True):
 ACTIVE: Final[sa.ColumnElement[bool]] = sa.and_(
     user.c.status == "enabled", ~sa.exists().where(user_ban.c.user_id == user.c.id, bans.in_force())
 )
-"""The condition of users who may log in, neither disabled nor banned."""
+"""The condition of users able to log in, neither disabled nor banned."""
 
 
 def _sorted_roles(having: sa.Subquery) -> sa.ColumnElement[Any]:
@@ -123,7 +123,7 @@ def _made(at: datetime | Present | None) -> list[sa.ColumnElement[bool]]:
 async def read(
     connection: AsyncConnection, at: datetime | Present | None = None, then: datetime | None = None
 ) -> Holdings:
-    """Return what is stored; a hundred thousand users take some tenths of a second, in the database."""
+    """Return the stored holdings; a hundred thousand users take some tenths of a second, in the database."""
     codes, role_codes = await read_codes(connection, then), await codes_by_id(connection, then)
     each = each_with_roles(ACTIVE, at)
     persons = sa.func.count().filter(each.c.kind == "person")
@@ -147,7 +147,7 @@ def _holdings(
 
 
 async def persons_by_strength(connection: AsyncConnection) -> Counter[tuple[Roles, Acr]]:
-    """Count the persons who may log in, by their roles and by how strongly they can authenticate at most."""
+    """Count the persons able to log in, by roles and by the strongest authentication that they can reach."""
     having = each_with_roles(ACTIVE)
     user_id = having.c.id
     strength = sa.case(
@@ -211,10 +211,10 @@ def _having(
     role_codes: Mapping[int, str],
     given: sa.Subquery,
 ) -> sa.ColumnElement[bool]:
-    """Return the condition that the roles that a user has by ``given`` are one of ``role_sets``.
+    """Return the condition that the roles of a user in ``given`` are one of ``role_sets``.
 
-    To compare the whole sets of all users takes longest, so it is done for those alone who have no role that
-    is enough to know: one with which all sets of ``among`` are wanted.
+    Comparing the whole sets of all users takes longest. So it is limited to users without a deciding role:
+    one with which all sets of ``among`` are wanted.
     """
     chosen = set(role_sets)
     if chosen.issuperset(among):
@@ -266,10 +266,10 @@ async def origins(
     at: datetime | None = None,
     then: datetime | None = None,
 ) -> list[CodeOrigin]:
-    """Return each enabled role, and its enabled Button, that gives one of ``codes``, by code and role.
+    """Return each enabled role, and its enabled Button, that grants one of ``codes``, by code and role.
 
-    All such roles, or those of a user: one entry for each assignment in force. The title of a past Button is
-    that of now, its code where it is deleted.
+    All of these roles, or those of a user: one entry for each assignment in force. A past Button has its
+    present title, or its code if it is deleted.
     """
     given = _given(codes) if then is None else _gave(codes, then)
     order = given.c.code, given.c.role_code, given.c.button_id

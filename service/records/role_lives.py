@@ -17,7 +17,7 @@ from service.records.schema.rights import role_code_life
 
 
 class Life(Struct, frozen=True, kw_only=True):
-    """From when until when a role gave a code; None for still. The empty code: that there was the role."""
+    """Validity interval of a code in a role; None for still valid. The empty code: existence of the role."""
 
     role_id: int
     role_code: str
@@ -43,9 +43,9 @@ async def between(
 
 
 async def changed(connection: AsyncConnection, since: datetime) -> list[Life]:
-    """Return the codes that roles give now and did not give at an instant, and the reverse, by role and code.
+    """Return the codes that roles grant now and did not grant at an instant, and the reverse, in order.
 
-    What was given and taken since then, or taken and given again, is no difference.
+    A code that was granted and revoked since then, or the reverse, is no difference.
     """
     life, moment = role_code_life.c, sa.literal(since, sa.DateTime(timezone=True))
     new = (life.begin_time > moment) & life.end_time.is_(None)
@@ -106,6 +106,6 @@ async def held_by(connection: AsyncConnection, user_id: int, then: datetime) -> 
 
 
 async def is_past(connection: AsyncConnection, instant: datetime) -> bool:
-    """Tell whether an instant is before the database's now."""
+    """Return True if an instant is before the database's now."""
     now = sa.literal(instant, sa.DateTime(timezone=True)) < sa.func.statement_timestamp()
     return bool((await connection.execute(sa.select(now))).scalar_one())

@@ -1,7 +1,7 @@
 """The permission codes that users hold: the join of users, roles and menus.
 
-What somebody holds is asked of an instant (``at``): the session store's now, or the database's for None. What
-somebody could come to hold counts all assignments that have not ended, those that begin later too.
+Held codes are those of an instant (``at``): the session store's now, or the database's for None. Codes that a
+user could come to hold count all assignments that have not ended, including later ones.
 """
 
 from collections.abc import Collection, Iterable
@@ -36,14 +36,14 @@ from service.records.schema.rights import menu, role, role_menu, user, user_ban,
 LOCK: Final = 0x72696768_74730000  # "rights"
 """The advisory lock for changes of rights."""
 SETTLING: Final = LOCK + 1
-"""The advisory lock for what depends on nobody's rights being taken: by changes, and by urgent acts."""
+"""The advisory lock for conditions on remaining rights: taken by changes, and by urgent acts."""
 _URGENT_WITHIN: Final = 1.5
 """Seconds that an urgent act waits for a lock.
 
 A bulk edit that has changed a row which the act needs gives way before that (``giving_way``)."""
 
 Pace = Literal["usual", "bulk", "urgent"]
-"""Which locks of rights a transaction takes: see ``lock``."""
+"""Choice of the locks of rights of a transaction: see ``lock``."""
 
 
 class Rights(Struct, frozen=True):
@@ -77,11 +77,11 @@ async def lock(connection: AsyncConnection) -> None:
     """Prevent other transactions from changing rights until this one has ended.
 
     Two locks do so. The usual change takes both at once. A bulk edit, which may take minutes, takes the
-    second one only by ``settle``, once all has been compared, derived and written. An urgent act only takes
-    rights away or ends sessions (ban, kick, disable, revoke, taking a role): it takes the second lock alone,
-    so it waits for no bulk edit. That is safe since such an act before the commit of a bulk edit is the same
-    as one before its beginning: what the edit has marked is more than enough, and what it depends on is
-    looked at behind ``settle``.
+    second lock only by ``settle``, after all comparing, deriving and writing. An urgent act only revokes
+    rights or ends sessions (ban, kick, disable, revoke, removing a role). It takes the second lock alone, so
+    it waits for no bulk edit. This is safe: an urgent act before the commit of a bulk edit has the same
+    effect as one before its beginning. The marks of the bulk edit are more than enough, and it checks its
+    conditions behind ``settle``.
 
     A transaction that also publishes takes the lock of the policy first. A dry run takes no lock.
     """
@@ -97,9 +97,9 @@ async def lock(connection: AsyncConnection) -> None:
 
 
 async def settle(connection: AsyncConnection) -> None:
-    """Let nobody's rights be taken from now on until the commit, in a bulk edit; others have done so before.
+    """Prevent the revocation of rights until the commit, in a bulk edit; other transactions did so earlier.
 
-    What is checked afterwards stays true.
+    Later checks stay true.
     """
     if not is_rehearsal(connection) and pace_of(connection) == "bulk":
         await take_locks(connection, SETTLING)
@@ -118,7 +118,7 @@ async def of(connection: AsyncConnection, user_id: int, at: datetime | None = No
 async def of_enabled_user(
     connection: AsyncConnection, user_id: int, at: datetime | None = None
 ) -> Rights | None:
-    """Return the same as ``of``, or None for a user who is unknown, disabled or banned."""
+    """Return the same as ``of``; None for a user who is unknown, disabled or banned."""
     row = (await connection.execute(_RIGHTS_OF_ENABLED, {"user_id": user_id, "at": at})).one_or_none()
     return None if row is None else Rights(tuple(row.roles), tuple(row.permissions), row.changes_at)
 
@@ -154,7 +154,7 @@ def columns_of(
     )
 
 
-# Built once: SQLAlchemy takes longer to build such a statement than PostgreSQL takes to run it.
+# Built once: SQLAlchemy takes longer to build this statement than PostgreSQL takes to run it.
 _USER: Final = bindparam("user_id", type_=BigInteger())
 _RIGHTS: Final = select(*columns_of(_USER)[:2], assignments.changes_at(_USER, AT))
 _RIGHTS_OF_ENABLED: Final = _RIGHTS.where(
@@ -242,10 +242,10 @@ async def holders_of_menus(connection: AsyncConnection, menu_ids: Iterable[int])
 
 
 async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bool:
-    """True if an enabled person holds ``*`` who can authenticate as strongly as ``acr``.
+    """True if an enabled person who can authenticate as strongly as ``acr`` holds ``*``.
 
-    A service account does not count: it can't log in, and its keys can't make others. Nor does a person who
-    is invited, before there is a password, nor one who holds it by an assignment that ends.
+    A service account does not count: it cannot log in, and its keys cannot create others. An invited person
+    without a password does not count, nor a holder by an assignment with an end.
     """
     return bool((await connection.execute(select(_administrators(acr).exists()))).scalar_one())
 

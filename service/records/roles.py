@@ -234,7 +234,7 @@ async def _refuse_taken(
 ) -> None:
     """Raise Conflict, naming the other role, if a role other than ``but`` has that name or that code."""
     same_name = role.c.role_name_key == name_key(role_name)
-    same_code = role.c.role_code == role_code  # None is nobody's code
+    same_code = role.c.role_code == role_code  # None is the code of no role
     others = select(role.c.id, same_name).where(role.c.id != but, same_name | same_code)
     for role_id, named_alike in await connection.execute(others.order_by(role.c.id)):
         field, what = ("roleName", "name") if named_alike else ("roleCode", "code")

@@ -93,7 +93,7 @@ def router_of(name: str, values: ServiceValues) -> Service:
 
 
 async def published(connection: AsyncConnection) -> list[Service]:
-    """Return what the policy says of each service, by name."""
+    """Return the values of each service that the policy publishes, by name."""
     return await _PUBLISHED.all(connection, select(*_PUBLISHED.columns).order_by(service.c.name))
 
 
@@ -122,5 +122,5 @@ async def update(connection: AsyncConnection, service_id: int, values: ServiceVa
 
 
 async def delete(connection: AsyncConnection, service_id: int) -> None:
-    """Delete a service that has no resources, with the opening of what is not registered there."""
+    """Delete a service without resources, and the opening of its unregistered routes."""
     await connection.execute(delete_from(service).where(service.c.id == service_id))

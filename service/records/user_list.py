@@ -195,19 +195,19 @@ SORTS: Final = sorts_of(
 ) | {"lastLoginTime": func.coalesce(user_login.c.last_login_time, text("'-infinity'::timestamptz"))}
 """The columns by which a list of users can be sorted.
 
-There is an index for each but the last login: an index would be written with each one, and all users are
-sorted in a tenth of a second. Who has never logged in comes before all others.
+Each column but the last login has an index. An index on the last login would be written with each login, and
+all users are sorted in a tenth of a second. Users without a login come before all others.
 """
 
 PLANNING: Final = text(
     "SELECT set_config('plan_cache_mode', 'force_custom_plan', true),"
     " set_config('random_page_cost', '1.1', true)"
 )
-"""How PostgreSQL is to plan the statements of a list, until the end of the transaction.
+"""Settings of PostgreSQL's planner for the statements of a list, until the end of the transaction.
 
-A plan for one text, role or status may be bad for another, which nearly all users may have. And the default
-costs are those of a rotating disk: with them a part of a text that the trigram index can't find, since it is
-too short or too common, is sought in whole rows, and not in the index that holds only the text.
+A plan for one text, role or status may be bad for another, which nearly all users may have. The default costs
+are those of a rotating disk. With them PostgreSQL searches a text that the trigram index cannot find, too
+short or too common, in whole rows. It should search the index that holds only the text.
 """
 
 _GIVEN: Final = RowMapper(GivenRole, role)

@@ -54,7 +54,7 @@ async def overview(connection: AsyncConnection, role_code: str | None = None) ->
 
 
 async def reserved_names(connection: AsyncConnection, most: int) -> list[tuple[int, str]]:
-    """Return the ids and names of at most ``most`` users whose names begin as those of what is no user."""
+    """Return the ids and names of at most ``most`` users whose names begin with the reserved prefix."""
     named = select(user.c.id, user.c.user_name).where(user.c.user_name_key.startswith(RESERVED))
     return [
         (row.id, row.user_name) for row in await connection.execute(named.order_by(user.c.id).limit(most))
@@ -69,7 +69,7 @@ async def oldest_user(connection: AsyncConnection) -> datetime | None:
 
 
 async def administrators(connection: AsyncConnection) -> list[Overview]:
-    """Return the enabled persons with a password who may do everything, by id."""
+    """Return the enabled persons with a password who hold all permissions, by id."""
     able = user.c.status == "enabled", user.c.password_hash.is_not(None)
     statement = _users().where(*able, _EVERYTHING)
     return await _OVERVIEW.all(connection, statement)

@@ -1,8 +1,8 @@
-"""What the past of rights says, as facts that never change, and their seals in ``sys.history_seal``.
+"""Immutable facts about the past of rights, and their seals in ``sys.history_seal``.
 
-A fact belongs to an instant: when an assignment began or ended, when a role began or ceased to give a code.
-All facts of a part, such as those of a user, have one digest for each seal, which covers the time since the
-seal before.
+A fact belongs to an instant: an assignment began or ended, or a role began or ceased to grant a code. All
+facts of a part, such as those of a user, have one digest for each seal, which covers the time since the
+previous seal.
 """
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -21,16 +21,16 @@ from service.records.permission_uses import KEPT_MONTHS
 from service.records.schema.logs import history_seal
 
 SETTLED: Final = timedelta(minutes=5)
-"""How long ago the instants of facts must be that are sealed: the clock of a change may be another one."""
+"""Age that facts must have to be sealed: the clock of a change may differ."""
 _AT_ONCE: Final = 1000  # rows fetched at a time
 
 
 class Source(Struct, frozen=True):
     """A kind of facts: a statement with the columns ``part``, ``moment`` and ``content``.
 
-    A part is about the thing that ``noun`` names. If the facts are ``owned``, it begins with the id of the
-    user with whom they are deleted. A source that ``moves`` has one row for each part, which a later fact
-    replaces. What is older than ``kept_days`` may be gone. The content of facts never changes: a new column
+    A part is about the thing that ``noun`` names. If the facts are ``owned``, the part begins with the id of
+    the user with whom they are deleted. A source that ``moves`` has one row for each part, which a later fact
+    replaces. Facts older than ``kept_days`` may be deleted. The content of facts never changes: a new column
     is null in old rows, or a source of its own.
     """
 
@@ -167,7 +167,7 @@ class HistorySeal:
 
     @property
     def is_keyed(self) -> bool:
-        """Whether it was made with a key."""
+        """True if it was made with a key."""
         return bool(self.seals.keys() - {""})
 
 

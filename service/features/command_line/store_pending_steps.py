@@ -1,4 +1,4 @@
-"""What a migration would do: its steps, the locks they take, and how large the tables are."""
+"""Preview of a migration: its steps, the locks they take, and the sizes of the tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
@@ -34,7 +34,7 @@ GROUP BY c.oid
 
 
 class TableLock(Struct, frozen=True):
-    """A lock on a table that exists; ``size`` is told with its unit.
+    """A lock on a table that exists; ``size`` includes its unit.
 
     ``rows`` is PostgreSQL's estimate; None for a table with content that was never analysed.
     """
@@ -106,7 +106,7 @@ def _described(step: Script, sizes: Mapping[str, tuple[int | None, str]]) -> Pen
 
 def _locks(statements: str, sizes: Mapping[str, tuple[int | None, str]]) -> Iterator[TableLock]:
     for table, lock in sorted(locks_of(statements).items()):
-        if table in sizes:  # a table that the migration makes itself is nobody else's
+        if table in sizes:  # a table that the migration itself creates has no other users
             yield TableLock(table, lock, *sizes[table])
 
 

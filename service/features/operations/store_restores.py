@@ -14,11 +14,11 @@ from service.records.schema.of_users import file, object_space
 LEAST_MARGIN: Final = 1_000_000
 """Ids of each table that a restore leaves out at least."""
 A_SECOND: Final = 10_000
-"""Ids of each table that it leaves out besides, for each second since the backup."""
+"""Number of ids of each table skipped in addition, for each second since the backup."""
 LEAST_EDITS: Final = 1_000
 """Versions of each record that a restore leaves out at least."""
 EDITS_A_SECOND: Final = 10
-"""Versions of each record that it leaves out besides, for each second since the backup."""
+"""Number of versions of each record skipped in addition, for each second since the backup."""
 SHARE: Final = 16
 """A restore leaves out at most this part of the ids, and of the versions, that are left: 1/16."""
 POSITIONS: Final = 1024
@@ -52,7 +52,7 @@ WHERE class.relkind IN ('r', 'p', 'v', 'm', 'f') AND place.nspname <> 'informati
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """How many API keys, public links and recovery codes were ended, and mails that waited given up."""
+    """Numbers of revoked API keys, public links and recovery codes, and of discarded waiting mails."""
 
     api_keys: int = 0
     links: int = 0
@@ -71,10 +71,10 @@ async def server_version(connection: AsyncConnection) -> int:
 
 
 async def raise_ids(connection: AsyncConnection, seconds: float) -> int:
-    """Move every identity column on, beyond what was given in the ``seconds`` since the backup.
+    """Advance every identity column beyond the ids given in the ``seconds`` since the backup.
 
-    Return how many were moved. Nobody knows what was given: the margin is what no installation writes in that
-    time, and never more than a part of what is left.
+    Return the number of advanced columns. The ids given since are unknown. The margin is more than an
+    installation writes in that time, and never more than a part of the remaining ids.
     """
     margin = LEAST_MARGIN + round(A_SECOND * max(0.0, seconds))
     sequences = (await connection.execute(_SEQUENCES, {"exact": _EXACT})).all()

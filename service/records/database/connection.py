@@ -209,7 +209,7 @@ class Described(NamedTuple):
 
 @lru_cache(_REMEMBERED)
 def described(statement: str | bytes) -> Described:
-    """Return how a statement is told: ``SELECT sys.user``; the verb alone where it names no table.
+    """Return a description of a statement: ``SELECT sys.user``; the verb alone if it names no table.
 
     https://opentelemetry.io/docs/specs/semconv/database/postgresql/
     """

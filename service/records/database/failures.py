@@ -20,7 +20,7 @@ INCOMPLETE: Final = "The database lacks what this service keeps in it"
 
 
 def out_of_time(within: float) -> str:
-    """Return what is said of work that takes longer than ``within`` seconds while the database answers."""
+    """Return the message for work that exceeds ``within`` seconds while the database answers."""
     return (
         f"This took longer than the {within:g} s that it may take, and was given up. The database answers: "
         "make the change in smaller parts, or when less is going on"
@@ -56,7 +56,7 @@ class CauseLog:
     def __init__(self) -> None:
         self._again: dict[str, float] = {}
         self.count = 0
-        """How often the database has failed."""
+        """Number of failures of the database."""
 
     def tell(self, cause: str, *, is_fault: bool = True) -> None:
         """Log ``cause``, unless the same one was logged recently; if no fault of the server, as a warning."""
@@ -87,11 +87,11 @@ def out_of_reach(
 ) -> Iterator[None]:
     """Turn errors about the connection or the server's state into ``Unavailable``.
 
-    A lock that others hold is no fault of the server, and told as what it is, by ``Overloaded``.
-    The cause is kept without the statement and its parameters; ``tell`` gets it as a line of text. If not
-    ``writes``, a "read-only" error is a bug of the caller and is not translated. ``migrated``: all migrations
-    have run, so a missing table, or a missing row that every installation has, was lost. ``in_words``: the
-    refusal says the cause too; for an operator at the command line.
+    A lock held by others is no fault of the server: it raises ``Overloaded``. The cause is kept without the
+    statement and its parameters; ``tell`` gets it as a line of text. If not ``writes``, a "read-only" error
+    is a bug of the caller and is not translated. ``migrated``: all migrations have run, so a missing table
+    was lost. The same holds for a missing row that every installation has. ``in_words``: the refusal includes
+    the cause, for an operator at the command line.
     """
     try:
         yield
@@ -112,9 +112,9 @@ def words_of(cause: BaseException | None) -> str:
 
 
 def reason_of(refusal: Unavailable) -> str:
-    """Return why a store was out of reach, in the words of its server or of the system; "" if nobody says.
+    """Return why a store was out of reach, as reported by its server or the system; "" without a report.
 
-    Servers repeat no password. Of several attempts it is the last one.
+    Servers repeat no password. After several attempts, the last report counts.
     """
     cause = refusal.__cause__
     if cause is None or isinstance(cause, TimeoutError):

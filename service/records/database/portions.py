@@ -57,8 +57,8 @@ async def write_in_portions(
 ) -> list[sa.Row[*tuple[Any, ...]]]:
     """Run ``statement`` for ``size`` rows at a time; return the rows that it returns, if it returns any.
 
-    ``rows`` are made as they are written. Others run between two portions: the text of one statement for all
-    rows would keep the event loop.
+    ``rows`` are generated while they are written. Other tasks run between two portions: building one
+    statement for all rows would block the event loop.
     """
     returned: list[sa.Row[*tuple[Any, ...]]] = []
     others, remaining = CooperativeYield(), iter(rows)

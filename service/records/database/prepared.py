@@ -1,8 +1,8 @@
 """Prepared statements of one connection, run by libpq itself.
 
-A cursor of psycopg converts the text anew, looks for what it has prepared, and keeps facts about the result:
-some seventy calls for a statement of which nothing but the values changes. What they mean is left to psycopg:
-it converts values and rows, and makes the errors.
+A cursor of psycopg converts the text anew, searches its prepared statements, and keeps facts about the
+result. That is some seventy calls for a statement of which only the values change. Psycopg still converts
+values and rows, and creates the errors.
 """
 
 import re
@@ -50,7 +50,7 @@ def _numbered(statement: bytes) -> _Numbered:
 
 
 class PreparedStatements:
-    """What a connection has prepared; a statement whose values have other types is prepared once more."""
+    """The prepared statements of a connection; a statement with values of other types is prepared again."""
 
     def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
         self.connection: Final = connection

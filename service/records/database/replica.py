@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Unavailable
 from service.records.database.transactions import Database
 
-# Of what is inserted: a commit may be answered before it is written (synchronous_commit = off).
+# The position of inserts: a commit may be answered before it is written (synchronous_commit = off).
 _WRITTEN: Final = b"SELECT pg_current_wal_insert_lsn()::text"
 # NULL on a server that is no standby (PostgreSQL manual §9.28.4).
 _REPLAYED: Final = b"SELECT pg_last_wal_replay_lsn() >= %(position)s::pg_lsn"
@@ -23,17 +23,17 @@ _log = structlog.get_logger(__name__)
 
 
 class Snapshots(Protocol):
-    """What gives snapshots: the database, or a replica of it."""
+    """A provider of snapshots: the database, or a replica of it."""
 
     def snapshot(self, *, within: float | None = None) -> AbstractAsyncContextManager[AsyncConnection]:
         """Read a snapshot, for at most ``within`` seconds."""
 
 
 class FreshSnapshots:
-    """Reads from ``replica`` what the primary had committed when it was asked for, else from ``primary``.
+    """Reads all commits made before the call, from ``replica`` if possible, else from ``primary``.
 
-    The primary is asked for its position in the write-ahead log, and the replica is used once it has replayed
-    that. So nobody misses a write that was answered before.
+    The primary reports its position in the write-ahead log, and the replica is used once it has replayed that
+    position. So a reader never misses a write that was answered earlier.
     """
 
     def __init__(self, primary: Database, replica: Database | None) -> None:

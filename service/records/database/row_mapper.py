@@ -99,10 +99,10 @@ def merged(kind: type[R], stored: object, given: Mapping[str, Any]) -> R:
 
 
 class RowWriter:
-    """Makes the columns of ``table`` of values of ``record``, which declares its fields.
+    """Maps values of ``record``, which declares its fields, to the columns of ``table``.
 
-    Raises TypeError, and so stops every start, for a record that declares none and for one that does not
-    agree with the table: what nobody has declared is neither checked nor audited.
+    Raises TypeError for a record without declarations, and for one that does not match the table; this stops
+    every start. An undeclared field would be neither checked nor audited.
     """
 
     def __init__(self, record: type, table: sa.Table) -> None:
@@ -112,7 +112,7 @@ class RowWriter:
         self._record, self._table = record, table
 
     def new(self, values: Any, **others: Any) -> dict[str, Any]:
-        """Return the columns of a new row: ``values``, a record, and ``others`` as they are."""
+        """Return the columns of a new row: ``values``, a record, and ``others`` unchanged."""
         return self._columns(asdict(values)) | others
 
     def edited(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class Reader(Protocol):
 
 
 Source: TypeAlias = AsyncConnection | Reader
-"""Where a prepared select reads: in the transaction of a connection, or by itself, given the database."""
+"""Source of a prepared select: the transaction of a connection, or a single read of the database."""
 
 
 class PreparedSelect(Generic[R]):

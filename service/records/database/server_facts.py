@@ -87,10 +87,10 @@ _WANTED: Final = text("SELECT current_setting('synchronous_standby_names')")
 
 
 class Standby(Struct, frozen=True):
-    """One standby; None for what this account may not see.
+    """One standby; None for values that this account cannot see.
 
-    ``lag`` is in seconds, and None too while there is nothing to replay; ``behind`` is in bytes.
-    ``synchronous``: commits wait for it, or for some of several such.
+    ``lag`` is in seconds, and also None while the standby has nothing to replay; ``behind`` is in bytes.
+    ``synchronous``: commits wait for it, or for some of several synchronous standbys.
     """
 
     name: str

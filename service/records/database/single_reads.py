@@ -33,7 +33,7 @@ class SingleReads:
 
     @property
     def state(self) -> PoolState:
-        """How its connections are used now."""
+        """Return the current use of its connections."""
         return PoolState(self._in_use, len(self._idle), self._size, self._waiting)
 
     async def rows(self, statement: bytes, parameters: Mapping[str, Any]) -> Rows:
@@ -97,10 +97,10 @@ _STALLED: Final = 0.1
 
 
 class Pulse:
-    """Asks the server again and again, on a connection of its own, while long transactions are under way.
+    """Polls the server on a connection of its own, while long transactions are under way.
 
-    A transaction that may take ten seconds can't tell by itself whether its statement takes long, or the
-    server was frozen in the middle. All transactions of a process share the questions.
+    A transaction with a limit of ten seconds cannot distinguish a slow statement from a frozen server by
+    itself. All transactions of a process share the polls.
     """
 
     def __init__(self, connect: Callable[[], Awaitable[PromptConnection]], within: float) -> None:
@@ -128,7 +128,7 @@ class Pulse:
             await asyncio.wait([self._task])
 
     async def _run(self) -> None:
-        """Ask until nobody watches; a pause and an answer take ``within`` seconds together at most."""
+        """Poll until no transaction watches; a pause and an answer take ``within`` seconds at most."""
         connection: PromptConnection | None = None
         loop = asyncio.get_running_loop()
         try:

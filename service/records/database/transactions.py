@@ -62,7 +62,7 @@ _LOCK_SHARE: Final = 0.8
 """The part of the time limit of statements for which a lock is waited for: the refusal comes before that."""
 _LOCK_USUAL: Final = 1.5  # seconds, where the server has no limit: behind a pooler
 
-# What is left of the time limit of statements, as a setting of the same kind.
+# The rest of the time limit of statements, as a setting of the same kind.
 _PATIENCE: Final = (
     "round(1000 * coalesce(nullif(least(:within, :share * extract(epoch from"
     " nullif(current_setting('statement_timeout'), '0')::interval)), 0), least(:within, :usual)))::text"
@@ -84,12 +84,11 @@ class Database:
     ``read`` has ``SINGLE_READS`` more, in autocommit.
 
     If the server is stopped, frozen, unreachable or slow, a transaction ends with ``Unavailable`` after
-    ``timeout`` seconds, or after its own limit. The limit covers everything: the wait for a free connection,
-    its opening, every statement, and the caller's own work in between. A transaction with a longer limit must
-    also get its first answer from the server within ``timeout``, and ends when the server falls silent for as
-    long afterwards. A server that refuses writes, or has lost
-    tables or rows that every installation has, is unavailable too. The cause is logged. When the database is
-    back, new transactions work again by themselves.
+    ``timeout`` seconds, or after its own limit. The limit covers the wait for a free connection, its opening,
+    every statement, and the caller's own work in between. A transaction with a longer limit must also get its
+    first answer from the server within ``timeout``. It ends when the server stays silent for as long
+    afterwards. A server that refuses writes is unavailable too, as is one that lost tables or rows of every
+    installation. The cause is logged. When the database is back, new transactions work again by themselves.
     """
 
     def __init__(
@@ -150,7 +149,7 @@ class Database:
 
     @property
     def transactions(self) -> Usage:
-        """How transactions and snapshots use their connections."""
+        """Return the use of connections by transactions and snapshots."""
         pool = self._engine.pool
         assert isinstance(pool, QueuePool)  # noqa: S101 - it has a size
         state = PoolState(pool.checkedout(), pool.checkedin(), pool.size(), self._waiting)
@@ -158,12 +157,12 @@ class Database:
 
     @property
     def reads(self) -> Usage:
-        """How single reads use theirs."""
+        """Return the use of connections by single reads."""
         return Usage(self._single_reads.state, self._reads)
 
     @property
     def failures(self) -> int:
-        """How often the database has failed."""
+        """Return the number of failures of the database."""
         return self._causes.count
 
     @asynccontextmanager
@@ -177,15 +176,16 @@ class Database:
     ) -> AsyncIterator[AsyncConnection]:
         """Commit when the block ends, roll back when it raises.
 
-        ``write`` is what the block makes. A dry run always rolls back, all its statements see the same data,
-        and it waits for no other change: OvertakenError when another one changes, or has changed, the same
-        rows. Of an idempotent write the block has to keep the answer; else it rolls back.
+        ``write`` is the write that the block makes. A dry run always rolls back, all its statements see the
+        same data, and it waits for no other change. It raises OvertakenError when another change affects, or
+        has affected, the same rows. The block must keep the answer of an idempotent write; else the
+        transaction rolls back.
 
-        ``within`` (seconds) replaces the usual limit, for work that takes longer; the server's first answer
-        must still come within the usual one. Raises Unavailable; if that happens during the commit, the
-        change may have been saved or not. ``even_if_emptied`` skips the check of ``emptied``, to find out
-        whether rows are still missing. ``is_step`` says that the block saves nothing, or only a step
-        towards what was asked for, which nobody is told of: it is committed without ``before_commit``.
+        ``within`` (seconds) replaces the usual limit, for longer work; the server's first answer must still
+        come within the usual limit. Raises Unavailable; if that happens during the commit, the change may
+        have been saved or not. ``even_if_emptied`` skips the check of ``emptied``, to find out whether rows
+        are still missing. ``is_step``: the block saves nothing, or only a step towards the requested change,
+        which is not reported. It is committed without ``before_commit``.
         """
         if not even_if_emptied:
             self._check_content()
@@ -223,7 +223,7 @@ class Database:
     async def read(self, statement: bytes, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """Return the rows of one prepared statement that only reads, for ``PreparedSelect``.
 
-        It belongs to no transaction: it sees what is committed, in a dry run as well. Raises Unavailable.
+        The read belongs to no transaction: it sees committed data, in a dry run as well. Raises Unavailable.
         """
         self._check_content()
         begun = perf_counter()
@@ -319,8 +319,8 @@ class Database:
         begun = asyncio.get_running_loop().time()
         try:
             connection = await stack.enter_async_context(self._engine.connect())
-            # Only now: those of an engine are set before the stack has the connection, and a caller who is
-            # cancelled meanwhile would lose it.
+            # Set here, not earlier: an engine's options are set before the stack has the connection, and a
+            # cancelled caller would lose it.
             if options:
                 try:
                     await connection.execution_options(**options)

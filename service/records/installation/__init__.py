@@ -1,1 +1,1 @@
-"""How the database came to be: its schema, what was seeded into it, and the restores of its past."""
+"""Origin of the database: its schema, its seed, and the restores of its past."""

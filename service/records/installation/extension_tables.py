@@ -11,8 +11,8 @@ from sqlalchemy import Connection, text
 from service.kernel.extension import Extension, ExtensionError
 from service.records.installation.schema_revision import stored_schema
 
-# Whatever a migration can make, change or drop: relations with their columns, constraints, triggers and
-# rules, functions, types, schemas, and who may use them.
+# All that a migration can create, change or drop: relations with their columns, constraints, triggers and
+# rules, functions, types, schemas, and their privileges.
 _REST: Final = text(r"""
 SELECT md5(coalesce(string_agg(line, E'\n' ORDER BY line), '')) FROM (
     SELECT 'relation ' || concat_ws(' ', c.oid, c.relfilenode, c.relname, c.relkind, c.relowner, c.relacl,
@@ -40,11 +40,11 @@ WHERE schemaname <> :schema
 
 
 def migrate_extensions(connection: Connection, extensions: Iterable[Extension], scripts: str) -> bool:
-    """Bring the tables of ``extensions`` to their newest revision; True if there was anything to do.
+    """Bring the tables of ``extensions`` to their newest revision; return True if anything changed.
 
     ``scripts`` is the folder of Alembic's environment. Raises ExtensionError, for the caller to roll back, if
-    a migration changes anything outside the schema of its extension, and if the database has a revision that
-    the extension does not know.
+    a migration changes anything outside the schema of its extension. The same if the database has a revision
+    that the extension does not know.
     """
     migrated = [
         _migrate(connection, extension, scripts)

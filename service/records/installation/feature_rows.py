@@ -1,4 +1,4 @@
-"""What is stored for features: rows that need one which is off."""
+"""Stored rows that need a feature which is off."""
 
 from collections.abc import Collection
 

@@ -54,14 +54,14 @@ _log = structlog.get_logger()
 
 
 def migrate(url: str, extensions: Sequence[Extension]) -> bool:
-    """Migrate the database at ``url`` to this version's schema; True if there was anything to do.
+    """Migrate the database at ``url`` to this version's schema; return True if anything changed.
 
-    The tables of ``extensions`` as well.
+    This includes the tables of ``extensions``.
 
-    Everything happens in one transaction under an advisory lock: of several processes one does the work
-    and the others wait for it. A schema of a newer version that this one can work with is left as it is.
-    Raises SchemaError if the server is read-only, it or this version is too old, or a table stays locked,
-    ExtensionError for a faulty migration of an extension, and Unavailable if the database is out of reach.
+    Everything happens in one transaction under an advisory lock: one process does the work and the others
+    wait for it. A newer schema that this version can work with stays unchanged. Raises SchemaError if the
+    server is read-only, it or this version is too old, or a table stays locked. Raises ExtensionError for a
+    faulty migration of an extension, and Unavailable if the database is out of reach.
     """
     return _in_turn(url, partial(_upgrade, extensions=extensions))
 
@@ -77,7 +77,7 @@ def unmigrated(connection: Connection, extensions: Sequence[Extension]) -> list[
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Whether the database was new, and what this version added to one that was not."""
+    """Result: whether the database was new, and this version's additions to an existing one."""
 
     new: bool
     additions: Additions
@@ -91,14 +91,14 @@ def prepare(
     *,
     migrates: bool = True,
 ) -> Prepared:
-    """Migrate the database at ``url``; seed it if it is new, else add what is new in this version.
+    """Migrate the database at ``url``; seed a new one, else add the additions of this version.
 
     The same for ``extensions``.
 
-    A new database is migrated and seeded in one transaction; raises as ``migrate``. ``administrator_hash`` is
-    called only to seed: it returns the Argon2 hash of the first administrator's password. ``covered`` tells
-    which codes other codes cover.
-    Without ``migrates`` nothing is migrated: SchemaError if there is anything to migrate.
+    A new database is migrated and seeded in one transaction; raises the errors of ``migrate``.
+    ``administrator_hash`` is called only to seed: it returns the Argon2 hash of the first administrator's
+    password. ``covered`` returns the codes covered by other codes. Without ``migrates`` nothing is migrated:
+    SchemaError if a migration is pending.
     """
 
     def fill(connection: Connection) -> Prepared | None:
@@ -176,9 +176,9 @@ def _lock_first(connection: Connection, locks: Mapping[str, str]) -> None:
 def _in_order(locks: Mapping[str, str], missed: Mapping[str, str]) -> dict[str, str]:
     """Return the locks that the next attempt takes, in their order.
 
-    A request that has a table and waits for another one, which the migration has, waits as long as the
-    migration does for the first. So the table that was missed is locked before all others next time: then
-    such requests wait without having any.
+    A request that has locked one table and waits for another one, held by the migration, waits as long as the
+    migration waits for the first. So the next attempt locks the missed table before all others. Such requests
+    then wait without holding a lock.
     """
     if len(missed) > 1:  # a statement that locks several: which of them was missed is known next time
         return {**locks, **{table: lock for table, lock in missed.items() if table not in locks}}

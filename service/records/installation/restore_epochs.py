@@ -14,7 +14,7 @@ from service.records.schema.installation import restore_epoch
 
 @dataclass(frozen=True, slots=True)
 class RecoveryPointHead:
-    """Where the chain of one day of a log ended in a backup: its number of entries."""
+    """End of the chain of one day of a log in a backup: its number of entries."""
 
     log: str
     day: date
@@ -52,7 +52,7 @@ async def current(connection: AsyncConnection) -> str | None:
 
 async def every(connection: AsyncConnection) -> list[RestoreEpoch]:
     """Return all restore epochs of this database, the first one first."""
-    # A forged time must not keep anybody from reading the others.
+    # A forged time must not prevent reading the others.
     columns = [
         readable_time(column) if isinstance(column.type, DateTime) else column for column in restore_epoch.c
     ]

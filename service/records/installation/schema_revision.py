@@ -1,11 +1,11 @@
-"""Which revision of the schema a database has, and whether this version can work with it; without Alembic.
+"""Schema revision of a database, and whether this version can work with it; without Alembic.
 
-Each migration declares the least version that can work with its result, and the greatest of these is kept in
-the database. So a version that does not know the newest migrations, which came after it, can tell whether it
-may start. Rows that older versions would misread, such as second factors, raise it while they are there:
+Each migration declares the least version that can work with its result, and the database keeps the greatest
+of these. So an older version that does not know the newest migrations can decide whether to start. Rows that
+older versions would misread, such as second factors, raise that version while they exist:
 ``sys.needed_version`` lists their forms, and triggers keep the version by that list.
 
-Alembic takes a fifth of a second and nine megabytes, and is needed only where something has to be migrated.
+Alembic takes a fifth of a second and nine megabytes, and is needed only for pending migrations.
 """
 
 import re
@@ -40,7 +40,7 @@ _LAST_SINGLE_STEPS: Final = "25571e91"
 
 
 class SchemaError(OperatorError):
-    """This version of the program can't work with the database; the message tells the operator why."""
+    """This version of the program cannot work with the database; the message states the reason."""
 
 
 @cache
@@ -130,7 +130,7 @@ class SchemaStanding(Struct, frozen=True):
         )
 
     def require_usable(self) -> None:
-        """Raise SchemaError unless this version can work with the schema as it is."""
+        """Raise SchemaError unless this version can work with the present schema."""
         self.require_supported()
         if self.is_usable:
             return
@@ -167,9 +167,9 @@ def _forms(connection: Connection, version: str) -> list[str]:
 
 
 def record_support(connection: Connection, least_version: str) -> None:
-    """Keep the least version of the program that the migrations need, and that this one has made the schema.
+    """Store the least version that the migrations need, and this version as the one that made the schema.
 
-    What rows need stays on top of it.
+    The needs of rows can raise that version further.
     """
     values = {"schema_version": least_version, "migrated_by": __version__}
     row = upsert(schema_support).values(id=1, least_version=least_version, **values)

@@ -1,4 +1,4 @@
-"""Seeds a new database, once: what is deleted stays deleted."""
+"""Seeds a new database, once: deleted rows stay deleted."""
 
 from collections.abc import Callable, Sequence
 

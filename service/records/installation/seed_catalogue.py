@@ -83,7 +83,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What this version adds: permission codes, and resources such as ``GET /api/user/list``.
+    """Additions of this version: permission codes, and resources such as ``GET /api/user/list``.
 
     ``gained_by`` maps the codes of enabled roles to the added codes that their wildcards grant.
     """
@@ -116,12 +116,12 @@ def pending(connection: Connection, covered: Covered, extensions: Extensions) ->
 
 
 def bring(connection: Connection, covered: Covered, extensions: Extensions) -> Additions:
-    """Write what is ``pending``, and remember it; the caller holds the locks of the policy and of rights.
+    """Write and remember ``pending``; the caller holds the locks of the policy and of rights.
 
-    A Button is placed below the Menu of its page; if that was deleted, below the root, or at the top if it is
-    of an extension. A new page is shown to the roles whose wildcards grant one of its codes; that gives no
-    right. A resource whose codes no Button carries any more is left out: without a binding all logged-in
-    users could reach it.
+    A Button is placed below the Menu of its page. If that Menu was deleted, it is placed below the root, or
+    at the top for an extension. A new page is shown to the roles whose wildcards grant one of its codes; that
+    grants no right. A resource without a remaining Button for its codes is left out: without a binding all
+    logged-in users could reach it.
     """
     additions = pending(connection, covered, extensions)
     known = _known(connection)
@@ -291,7 +291,7 @@ def _menu(connection: Connection, parent: int | None, **values: Any) -> int:
 
 
 def insert_row(connection: Connection, table: Table, **values: Any) -> int:
-    """Write a row that nobody has edited, and return its id."""
+    """Write a row without an editor, and return its id."""
     written = insert(table).values(**values, updated_by=None).returning(table.c.id)
     made: int = connection.execute(written).scalar_one()
     return made

@@ -1,4 +1,4 @@
-"""Locks on tables: which SQL statements take which, and who holds some now."""
+"""Locks on tables: those that SQL statements take, and the current holders."""
 
 import re
 from collections.abc import Sequence
@@ -54,10 +54,10 @@ ORDER BY xact_start, pid
 
 
 def holders_of(bind: Engine, tables: Sequence[str]) -> list[str]:
-    """Return in words which processes of the database server hold locks on ``tables`` now, the longest first.
+    """Describe the server processes that hold locks on ``tables`` now, the longest first.
 
-    Which user of the database each is, by which program and address, and for how many seconds, as far as the
-    server tells that. Raises ``Unavailable``.
+    The description has the database user, program, address and seconds, as far as the server reports them.
+    Raises ``Unavailable``.
     """
     with out_of_reach(in_words=True), bind.connect() as connection:
         rows = connection.execute(_HELD, {"tables": list(tables)}).all()

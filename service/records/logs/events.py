@@ -1,4 +1,4 @@
-"""What the logs have an entry for: calls of operations, and logins and other events of sessions."""
+"""Events that get a log entry: calls of operations, and logins and other events of sessions."""
 
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -21,7 +21,7 @@ DeclaredKind = Literal[
     "KICK",
     "BAN",
 ]
-"""What an operation does, as its metadata say."""
+"""Kind of an operation, from its metadata."""
 
 REFUSED_READ: Final = "REFUSED_READ"
 """The kind of a refused request to an operation that is not logged, which changes nothing."""
@@ -36,11 +36,11 @@ class OperationEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``module``, ``action`` and ``kind`` come from the operation's metadata. ``client_ip`` is an address as
     text. ``params`` and ``response`` are JSON values, or encoded JSON (``msgspec.Raw``), without secrets.
     ``error`` is the code of the refusal. ``decision`` is the enforcer's answer, if it was asked. ``targets``
-    are the records that it was about; ``changes`` (JSON, bounded) is what it has saved of them,
-    ``change_count`` the number of all changes. ``trace_id`` is that of the request's trace, None without
-    tracing. ``dry_run`` is True if the request asked only what it would change, else None. ``repetitions``
-    says how many refused reads the entry stands for, of which it tells the first; None for that of a single
-    call. ``event_id`` and ``create_time`` are set when it is created. Its JSON leaves out what is None.
+    are the records of the call. ``changes`` (JSON, bounded) are its saved changes of them, ``change_count``
+    the number of all changes. ``trace_id`` is that of the request's trace, None without tracing. ``dry_run``
+    is True for a dry run, else None. ``repetitions`` is the number of refused reads that the entry
+    represents, with the details of the first; None for a single call. ``event_id`` and ``create_time`` are
+    set when it is created. Its JSON leaves out members that are None.
     """
 
     module: str
@@ -93,7 +93,7 @@ SessionEvent = Literal[
     "ban",
     "unban",
 ]
-"""What happened to a session, by which the log is filtered."""
+"""Event of a session, by which the log is filtered."""
 
 
 class LoginEvent(Struct, frozen=True, kw_only=True):

@@ -157,13 +157,13 @@ def save_intent(
 async def keep_intent(
     connection: AsyncConnection, event_id: UUID, create_time: datetime, entry: bytes
 ) -> None:
-    """Save the ``entry`` of what no request does, such as a job, in the transaction that it tells of."""
+    """Save the ``entry`` of work without a request, such as a job, in the transaction of that work."""
     values = {"event_id": event_id, "create_time": create_time, "entry": entry.decode()}
     await connection.execute(insert(operation_intent).values(values))
 
 
 async def is_awaited(connection: AsyncConnection, target: str) -> bool:
-    """Tell whether an entry that mentions ``target`` is saved as an intent, and not written yet."""
+    """Return True if an entry that mentions ``target`` is saved as an intent, and not written yet."""
     mentions = operation_intent.c.entry.contains(f'"{target}"', autoescape=True)
     return bool((await connection.execute(select(exists().where(mentions)))).scalar_one())
 

@@ -17,11 +17,11 @@ _LOCK: Final = 0x6C6F67_6D6F6E  # one number for all workers of all nodes
 PORTION: Final = 20_000
 """The most rows that are copied in one transaction; takes about a second."""
 _LATE: Final = 10_000
-"""How many ids back a row may have been saved after a later one; writers take turns, so none is."""
+"""Number of ids by which a row may be saved late; writers take turns, so none is."""
 _MONTH: Final = "CAST(date_trunc('month', create_time AT TIME ZONE 'UTC') AS date)"
 _INSIDE: Final = "inside_month"
 _YIELD_AFTER: Final = "1s"
-"""How long a change of the tables waits for a lock; other statements queue behind it."""
+"""Time for which a change of the tables waits for a lock; other statements queue behind it."""
 
 
 async def alone(connection: AsyncConnection) -> bool:

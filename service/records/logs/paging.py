@@ -101,7 +101,7 @@ class Entry(Protocol):
 
     @property
     def create_time(self) -> datetime:
-        """When it happened."""
+        """Time of the event."""
 
 
 @dataclass(frozen=True, slots=True)

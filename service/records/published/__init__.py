@@ -1,1 +1,1 @@
-"""What publishing writes: lines, revisions with their past, who has which, and the bits of codes."""
+"""Results of publishing: lines, revisions with their past, the workers' revisions, and the bits of codes."""

@@ -1,7 +1,7 @@
-"""Bit positions of permission codes: assigned, retired, and reused once no token can mean the old code.
+"""Bit positions of permission codes: assigned, retired, and reused once no token has the old code.
 
-A position is free again when every token that could carry it has expired, and when no worker may still read
-it as its old code: see decision 0022. ``give`` and ``retire`` need ``policy_revisions.lock``.
+A position is free again when every token that could carry it has expired. No worker may still read it as its
+old code: see decision 0022. ``give`` and ``retire`` need ``policy_revisions.lock``.
 """
 
 from datetime import timedelta
@@ -23,7 +23,7 @@ OF_USER: Final = 100
 OF_ALL: Final = 2000
 """The same for all users together."""
 UNCONFIRMED: Final = timedelta(hours=12)
-"""How long a worker uses a permission map without being able to report that it has it."""
+"""Time for which a worker uses a permission map without being able to report it."""
 MARGIN: Final = timedelta(minutes=10)
 """For clocks that differ, and for logins that have read a position but not yet signed their token."""
 _TOO_MANY: Final = "Too many permission codes were changed lately; Retry-After says when one more can be"

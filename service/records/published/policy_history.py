@@ -18,7 +18,7 @@ from service.records.published.policy_lines import give_way_if_async
 from service.records.schema.policy import policy_line, policy_revision
 
 Place: TypeAlias = tuple[str, str, str] | str
-"""What a policy is asked about: a service, method and canonical path, or a permission code."""
+"""Subject of a question to a policy: a service, method and canonical path, or a permission code."""
 
 READ_WITHIN: Final = 30.0
 """Seconds that reading history may take; the lines of a hundred thousand resources take a few."""
@@ -39,7 +39,7 @@ class PublishedLine(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Which lines of a long list are wanted: at most ``size`` (None for all), after the first ``offset``."""
+    """Part of a long list of lines: at most ``size`` (None for all), after the first ``offset``."""
 
     size: int | None
     offset: int
@@ -49,9 +49,9 @@ ALL: Final = Part(None, 0)
 
 
 class Difference(NamedTuple):
-    """What one revision has and another has not; both in the order of layer, object and code.
+    """Lines that only one of two revisions has; both in the order of layer, object and code.
 
-    ``more`` tells whether there are more lines of either kind than those that were wanted.
+    ``more`` is True if more lines of either kind exist than were requested.
     """
 
     added: list[PublishedLine]
@@ -116,7 +116,7 @@ async def record(connection: AsyncConnection, revision: int) -> None:
 
 
 async def forget_from(connection: AsyncConnection, revision: int) -> None:
-    """Forget what is kept of ``revision`` and later ones, which somebody has deleted from the database."""
+    """Delete the history of ``revision`` and later ones, which were deleted from the database."""
     await connection.execute(_FORGET, {"revision": revision})
 
 
@@ -171,13 +171,13 @@ async def _part_of(
 async def lines_at(
     connection: AsyncConnection, revision: int, place: Place | None = None
 ) -> list[PublishedLine]:
-    """Return the lines of ``revision`` that could decide about ``place``; without one, all its lines.
+    """Return the lines of ``revision`` that could decide about ``place``; without a place, all its lines.
 
-    Those that end are among them in any case, but for a code.
+    Lines with an expiry are always included, except for a code.
 
-    For a request they are those of the registered resources of its method with as many segments as its
-    path, and of what is demanded of them; for a permission code, those of the layers grant and permission
-    that name it.
+    For a request the result has the lines of registered resources of its method with as many segments as its
+    path, and of their demands. For a permission code, it has those of the layers grant and permission that
+    name the code.
     """
     line = policy_line.c
     deciding: sa.ColumnElement[bool]
@@ -203,7 +203,7 @@ async def lines_at(
 
 
 async def has_layer(connection: AsyncConnection, revision: int, layer: str) -> bool:
-    """Tell whether ``revision`` has a line of ``layer``; one from before there was that layer has none."""
+    """Return True if ``revision`` has a line of ``layer``; a revision older than the layer has none."""
     condition = sa.exists().where(_in_force(revision), policy_line.c.layer == layer)
     return bool((await connection.execute(sa.select(condition))).scalar_one())
 
@@ -257,7 +257,7 @@ async def begins(connection: AsyncConnection) -> int | None:
 
 
 async def is_kept(connection: AsyncConnection, revision: int) -> bool:
-    """Tell whether the lines of ``revision`` are kept: it has been recorded, or history begins with it."""
+    """Return True if the lines of ``revision`` are kept: it was recorded, or history begins with it."""
     statement = sa.select(policy_revision.c.added).where(policy_revision.c.revision == revision)
     row = (await connection.execute(statement)).one_or_none()
     return row is not None and (row.added is not None or await begins(connection) == revision)

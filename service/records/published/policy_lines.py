@@ -78,8 +78,8 @@ async def publish(
 ) -> int:
     """Replace the lines of changed objects, record the next revision, announce it on ``CHANNEL``.
 
-    Returns its number. ``changed`` has the new codes of these objects, none for an object without a line, and
-    ``new`` says what is recorded of the revision. With ``mend``, rows that are no lines are deleted.
+    Returns its number. ``changed`` has the new codes of these objects, none for an object without a line.
+    ``new`` has the recorded facts of the revision. With ``mend``, rows that are no lines are deleted.
     ``least`` is the lowest number that the revision may have.
 
     Others see nothing before the commit. The caller must have taken ``revisions.lock`` before deriving the

@@ -55,9 +55,9 @@ class PolicyRevision(Struct, frozen=True):
 
 
 class NewRevision(Struct, frozen=True, kw_only=True):
-    """What is recorded of a revision when it is published; see ``PolicyRevision``.
+    """Recorded facts of a revision at its publication; see ``PolicyRevision``.
 
-    ``author_ids`` are those of who has changed it, and who made the API key of theirs.
+    ``author_ids`` are the ids of its author, and of the creator of the author's API key.
     """
 
     digest: str
@@ -96,7 +96,7 @@ async def lock(connection: AsyncConnection) -> None:
 
 
 async def try_lock(connection: AsyncConnection) -> bool:
-    """Take the same lock until the end of the transaction if nobody holds it; tell whether it was taken."""
+    """Take the same lock until the end of the transaction if it is free; return whether it was taken."""
     return bool(
         (
             await connection.execute(sa.text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": LOCK})
@@ -131,9 +131,9 @@ async def newest(source: Source) -> NewestRow | None:
 
 
 async def authors(connection: AsyncConnection, after: int, to: int) -> set[int]:
-    """Return the ids of those who have published the revisions above ``after``, and up to ``to``.
+    """Return the ids of the authors of the revisions above ``after``, and up to ``to``.
 
-    Of a revision that does not say it, who has the name of its author now.
+    For a revision without ids: the user who has the name of its author now.
     """
     table = policy_revision.c
     chosen = (table.revision > after) & (table.revision <= to)
@@ -198,7 +198,7 @@ async def read(connection: AsyncConnection, revision: int) -> PolicyRevision | N
 
 
 async def all_recorded(connection: AsyncConnection, first: int, last: int) -> bool:
-    """Tell whether what was added and removed is kept of each revision from ``first`` to ``last``."""
+    """Return True if the added and removed lines of each revision from ``first`` to ``last`` are kept."""
     recorded = sa.select(sa.func.count(policy_revision.c.added)).where(
         policy_revision.c.revision.between(first, last)
     )
@@ -206,12 +206,12 @@ async def all_recorded(connection: AsyncConnection, first: int, last: int) -> bo
 
 
 async def tampering_count(source: Source) -> int:
-    """Return how many revisions replaced lines which somebody had changed past the service."""
+    """Return the number of revisions that replaced lines changed past the service."""
     return await _TAMPERED.one_or_none(source) or 0
 
 
 async def tamperings(connection: AsyncConnection) -> list[PolicyRevision]:
-    """Return the revisions that replaced lines which somebody had changed past the service, oldest first."""
+    """Return the revisions that replaced lines changed past the service, oldest first."""
     return await _REVISION.where(connection, policy_revision.c.tampered > 0, order=policy_revision.c.revision)
 
 

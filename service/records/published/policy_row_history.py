@@ -1,9 +1,9 @@
-"""The rows from which each revision was derived: services, resources, Buttons, bindings, openings, rules.
+"""Source rows of each revision: services, resources, Buttons, bindings, openings, rules.
 
-Lines tell what a revision opened, and not the names of resources and Buttons, which of them were disabled,
-and to which disabled Buttons a resource was bound. Those rows are kept here, once for each time that they
-change: a row was as it stands here in the revisions with ``since <= revision < until``. When a row changes
-while a revision is in force, its last state counts for that revision.
+Lines do not contain the names of resources and Buttons, which of them were disabled, and the bindings to
+disabled Buttons. Those rows are kept here, once for each change: a row has this content in the revisions with
+``since <= revision < until``. When a row changes while a revision is in force, its last state counts for that
+revision.
 """
 
 from collections.abc import Collection
@@ -40,9 +40,9 @@ _HISTORIES: Final = (
 
 
 def _record(history: Table, source: str, *, key_length: int = 1) -> TextClause:
-    """Return what keeps in ``history`` how the rows of ``source`` differ from those kept last.
+    """Return the statement that records in ``history`` the changes of the rows of ``source``.
 
-    The first ``key_length`` columns of what is kept tell one row from another.
+    The first ``key_length`` kept columns identify a row.
     """
     names = [column.name for column in history.c if column.name not in ("id", "since", "until")]
     columns = ", ".join(names)
@@ -107,7 +107,7 @@ async def record(connection: AsyncConnection, revision: int) -> None:
 
 
 async def forget_from(connection: AsyncConnection, revision: int) -> None:
-    """Forget what is kept of ``revision`` and later ones, which somebody has deleted from the database."""
+    """Delete the history of ``revision`` and later ones, which were deleted from the database."""
     await connection.execute(_FORGET, {"revision": revision})
 
 
@@ -133,7 +133,7 @@ class PastButton(Struct, frozen=True):
     enabled: bool
 
 
-# What was demanded is told by the lines of the revision.
+# Past demands come from the lines of the revision.
 _RESOURCE: Final = RowMapper(PastResource, resource_history, without=["assurance", "services"])
 _BUTTON: Final = RowMapper(PastButton, button_history)
 _RULE: Final = RowMapper(RuleValues, request_rule_history)

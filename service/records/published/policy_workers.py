@@ -17,7 +17,7 @@ REPORT_EVERY: Final = 5.0
 
 _SILENT: Final = timedelta(seconds=3 * REPORT_EVERY)
 KEPT: Final = timedelta(hours=13)
-"""How long a silent worker's last report is kept: a little longer than it may use its permission map."""
+"""Retention of a silent worker's last report: a little longer than it may use its permission map."""
 
 
 WINDOWS: Final = "windows"
@@ -27,17 +27,17 @@ LINE_ENDS: Final = "line_ends"
 USES: Final = "permission_use"
 """A worker knows it if it records which codes are needed."""
 KNOWN: Final = (WINDOWS, LINE_ENDS, USES)
-"""What this version knows of the forms of rights that others might not."""
+"""Forms of rights that this version knows, and others might not."""
 
 
 class NodeFacts(TypedDict):
-    """What a worker says of its node: JSON.
+    """Report of a worker about its node: JSON.
 
-    ``version`` is that of the service, ``settings`` a digest of each section that all nodes must have alike.
-    ``parts`` are the parts of readiness that are not up, each with its ``state`` and its details.
-    ``seal_keys`` are the ids of the keys by which it seals revisions; versions without seals say nothing.
-    ``layers`` are those of the policy that it asks; versions before demands on authentication say nothing.
-    ``knows`` are the forms of rights that it reads, such as ``WINDOWS`` and ``LINE_ENDS``.
+    ``version`` is that of the service. ``settings`` has a digest of each section that all nodes must have
+    alike. ``parts`` are the parts of readiness that are not up, each with its ``state`` and its details.
+    ``seal_keys`` are the ids of the keys by which it seals revisions; absent in versions without seals.
+    ``layers`` are the layers of the policy that it asks; absent in versions older than demands on
+    authentication. ``knows`` are the forms of rights that it reads, such as ``WINDOWS`` and ``LINE_ENDS``.
     """
 
     version: str

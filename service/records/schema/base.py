@@ -69,8 +69,8 @@ def identity() -> sa.Column[Any]:
 def versioned() -> tuple[sa.Column[Any], sa.CheckConstraint, sa.Column[Any], sa.Column[Any], sa.Column[Any]]:
     """Return the columns of an editable record; ``version`` rises with each edit, to prevent lost updates.
 
-    ``updated_by`` is who has made or last edited it (``service.kernel.origin``), set by each statement that
-    does not say otherwise; None for what a start has seeded, and for edits before the column was there.
+    ``updated_by`` is its creator or last editor (``service.kernel.origin``). Each statement sets it unless it
+    has a value of its own. None for seeded records, and for edits older than the column.
     """
     return (
         sa.Column("version", sa.Integer, nullable=False, server_default=sa.text("1")),
@@ -128,7 +128,7 @@ def _plain(name: str, hint: Any) -> sa.Column[Any]:
 def past() -> sa.ColumnElement[datetime]:
     """Return the SQL of the earlier of the database's time and of this machine's, as of this call.
 
-    For what can't be undone when it has turned out that a clock was ahead: to delete what is over, and to use
-    again what nobody should mean any more.
+    For acts that cannot be undone if a clock was ahead: deleting expired rows, and reusing values that no
+    reader should still have.
     """
     return sa.func.least(sa.func.now(), sa.literal(datetime.now(UTC)))

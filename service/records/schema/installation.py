@@ -1,4 +1,4 @@
-"""What the database says of itself: restores, what was seeded, versions that fit, and jobs."""
+"""Tables about the database itself: restores, seeded rows, compatible versions, and jobs."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
@@ -27,11 +27,11 @@ restore_epoch = sa.Table(
     sa.Column("ended", ARRAY(sa.Text)),
     # Where the chains of the logs ended in the backup.
     sa.Column("heads", JSONB),
-    # A MAC over all of the above: nobody can forge one without the key of the chains.
+    # A MAC over all of the above: only holders of the chains' key can forge one.
     sa.Column("seal", sa.LargeBinary),
 )
 
-# What this service has seeded, so that what an administrator deletes stays deleted.
+# Rows that this service has seeded, so that rows deleted by an administrator stay deleted.
 seeded = sa.Table(
     "seeded",
     metadata,
@@ -64,9 +64,9 @@ job = sa.Table(
     metadata,
     filled("job_name", primary_key=True),
     sa.Column("paused", sa.Boolean, nullable=False, server_default=sa.false()),
-    # Null: only when somebody asks for it.
+    # Null: only on request.
     sa.Column("due_time", sa.DateTime(timezone=True)),
-    # Who asked for the run that is due, if anybody.
+    # The user who requested the run that is due; null for none.
     sa.Column("requested_by", sa.Text),
     # Whether the last finished run has failed.
     sa.Column("failing", sa.Boolean, nullable=False, server_default=sa.false()),

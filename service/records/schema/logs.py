@@ -15,19 +15,19 @@ from sqlalchemy.dialects.postgresql import ARRAY, INET, JSONB
 from service.records.schema.base import chosen, filled, metadata, moment
 
 IS_PREVIEW: Final = "coalesce(dry_run, query ~ '(^|&)dryRun=true(&|$)')"
-"""Whether a call asked only what it would change; NULL counts as no.
+"""True for a dry run; NULL counts as no.
 
-The queries of entries from before there was the column, or of nodes that do not know it, say the same.
+For entries older than the column, and for nodes that do not know it, the query string decides.
 """
 
 IS_OF_RIGHTS: Final = (
     'jsonb_path_exists(changes, \'$[*] ? (@.field == "roles" || @.field == "permissions"'
     ' || @.field == "resources" || @.field == "code")\')'
 )
-"""Whether a call has changed who may do what.
+"""True if a call changed rights.
 
-That is the roles of a user, the permissions of a role or of a resource, the resources of a Button, or the
-code that an opening gives a resource to. NULL counts as no.
+Those are the roles of a user, the permissions of a role or of a resource, the resources of a Button, or the
+code of a resource's opening. NULL counts as no.
 """
 
 _BY_TIME = "RANGE (create_time)"
@@ -103,7 +103,7 @@ operation_log = sa.Table(
     postgresql_partition_by=_BY_TIME,
 )
 
-# What a transaction of a request changes, saved with it, until the log has the entry of the request.
+# Changes of a request's transaction, saved with it, until the log has the entry of the request.
 operation_intent = sa.Table(
     "operation_intent",
     metadata,
@@ -163,7 +163,7 @@ log_chain = sa.Table(
     sa.Column("prior_day", sa.Date),
     # True if the entries were dropped with their month, after the retention time.
     sa.Column("dropped", sa.Boolean, nullable=False, server_default=sa.false()),
-    # A MAC over all of the above: nobody can forge one without the key.
+    # A MAC over all of the above: only holders of the key can forge one.
     sa.Column("seal", sa.LargeBinary, nullable=False),
     # The number when the head was last written to the log on standard output.
     sa.Column("told_number", sa.BigInteger, nullable=False, server_default=sa.text("0")),
@@ -179,7 +179,7 @@ log_verification = sa.Table(
     sa.Column("faulty_count", sa.Integer, nullable=False),
 )
 
-# What the past of rights says, sealed as far as it is over.
+# Facts of the past of rights, sealed up to a settled instant.
 history_seal = sa.Table(
     "history_seal",
     metadata,

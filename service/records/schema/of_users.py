@@ -1,4 +1,4 @@
-"""What users leave and have: uploaded files, notices, and accounts elsewhere."""
+"""Tables of users' belongings: uploaded files, notices, and accounts elsewhere."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
@@ -64,24 +64,25 @@ notice = sa.Table(
     sa.Index("notice_user_id_id_idx", "user_id", "id"),
     sa.Index("notice_create_time_idx", "create_time"),
 )
-"""What a user is told of the own account."""
+"""Notices to users about their accounts."""
 
 # No foreign keys to a directory: a provider of the settings need not have a mapping.
 directory_account = sa.Table(
     "directory_account",
     metadata,
     sa.Column("source", sa.Text, primary_key=True),
-    # Of a provider: who has issued the subject. Empty for an id that a provisioning client has chosen.
+    # The issuer of the subject, for a provider. Empty for an id that a provisioning client has chosen.
     sa.Column("issuer", sa.Text, primary_key=True),
     sa.Column("subject", sa.Text, primary_key=True),
     sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False, index=True),
-    # Whether the directory decides about the values of the account, and nobody else edits them.
+    # True if the directory decides the values of the account, and no other editor can change them.
     sa.Column("managed", sa.Boolean, nullable=False),
-    # Who could have linked it: who handed the account over, or stood behind it then; null: not known.
+    # Users who could have linked it: those who handed the account over, or stood behind it then; null:
+    # unknown.
     sa.Column("linked_by", ARRAY(sa.BigInteger)),
     moment("create_time"),
     sa.Column("last_time", sa.DateTime(timezone=True)),
-    # Of a sign-in: the groups that the provider has told, when, and until when they give roles.
+    # For a sign-in: the groups reported by the provider, the time, and the end of the roles by them.
     sa.Column("groups", JSONB),
     sa.Column("groups_time", sa.DateTime(timezone=True)),
     sa.Column("roles_until", sa.DateTime(timezone=True)),

@@ -37,7 +37,7 @@ policy_revision = Table(
     Column("cause", Text, nullable=False),
     moment("create_time"),
     Column("user_name", Text),
-    # The ids of who has published it: the account, and who made the API key with which it came.
+    # The ids of the publishers: the account, and the creator of the API key of the request.
     Column("author_ids", ARRAY(BigInteger)),
     Column("request_id", Text),
     Column("added", Integer),
@@ -81,7 +81,7 @@ policy_worker = Table(
 
 
 def _history(name: str, *columns: Column[Any]) -> Table:
-    """Return a table of rows with the revisions between which each was as it is here; no foreign keys."""
+    """Return a table of rows with the revisions between which each had this content; no foreign keys."""
     return Table(
         name,
         metadata,

@@ -12,7 +12,7 @@ request_rule = sa.Table(
     sa.Column("role_id", sa.ForeignKey(role.c.id, ondelete="CASCADE"), primary_key=True),
     # A permission code, or @login.
     filled("requestable_by"),
-    # Of each stage, in order: the code of those who approve, and how many of them must.
+    # Each stage, in order: the code of its approvers, and their required number.
     sa.Column("stage_codes", ARRAY(sa.Text), nullable=False),
     sa.Column("stage_approvals", ARRAY(sa.Integer), nullable=False),
     # In seconds: how long the role is given at most, and how long a request waits for approvals.
@@ -40,14 +40,14 @@ request_rule = sa.Table(
     sa.Column(
         "emergency",
         sa.Boolean,
-        # By two factors at least: nobody approves before.
+        # By two factors at least: no approval precedes it.
         sa.CheckConstraint(
             "NOT emergency OR coalesce(assurance ~ '^(two-factors|phishing-resistant)', false)",
             name="emergency",
         ),
         nullable=False,
     ),
-    # Who has made it, or edited it last; null for the operator. No foreign key: it outlives the account.
+    # Its creator or last editor; null for the operator. No foreign key: it outlives the account.
     sa.Column("author_id", sa.BigInteger),
     # It has no lines: its author may not grant what the role has come to give.
     sa.Column("suspended", sa.Boolean, nullable=False, server_default=sa.false()),

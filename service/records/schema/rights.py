@@ -34,7 +34,7 @@ user = sa.Table(
     # The key by which names are compared: service.kernel.text.
     sa.Column("user_name_key", sa.Text, nullable=False, unique=True),
     sa.Column("nick_name", sa.Text, nullable=False),
-    # A service account has API keys in place of a password; a person who is invited has none yet.
+    # A service account has API keys in place of a password; an invited person has none yet.
     sa.Column(
         "password_hash",
         sa.Text,
@@ -62,16 +62,16 @@ user = sa.Table(
     folded("email"),
     # When the password was last set anew; null while it is the one that the account was made with.
     sa.Column("password_time", sa.DateTime(timezone=True)),
-    # Why its owner has to change the password first: somebody else has given it, or it is known from a leak.
+    # Reason for a required change of the password: another user set it, or it is known from a leak.
     chosen("password_initial", "given", "leaked"),
-    # The last address that the owner has confirmed, to which a forgotten password is mailed.
+    # The last address confirmed by the owner, to which links for a forgotten password are mailed.
     sa.Column("recovery_email", sa.Text),
-    # The last address to which the owner has agreed, and the last one at which somebody has opened a link: an
-    # address that is both is the one for recovery.
+    # The last address to which the owner has agreed, and the last one at which a link was opened: an address
+    # that is both is the one for recovery.
     sa.Column("agreed_email", sa.Text),
     sa.Column("reached_email", sa.Text),
-    # Who has made the account, or the API key by which it was made; null for the operator, and for accounts
-    # that are older than this.
+    # The creator of the account, or of the API key that created it; null for the operator, and for accounts
+    # older than this column.
     sa.Column("made_by", sa.BigInteger, index=True),
     sa.Index("user_password_initial_idx", "id", postgresql_where=sa.text("password_initial IS NOT NULL")),
     sa.Index("user_user_name_key_id_idx", "user_name_key", "id", postgresql_include=["status"]),
@@ -89,16 +89,16 @@ user = sa.Table(
     ).ddl_if(callable_=lambda *_about, **_options: False),  # ``functions.sql`` makes it, with pg_trgm
 )
 
-# Who could get to act as the owner of an account, by which act, and when for the last time.
+# Users with control of an account, the act by which they gained it, and the time of the last one.
 account_control = sa.Table(
     "account_control",
     metadata,
-    # No foreign keys: a deleted account hides nobody behind it. Ids are never reused.
+    # No foreign keys: the deletion of an account hides no account behind it. Ids are never reused.
     sa.Column("holder_id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("account_id", sa.BigInteger, primary_key=True, autoincrement=False),
     chosen("act", *get_args(ControlAct), primary_key=True),
     moment("act_time"),
-    # Since when it counts no more, since the owner was confirmed; null: it does.
+    # The time at which a confirmation of the owner ended the act; null: it counts.
     sa.Column("end_time", sa.DateTime(timezone=True)),
     sa.CheckConstraint("holder_id <> account_id", name="holder_id"),
     sa.Index(None, "account_id"),
@@ -121,7 +121,7 @@ role = sa.Table(
     sa.Column("description", sa.Text),
     sa.Column("enabled", sa.Boolean, nullable=False, server_default=sa.true()),
     *versioned(),
-    # What an assignment must have: the seconds that it lasts at most, and a reason.
+    # Conditions of an assignment: its maximum duration in seconds, and a reason.
     sa.Column("max_duration", sa.Integer, sa.CheckConstraint("max_duration > 0", name="max_duration")),
     sa.Column("reason_required", sa.Boolean, nullable=False, server_default=sa.false()),
 )
@@ -319,7 +319,7 @@ role_code_life = sa.Table(
     sa.Column("begin_time", sa.DateTime(timezone=True), nullable=False, index=True),
     sa.Column("end_time", sa.DateTime(timezone=True)),
     sa.Index("role_code_life_open_idx", "role_id", postgresql_where=sa.text("end_time IS NULL")),
-    # What was taken and given again in one transaction goes on: its end is that of the transaction.
+    # A code taken and given again in one transaction continues: its end is that of the transaction.
     sa.Index("role_code_life_role_id_end_time_idx", "role_id", "end_time"),
 )
 
@@ -456,10 +456,11 @@ user_factor = sa.Table(
     sa.Column("confirm_time", sa.DateTime(timezone=True)),
     sa.Column("last_used_time", sa.DateTime(timezone=True)),
     moment("create_time"),
-    # Of an app: its secret, encrypted, and the step of the last code.
+    # For an app: its secret, encrypted, and the step of the last code.
     sa.Column("sealed_secret", sa.LargeBinary),
     sa.Column("last_step", sa.BigInteger),
-    # Of a passkey: its id, its attested credential data with the public key, and what is compared each time.
+    # For a passkey: its id, its attested credential data with the public key, and the values compared at each
+    # use.
     sa.Column("credential_id", sa.LargeBinary, unique=True),
     sa.Column("credential", sa.LargeBinary),
     sa.Column("user_handle", sa.LargeBinary),
