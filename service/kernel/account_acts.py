@@ -52,8 +52,8 @@ Proof: TypeAlias = Literal["by-session", "by-key"]
 
 Asking: TypeAlias = Literal["evaluate", "introspect", "forward", "follow"]
 """Questions about others. ``evaluate``: permissions, in evaluations and searches. ``introspect``: the
-validity of a token. ``forward``: a proxy's question about a request. ``follow``: a follower's subscription to
-the policy of a service.
+validity of a token. ``forward``: a proxy's question about a request. ``follow``: a follower's question for
+the lines that decide about a service.
 """
 
 Where: TypeAlias = Literal["any-service", "same-service", "other-service"]
