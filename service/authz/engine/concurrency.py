@@ -19,7 +19,7 @@ T = TypeVar("T")
 class ConcurrencyLimit:
     """Answers one question at a time, in a thread of its own.
 
-    A question takes a second with ten thousand resources. If many were answered at once, they would take all
+    A question takes a second with ten thousand resources. Many concurrent questions would take all
     connections to the database, and all threads in which a worker puts a new policy in force.
     """
 

@@ -1,8 +1,8 @@
-"""Lines that end: public access to other services may carry the instant until which it is open.
+"""Lines with an expiry: public access to other services may carry the instant of its end.
 
-Such a line is ``p, resource, orders GET /orders/{id}, @anyone until 2026-12-31T00:00:00Z``. It is published,
-sealed and kept as it is written. The enforcer never sees it: before its end the plain word stands in its
-place, from the end on nothing does. So the end needs no event, and no job: it is known with the line.
+An example is ``p, resource, orders GET /orders/{id}, @anyone until 2026-12-31T00:00:00Z``. The line is
+published, sealed and kept as it is written. The enforcer never sees it: before the expiry the plain word
+stands in its place, afterwards nothing. So the expiry needs no event and no job: it is known with the line.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class Ending(NamedTuple):
 
 
 def endings(written: Lines) -> tuple[Ending, ...]:
-    """Return the lines that end, of lines as they are published."""
+    """Return the lines with an expiry, from published lines."""
     objects = written.by_object[RESOURCE]
     # Few sets of codes are those of many objects.
     some = {codes for codes in set(objects.values()) if any(map(_ends, codes))}

@@ -1,9 +1,9 @@
 """The enforcer: Casbin's own, given only the lines of the object in question.
 
 Casbin evaluates its matcher once per line, so a scan of all lines takes milliseconds with a thousand
-resources. Layer and object are exact keys, so lines of other keys can't match; omitting them changes no
-answer. What Casbin evaluates is compiled (``compiled_matcher``). A property test compares this enforcer with
-a plain ``casbin.Enforcer``.
+resources. Layer and object are exact keys, so lines of other keys cannot match; omitting them changes no
+answer. The matcher is compiled (``compiled_matcher``). A property test compares this enforcer with a plain
+``casbin.Enforcer``.
 """
 
 import logging

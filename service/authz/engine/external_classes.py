@@ -11,9 +11,9 @@ from service.kernel.services import object_of, split_object
 
 
 def external_classes(policy: Policy) -> Iterator[RequestClass]:
-    """Yield a class for each registered resource of each other service, and for what is not registered.
+    """Yield a class for each registered resource of each other service, and for its unregistered routes.
 
-    The most specific resource decides a request, so each one has requests of its own.
+    The most specific resource decides a request, so each resource has requests of its own.
     """
     for service in policy.other_services:
         yield _rest(service)
@@ -24,16 +24,17 @@ def external_classes(policy: Policy) -> Iterator[RequestClass]:
 
 
 def every_compared_class(before: Policy, after: Policy) -> Iterator[Compared]:
-    """Yield the classes of all requests that two policies tell apart, to this and to other services."""
+    """Yield the classes of all requests that two policies distinguish, to this and to other services."""
     yield from compared_classes(before, after)
     yield from compared_external_classes(before, after)
 
 
 def compared_external_classes(before: Policy, after: Policy) -> Iterator[Compared]:
-    """Yield the classes of requests to other services that two policies tell apart.
+    """Yield the classes of requests to other services that two policies distinguish.
 
-    A class is that of a resource of either policy, as far as a resource of one alone fits the same requests.
-    Where the router of a service is read in two ways, a path also stands with other letters and with a slash.
+    A class is that of a resource of either policy, together with a resource of only one policy that fits the
+    same requests. If the two policies read the router of a service differently, a path also occurs with other
+    letters and with a slash.
     """
     services = {**before.other_services, **after.other_services}
     registered = _by_shape(before), _by_shape(after)

@@ -13,10 +13,10 @@ _MOST: Final = 100_000  # answers; a service has many resources and users, and f
 class FollowedPolicy(Policy):
     """Asks the enforcer once for all objects with the same codes, and callers who hold the same of these.
 
-    The lint has made sure that layer and object are exact keys of the matcher, so that nothing else of an
-    object can matter but the codes of its lines. A held code without a wildcard grants itself alone, so that
-    none but those and those with a wildcard can matter. The hub asks about each, since it tries faulty models
-    as well; that the answers are the same is tested.
+    The lint ensures that layer and object are exact keys of the matcher, so only the codes of its lines
+    matter of an object. A held code without a wildcard grants itself alone. So only the codes of the lines,
+    and held codes with a wildcard, can matter. The hub asks about each object, since it tries faulty models
+    as well. A test compares the answers.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

@@ -173,7 +173,7 @@ def _require_valid(changes: Changes) -> None:
     for (layer, name), codes in cooperatively(changes.items()):
         if not codes or layer not in LAYERS:  # a layer of a later version, which nothing here decides by
             continue
-        # A demand is on an object that is mostly new too: one fault of it is told once.
+        # A demand is on an object that is mostly new too: report its fault once.
         of_other = layer == ASSURANCE and tuple(name.split(" ", 1)) in changes
         fault = None if of_other else object_fault(layer, name)
         if len(codes) > 1 and len({*codes}) < len(codes):

@@ -1,8 +1,7 @@
 """Paths: the canonical form of request paths, and the grammar of registered paths.
 
-An unregistered resource may be open, so two spellings of one path are a bypass if the router serves both and
-the resource index knows one. Requests are therefore refused, not normalised, unless their path has exactly
-one reading.
+An unregistered resource may be open. Two spellings of one path are a bypass if the router serves both and the
+resource index knows one. So a request is refused, not normalised, unless its path has exactly one reading.
 """
 
 import re
@@ -39,10 +38,10 @@ def canonical(raw_path: bytes | str) -> str:
     """Return the decoded path of a request if it is canonical; the router routes on it.
 
     ``raw_path`` is the path as sent, percent-encoded and without the query. Raises BadRequest for an empty,
-    ``.`` or ``..`` segment (so also for ``//`` and a trailing ``/``), characters outside RFC 3986 §3.3,
-    ``;``, percent-encoded slashes, backslashes, percent signs, semicolons, control characters or unreserved
-    characters (RFC 3986 §2.3), bad UTF-8 and more than ``MAX_REQUEST_PATH`` bytes. The message never repeats
-    the path.
+    ``.`` or ``..`` segment (so also for ``//`` and a trailing ``/``). The same for characters outside RFC
+    3986 §3.3, ``;``, bad UTF-8, and more than ``MAX_REQUEST_PATH`` bytes. The same for percent-encoded
+    slashes, backslashes, percent signs, semicolons, control characters or unreserved characters (RFC 3986
+    §2.3). The message never repeats the path.
     """
     if len(raw_path) > MAX_REQUEST_PATH:
         raise BadRequest(f"The path is longer than {MAX_REQUEST_PATH} bytes")

@@ -70,11 +70,11 @@ class Decision:
     def id(self) -> str:
         """The id of the decision, such as ``r12-9be1a6f0-5f0c39d1a2b4``; computed on first use.
 
-        It is the same on every node and at any time for the same policy and question: ``r``, the revision of
-        the stored policy, with ``.2`` if two of the instants at which its lines end have passed, ``-``, the
-        first 8 hexadecimal digits of the digest of the node's static policy, ``-``, and the first 12 of the
-        SHA-256 of layer, object and the sorted held codes, one per line; ``@no-session`` in place of the
-        codes of a caller who is not logged in.
+        The id is the same on every node and at any time for the same policy and question. It begins with
+        ``r`` and the revision of the stored policy, with ``.2`` after two expiries among its lines. Then
+        follow ``-``, the first 8 hexadecimal digits of the digest of the node's static policy, and ``-``.
+        Last are the first 12 digits of the SHA-256 of layer, object and the sorted held codes, one per line.
+        A caller without a session has ``@no-session`` in place of the codes.
         """
         question = question_digest(self.layer, self.object, self.codes)
         revision = f"{self.revision}.{self.passed}" if self.passed else f"{self.revision}"
@@ -112,13 +112,12 @@ def is_registered(name: str) -> bool:
 class Policy:
     """The policy of one revision; immutable, so a request that uses it sees one revision only.
 
-    ``rules`` are all lines that it decides by, ``own`` those of the node's files, ``shared`` those of the
-    stored policy as they are written. Some of these may end: ``ending`` are those, ``ends`` the instants, in
-    order and each once, and ``passed`` is how many of them have come. A new policy decides as before the
-    first; ``at`` gives it as it decides at an instant.
-    ``digest`` is that of the stored policy, the lines and the permission map published as ``revision``;
-    ``own_digest`` is that of the node's static policy, model and files. ``permission_map`` decodes tokens.
-    ``absent`` are the endpoints of features that are off on this node. Thread-safe.
+    ``rules`` are all lines in force, ``own`` those of the node's files, ``shared`` those of the stored policy
+    as written. ``ending`` are the shared lines with an expiry, ``ends`` their distinct instants in order, and
+    ``passed`` the number of passed instants. A new policy decides as before the first instant; ``at`` returns
+    it as of an instant. ``digest`` is that of the stored policy, the lines and the permission map published
+    as ``revision``. ``own_digest`` is that of the node's static policy, model and files. ``permission_map``
+    decodes tokens. ``absent`` are the endpoints of features that are off on this node. Thread-safe.
     """
 
     def __init__(
@@ -167,8 +166,8 @@ class Policy:
     def at(self, instant: float) -> Policy:
         """Return this policy as it decides at ``instant``, in seconds since the epoch.
 
-        It is this one unless a line ends in between; else another one with the lines that are in force then,
-        in milliseconds: what is registered is the same, so that no index is built.
+        The result is this policy unless a line expires in between. Else it is another policy with the lines
+        in force then, built in milliseconds: the registered resources stay the same, so no index is built.
         """
         return self.after(bisect_right(self.ends, instant))
 
@@ -219,7 +218,7 @@ class Policy:
 
     @property
     def written(self) -> Lines:
-        """All lines as they are published and written, with the ends that some of them have."""
+        """All lines as they are published and written, some with an expiry."""
         return self._written
 
     @property
@@ -231,8 +230,8 @@ class Policy:
     def own_beginnings(self) -> frozenset[str]:
         """The first segments of the permission codes of this service and its extensions, such as ``system``.
 
-        An account that is bound to a service is asked about and told the codes that begin with its name, and
-        the Buttons of its resources have such codes. So a service of such a name would share ours.
+        An account bound to a service sees only codes that begin with the service's name, as do the codes of
+        the Buttons of its resources. So another service with one of these names would share our codes.
         """
         names = self.rules.objects(ENDPOINT)
         codes = (code for name in names for code in self.rules.codes(ENDPOINT, name))
@@ -261,9 +260,9 @@ class Policy:
         """Decide if the codes ``held`` let a request with this method and path pass to ``service``.
 
         The path is canonical. None is a caller without a session. For another service only the resource layer
-        is asked: of the object that ``object_at`` gives, so that what is not registered and what is unknown
-        is denied unless a line opens it. For this one both layers are, as for a request to it: the decision
-        is the denial of the resource layer, else that of the endpoint layer. ``judge_request`` asks about
+        is asked, about the object of ``object_at``. So an unregistered or unknown request is denied unless a
+        line opens it. For this service both layers are asked, as for a request to it: the decision is the
+        denial of the resource layer, else the decision of the endpoint layer. ``judge_request`` asks about
         demands too.
         """
         return self._judge_route(service, method, path, held)[0]
@@ -278,7 +277,7 @@ class Policy:
         route = self.routes.find(method, path)
         if route is None:
             return self.judge(ENDPOINT, UNKNOWN, held), UNREGISTERED
-        # A public route authenticates nobody.
+        # A public route does not authenticate.
         asking = None if self.rules.codes(ENDPOINT, route) == (ANYONE,) else held
         resource = NO_SESSION if asking is None else self.resource_at(method, path) or UNREGISTERED
         decision = self.judge(RESOURCE, resource, asking)
@@ -287,10 +286,9 @@ class Policy:
     def judge_request(
         self, service: str, method: str, path: str, held: HeldCodes | None, satisfied: Satisfied | None
     ) -> Decision:
-        """Decide as ``judge_route``, and then about the demands on who may: None satisfies ``@anyone`` alone.
+        """Decide as ``judge_route``, then about the demands on the caller; None satisfies ``@anyone`` alone.
 
-        The decision is that about the codes, unless it allows and the layer ``assurance`` denies: then it is
-        that denial.
+        The decision is that about the codes. If it allows and the layer ``assurance`` denies, it is that denial.
         """
         decision, resource = self._judge_route(service, method, path, held)
         if not decision.allowed:
@@ -345,10 +343,11 @@ class Policy:
     def judge_assurance(
         self, resource: str, endpoint: str | None, satisfied: Satisfied | None, /
     ) -> Decision:
-        """Decide if somebody who satisfies ``satisfied`` meets both demands on a request; None is nobody.
+        """Decide if ``satisfied`` meets both demands on a request; None is an anonymous caller.
 
         ``resource`` and ``endpoint`` are the objects that the layers of these names decided about; no
-        ``endpoint`` for a request to another service. The decision is the first denial, else the last one.
+        ``endpoint`` for a request to another service. The decision is the first denial, else the last
+        decision.
         """
         key = (resource, endpoint, satisfied)
         decision = self._assured.get(key)
@@ -401,11 +400,11 @@ class Policy:
 
 
 DECISION_ID = "portcullis.decision.id"
-"""The attribute with the id of a decision, as the decision log and ``policy explain`` tell it."""
+"""The attribute with the id of a decision, as in the decision log and ``policy explain``."""
 
 
 Question = tuple[str, str, HeldCodes | None, Satisfied | None]
-"""What ``Policy.judge_admission`` takes: resource, endpoint, the held codes and the satisfied words."""
+"""Arguments of ``Policy.judge_admission``: resource, endpoint, the held codes and the satisfied words."""
 
 
 def judge_traced(span: Span, policy: Policy, question: Question) -> Admission:

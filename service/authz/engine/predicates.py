@@ -2,8 +2,8 @@
 
 Any Casbin with these six functions and the published lines makes the same decisions. The caller is passed as
 one opaque value, since simpleeval, which evaluates the matcher, walks through every list or set it is given.
-A value that is not a set of held codes counts as not logged in and without codes, and one that is no set of
-satisfied words as satisfying none.
+A value of another type than held codes counts as not logged in and without codes. A value of another type
+than satisfied words satisfies none.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What a refusal was about, so that roles can be named that would open it."""
+"""Objects of a refusal, to find roles that would open it."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MOST_ROLES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What was refused: the objects of layers that must all open, or any one of them."""
+    """Refused objects of layers: all of them must open, or any one of them."""
 
     objects: Sequence[tuple[str, str]]
     any_one: bool = False

@@ -32,10 +32,10 @@ ANY: Final = "\x01"
 class RequestClass:
     """Requests that one route serves, and that the same registered resources fit.
 
-    ``route`` is the object of the endpoint layer. ``path`` is that of one such request; its values that are
+    ``route`` is the object of the endpoint layer. ``path`` is that of an example request; its values that are
     literal in no registered resource are a character that no path has. ``name`` is for people: method and
-    path, with the parameters of the route where any other value would do. A class of another ``service`` has
-    as ``route`` its method, or ``@unregistered``, whose path is empty.
+    path, with the parameters of the route for free values. A class of another ``service`` has its method as
+    ``route``, or ``@unregistered`` with an empty path.
     """
 
     route: str
@@ -49,15 +49,15 @@ class RequestClass:
         return self.service != PORTCULLIS
 
     def is_public(self, policy: Policy) -> bool:
-        """True if the route is open to everybody and authenticates nobody."""
+        """True if the route is open to everyone without authentication."""
         if self.is_external:
             return False
         return policy.rules.codes(ENDPOINT, self.route) == (ANYONE,)
 
     def resource(self, policy: Policy) -> str:
-        """Return the object of the resource layer of ``policy`` for a caller who is logged in.
+        """Return the object of the resource layer of ``policy`` for a logged-in caller.
 
-        ``@no-session`` where the route is public, since it authenticates nobody.
+        ``@no-session`` for a public route, since it does not authenticate.
         """
         if self.is_external:
             if self.route == UNREGISTERED:
@@ -69,9 +69,9 @@ class RequestClass:
         return policy.resource_at(self.route.partition(" ")[0], self.path) or UNREGISTERED
 
     def passes(self, policy: Policy, held: HeldCodes | None) -> bool:
-        """True if a caller who holds ``held`` passes both layers of ``policy`` with such a request.
+        """True if a caller who holds ``held`` passes both layers of ``policy`` with a request of this class.
 
-        None is a caller who is not logged in, as everybody is for a public route.
+        None is a caller without a session, like every caller of a public route.
         """
         if self.is_external:
             return policy.judge(RESOURCE, self.resource(policy), held).allowed
@@ -84,9 +84,9 @@ class RequestClass:
 
 
 def decided_alike(policy: Policy, other: Policy) -> bool:
-    """Tell whether the two differ in lines that no request is decided by at most: they decide all alike.
+    """Return True if the two differ at most in lines that decide no request: all decisions are equal.
 
-    Where other lines differ, they may still do so. It compares all lines: call it off the event loop.
+    If other lines differ, decisions may still be equal. Compares all lines: call it off the event loop.
     """
     changed = changes(other.rules.by_object, policy.rules.by_object)
     same = policy.model_text == other.model_text and policy.ending == other.ending
@@ -128,13 +128,13 @@ Compared = tuple[RequestClass | None, RequestClass | None]
 
 
 def compared_classes(before: Policy, after: Policy) -> Iterator[Compared]:
-    """Yield the classes of requests that two policies tell apart, which may have different routes.
+    """Yield the classes of requests that two policies distinguish, which may have different routes.
 
-    A request is decided by four objects: the route and the most specific resource in each policy. A request
-    with a value that nobody has registered in each place where these have parameters meets the same four: a
-    more specific object would have to fit both. Where the routes of the two policies differ, only one of them
-    has one of both; the same is true of resources. So each class is that of a route, a resource, a resource
-    of one policy alone, and a route of one policy alone, as far as they fit the same requests.
+    Four objects decide a request: the route and the most specific resource in each policy. A request with
+    unregistered values in place of all parameters meets the same four: a more specific object would have to
+    fit both. If the routes of the two policies differ, one of the two routes is in one policy alone; the same
+    is true of resources. So each class is that of a route, a resource, a resource of one policy alone, and a
+    route of one policy alone, if these fit the same requests.
     """
     policies = (before, after)
     served = [policy.routes for policy in policies]

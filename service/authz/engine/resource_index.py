@@ -96,10 +96,10 @@ class ResourceIndex:
         return None
 
     def readings(self, method: str, path: str) -> set[str | None]:
-        """Return what ``find`` gives for each way in which a router may fold the letters of ``path``.
+        """Return the results of ``find`` for each way in which a router may fold the letters of ``path``.
 
-        A router that ignores case may take letters outside ASCII, such as the long s or the Kelvin sign,
-        for others, and another router may not. More than one answer: nobody knows which resource decides.
+        A router that ignores case may fold letters outside ASCII, such as the long s or the Kelvin sign, and
+        another router may not. With more than one result, the deciding resource is unknown.
         """
         if path.isascii() or not self.service.ignore_case:
             return {self.find(method, path)}
@@ -126,7 +126,7 @@ class RouteIndex(ResourceIndex):
         return None if route in self.absent else route
 
     def is_absent(self, method: str, path: str) -> bool:
-        """Tell whether a feature that is off would serve such a request."""
+        """Return True if a feature that is off would serve the request."""
         return bool(self.absent) and super().find(method, path) in self.absent
 
 
@@ -185,7 +185,7 @@ class OverlappingPatterns:
         self._groups = {group: _members(members) for group, members in by_group(names).items()}
 
     def __bool__(self) -> bool:
-        """Tell whether it has any name."""
+        """Return True if it has any name."""
         return bool(self._groups)
 
     def __iter__(self) -> Iterator[Met]:

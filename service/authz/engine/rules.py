@@ -41,7 +41,7 @@ GRANT: Final = "grant"
 PERMISSION: Final = "permission"
 """The layer of codes that other services ask about: may the caller do what a permission code stands for?"""
 SERVICE: Final = "service"
-"""The layer of services: who may administer the resources of each, and how routers of others read."""
+"""The layer of services: administration of the resources of each, and the reading of other routers."""
 ACCOUNT: Final = "account"
 """The layer of accounts: what may callers do with their own account, and with those of others?"""
 ASSURANCE: Final = "assurance"
@@ -90,7 +90,7 @@ ASSURED: Final = (ENDPOINT, RESOURCE, ACCOUNT, REQUEST)
 UNREGISTERED: Final = "@unregistered"
 """The object in the resource layer of a request without a matching resource."""
 NO_SESSION: Final = "@no-session"
-"""The object in the resource layer of a request by a caller who is not logged in."""
+"""The object in the resource layer of a request by a caller without a session."""
 PREFLIGHT: Final = "@preflight"
 """The object in the resource layer of a preflight request to a service that allows them."""
 AMBIGUOUS: Final = "@ambiguous"
@@ -101,13 +101,14 @@ UNKNOWN: Final = "@unknown"
 ANYONE: Final = assurance.ANYONE
 LOGIN: Final = assurance.LOGIN
 NOBODY: Final = "@nobody"
-"""The word of what is closed to everybody."""
+"""The word of an object that is closed to every caller."""
 COUNTED: Final = "@counted"
-"""The word of a line that says how many must approve: it is there to be read, and opens nothing."""
+"""The word of a line with a required number of approvals: the line is only read, and opens nothing."""
 REGISTERED: Final = "@registered"
-"""The word of a line that says that there is another service.
+"""The word of a line that registers another service.
 
-Read, and not yet published: nodes before 0.3.0 know ``@nobody`` alone there, as the next release need not.
+Read, and not yet published: nodes before 0.3.0 know ``@nobody`` alone there; the next release need not
+consider them.
 """
 OPENING_NOTHING: Final = frozenset({NOBODY, COUNTED, REGISTERED})
 """The words that no row of the matcher has: a line with one opens nothing."""
@@ -148,12 +149,12 @@ def code_fault(layer: str, name: str, code: str) -> str | None:
 
 
 def is_good_everywhere(layer: str, code: str) -> bool:
-    """True if a good code of an object of ``layer`` is a good one of each other object of such layers."""
+    """True if a valid code of an object of ``layer`` is valid for each other object of these layers."""
     return UNTIL not in code and not has_codes_of_its_own(layer)
 
 
 def has_codes_of_its_own(layer: str) -> bool:
-    """True if what is a code depends on the layer and on the object; else a good code is good everywhere."""
+    """True if the validity of a code depends on the layer and the object; else a code is valid everywhere."""
     return _GRAMMARS[layer].code_fault is not _code_fault
 
 
@@ -293,7 +294,7 @@ def _review_code_fault(name: str, code: str) -> str | None:
 
 
 class _Grammar(NamedTuple):
-    """What objects of a layer look like, and the codes of their lines: each returns the fault, or None."""
+    """Grammar of the objects of a layer, and of the codes of their lines: each returns the fault, or None."""
 
     object_fault: Callable[[str], str | None]
     code_fault: Callable[[str, str], str | None] = _code_fault

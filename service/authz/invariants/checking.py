@@ -1,4 +1,4 @@
-"""Whether statements hold of a policy and of what roles and users hold."""
+"""Check statements against a policy and the holdings of roles and users."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -77,7 +77,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check has found; ``unchecked`` are statements about roles, where no roles are known."""
+    """Findings of a check; ``unchecked`` are statements about roles, if no roles are known."""
 
     violations: tuple[Violation, ...]
     unchecked: tuple[Statement, ...] = ()
@@ -85,16 +85,16 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A policy, by a linted model, and who holds what; without ``holders`` no role is known."""
+    """A policy, by a linted model, and the holders of codes; without ``holders`` no role is known."""
 
     policy: Policy
     holders: Holders | None = None
 
 
 def check(invariants: Invariants, policy: Policy, holders: Holders | None = None) -> Checked:
-    """Return which statements ``policy`` breaks, and those that can't be checked without ``holders``.
+    """Return the statements that ``policy`` breaks, and those that cannot be checked without ``holders``.
 
-    What is said of requests is checked for every request, and what is said of holders of codes for every
+    Statements about requests are checked for every request, and those about holders of codes for every
     possible caller.
     """
     asked = _Check(Situation(policy, holders))
@@ -108,11 +108,11 @@ def check(invariants: Invariants, policy: Policy, holders: Holders | None = None
 
 
 def newly_broken(invariants: Invariants, before: Situation, after: Situation) -> list[Violation]:
-    """Return how ``after`` breaks statements in ways in which ``before`` does not.
+    """Return the ways in which ``after`` breaks statements and ``before`` does not.
 
-    A statement that was broken already may stay broken, but not in further requests, by further roles, users
-    or possible callers, nor earlier or for longer. Statements about requests that do not ask for roles are
-    left out if both policies decide all requests alike: then each is broken in both in the same ways.
+    A broken statement may stay broken. It may not break in further requests, by further roles, users or
+    possible callers, or earlier or for longer. Statements about requests alone are left out if both policies
+    decide all requests alike: then each is broken in both in the same ways.
     """
     alike = before.policy is after.policy or decided_alike(before.policy, after.policy)
     asked = [statement for statement in invariants.statements if _needs_roles(statement) or not alike]
@@ -141,8 +141,8 @@ def _needs_roles(statement: Statement) -> bool:
 class _Check:
     """Checks statements of one situation; ``other`` is the policy of the situation it is compared with.
 
-    Requests are told apart as both policies do, so that the findings about both have the same names. What
-    ``other`` lets possible callers do already is no new violation.
+    Requests are distinguished as in both policies, so that the findings about both have the same names.
+    Access of possible callers that ``other`` already opens is no new violation.
     """
 
     def __init__(self, situation: Situation, other: Policy | None = None) -> None:
@@ -225,7 +225,8 @@ class _Check:
                 continue
             allowed = Condition(self._answers, (statement.codes,))
             if self._other is not None:
-                # Who holds a code, or could pass before: an "or" of clauses is one "or" in each clause.
+                # Holders of a code, or callers who could pass before: an "or" of clauses is one "or" in each
+                # clause.
                 before = condition_of(self._other, each).clauses
                 allowed = Condition(self._answers, tuple((*statement.codes, *clause) for clause in before))
             if self._decide.passes_request(each, None):
@@ -297,7 +298,7 @@ class _Check:
                     yield name, each, span, by
 
     def _given(self, statement: EndsWithin, roles: Roles) -> Iterator[str]:
-        """Yield each role and each code of the statement that somebody with ``roles`` has, in words."""
+        """Yield each role and each code of the statement that a user with ``roles`` has, in words."""
         yield from (f"the role {role}" for role in statement.roles if role in roles)
         if statement.codes:
             held = self._joined(roles)
@@ -329,7 +330,7 @@ class _Check:
         return request_classes(routes, resources, differing, serving=self._serving)
 
     def _without_codes(self, each: RequestClass) -> str:
-        """Return who passes without any code, in words; empty for nobody."""
+        """Return the callers who pass without any code, in words; empty for none."""
         if self._decide.passes_request(each, None):
             return "everybody without a login"
         return "everybody logged in" if self._decide.passes_request(each, _NO_CODES) else ""

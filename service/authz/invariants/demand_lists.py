@@ -17,7 +17,7 @@ _LEVELS: Final = get_args(Demands)
 def demand_faults(
     level: str, demands: Mapping[str, str | list[str]]
 ) -> Iterator[tuple[Sequence[str | int], str]]:
-    """Yield where in the list of ``level``, and what is wrong."""
+    """Yield each fault with its place in the list of ``level``."""
     if level not in _LEVELS:
         yield (), f"the values of policy.assurance are {', '.join(_LEVELS)}, not {level!r}"
     if not isinstance(demands.get(_OTHERS), str):

@@ -149,7 +149,7 @@ def _lines(document: Document[InvariantsFile]) -> Iterator[Rule]:
 
 
 Fault = tuple[Sequence[str | int], str]
-"""Where in a statement, and what is wrong."""
+"""A place in a statement, and its fault."""
 
 
 def _faults_of(stated: _Stated) -> Iterator[Fault]:

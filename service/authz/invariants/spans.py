@@ -1,4 +1,4 @@
-"""What users hold over time: the intervals between the beginnings and ends of their assignments."""
+"""Holdings of users over time: the intervals between the beginnings and ends of their assignments."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from service.kernel.clock import rfc3339
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From when until when: ``begin`` None from the check on, ``end`` None without an end; half-open."""
+    """Half-open interval: ``begin`` is None from the check on, ``end`` is None without an end."""
 
     begin: datetime | None = None
     end: datetime | None = None
 
     def covers(self, other: "Span") -> bool:
-        """Tell whether all of ``other`` is within it."""
+        """Return True if all of ``other`` is within it."""
         begins = self.begin is None or (other.begin is not None and self.begin <= other.begin)
         return begins and (self.end is None or (other.end is not None and other.end <= self.end))
 

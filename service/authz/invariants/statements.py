@@ -1,4 +1,4 @@
-"""Statements about who may do what, as ``invariants.yaml`` makes them."""
+"""Statements of ``invariants.yaml`` about permissions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from service.authz.engine.rules import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What must stay true; ``reason`` says why, ``place`` is file and line."""
+    """A statement that must stay true, with its ``reason``; ``place`` is file and line."""
 
     name: str
     reason: str
@@ -32,7 +32,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnlyRoles(Statement):
-    """Nobody reaches ``requests`` without one of these roles, whatever other roles they have together."""
+    """Only holders of one of these roles reach ``requests``, whatever other roles users have together."""
 
     roles: tuple[str, ...]
     requests: tuple[str, ...]
@@ -40,7 +40,7 @@ class OnlyRoles(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnlyHolders(Statement):
-    """Nobody reaches ``requests`` who holds none of ``codes``; that is said of every possible caller."""
+    """Only holders of one of ``codes`` reach ``requests``; this is checked for every possible caller."""
 
     codes: tuple[str, ...]
     requests: tuple[str, ...]
@@ -60,10 +60,10 @@ class Apart(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndsWithin(Statement):
-    """Nobody has one of ``roles``, or holds one of ``codes``, for longer than ``days`` from now on.
+    """No user has one of ``roles``, or holds one of ``codes``, for longer than ``days`` from now on.
 
-    Assignments that follow one another without a gap count as one; those that begin later count from their
-    beginning. ``excepted`` are role codes: users who have one of these roles may.
+    Assignments that follow one another without a gap count as one; later ones count from their beginning.
+    ``excepted`` are role codes: users with one of these roles are exempt.
     """
 
     days: int
@@ -146,11 +146,11 @@ class Invariants:
 
     @property
     def unlisted(self) -> tuple[str, ...]:
-        """What the node's own lines may open and no list names.
+        """Openings of the node's own lines that no list names.
 
-        A word, a word in a layer, ``lines``, or the ``assurance`` that is demanded.
+        A word, a word in a layer, ``lines``, or the demanded ``assurance``.
 
-        Whoever can write the files could open it, and no statement would break.
+        An editor of the files could open these, and no statement would break.
         """
         listed = {
             (statement.word, statement.layer)
@@ -184,7 +184,7 @@ class Invariants:
         return Invariants(tuple(map(_closed, self.statements)))
 
     def without(self, is_off: Callable[[str], bool]) -> Invariants:
-        """Return the same without the requests and objects that ``is_off`` tells of: nobody serves them.
+        """Return the same without the requests and objects of features that ``is_off`` names.
 
         A statement about nothing else is left out.
         """

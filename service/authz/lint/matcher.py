@@ -21,7 +21,7 @@ MOST_CHARACTERS: Final = 4096
 _EQUALITIES: Final = (frozenset({"r_layer", "p_layer"}), frozenset({"r_object", "p_object"}))
 _LITERALS: Final = (ANYONE, LOGIN)
 _ARGUMENTS: Final = {name: 1 if name == "isLoggedIn" else 2 for name in PREDICATES}
-# What matchers of all Casbins have in common: pycasbin evaluates Python, which also has words such as "and".
+# The syntax common to matchers of all Casbins: pycasbin evaluates Python, which also has words such as "and".
 _COMMON: Final = re.compile(
     rf"""(?:\s+|&&|\|\||==|[()]|,(?!\s*\))|[rp]\.\w+|(?:{"|".join(PREDICATES)})\b|"[^"]*"|'[^']*')*"""
 )
@@ -93,7 +93,7 @@ PROBES: Final = (
         "it opens a permission code to callers who hold another", "a:b", HeldCodes(["a:c", "b:*", "b:*:b"])
     ),
 )
-"""What a matcher must allow, row by row, and what it must never allow."""
+"""Rows that a matcher must allow, and requests that it must never allow."""
 
 
 def as_python(piece: str) -> str:
@@ -116,9 +116,9 @@ def grammar_faults(pieces: Sequence[Piece]) -> list[Piece]:
 
     A matcher is the two equalities of layer and object and one condition on the caller and the line's code,
     joined by ``&&``. The condition joins rows with ``||`` and ``&&``; a row compares ``p.code`` with
-    ``"@anyone"`` or ``"@login"``, or calls one of the six predicates. There is no negation and no other name
-    or text, so the matcher can't treat a single object, layer or code differently, and more codes never allow
-    less.
+    ``"@anyone"`` or ``"@login"``, or calls one of the six predicates. Negation and other names or texts are
+    refused. So the matcher cannot treat a single object, layer or code differently, and more codes never
+    allow less.
     """
     first = pieces[0][0]
     text = _as_one_text(pieces)

@@ -1,7 +1,7 @@
 """Strict checks of ``model.conf``: refuses, with its line, what Casbin accepts silently.
 
-Casbin ignores unknown sections, lets a second ``m =`` replace the first, takes a comment after a value as
-part of the value, cuts a matcher off at a comment between its lines, and notices unknown functions and
+Casbin ignores unknown sections, lets a second ``m =`` replace the first, and takes a comment after a value as
+part of the value. It cuts a matcher off at a comment between its lines, and notices unknown functions and
 non-boolean results only when it decides. A model that passes here has exactly one reading.
 """
 
@@ -62,9 +62,9 @@ def lint_model(text: str, name: str = "model.conf") -> None:
 
 
 def require_grammar(text: str, name: str = "model.conf") -> None:
-    """Check the same of ``text``, except what its matcher must allow and must never allow.
+    """Check ``text`` in the same way, except for the rows that its matcher must and must never allow.
 
-    For models that nobody serves by, such as one that lacks a row of the matcher. Raises PolicyError.
+    For models that serve no requests, such as one that lacks a row of the matcher. Raises PolicyError.
     """
     _lint(text, name, grammar_faults)
 

@@ -1,1 +1,1 @@
-"""What a policy answers to every possible caller, not only to the callers of today."""
+"""Decisions of a policy for every possible caller, not only for the callers of today."""

@@ -11,14 +11,14 @@ from service.authz.proof.conditions import Clauses, clauses_of, lets_visitors_pa
 from service.kernel.codes import HeldCodes
 
 DecidingLines = tuple[tuple[str, ...], tuple[str, ...]]
-"""What decides a request: the codes of the lines of its objects, in both layers."""
+"""Deciding lines of a request: the codes of the lines of its objects, in both layers."""
 
 EVERYBODY: Final[DecidingLines] = ((ANYONE,), (ANYONE,))
-"""The deciding lines of an open public route, which asks nobody who they are."""
+"""The deciding lines of an open public route, which does not authenticate."""
 
 
 def deciding_lines(clauses: Clauses) -> DecidingLines:
-    """Return the clauses of both layers; one that is not asked lets everybody pass."""
+    """Return the clauses of both layers; a layer that is not asked lets every caller pass."""
     resource, endpoint = (*clauses, *EVERYBODY[len(clauses) :])
     return resource, endpoint
 
@@ -26,7 +26,7 @@ def deciding_lines(clauses: Clauses) -> DecidingLines:
 class BatchDecider:
     """Decides requests of one policy, for many sets of held codes.
 
-    The enforcer is asked once for each way in which somebody may hold the code of a line, and not for each
+    The enforcer is asked once for each way in which a caller may hold the code of a line, and not for each
     object: see ``LineAnswers``.
     """
 
@@ -41,18 +41,18 @@ class BatchDecider:
         return deciding_lines(clauses_of(self._policy, request_class))
 
     def passes(self, lines: DecidingLines, held: HeldCodes) -> bool:
-        """Tell whether somebody who is logged in and holds ``held`` passes both layers."""
+        """Return True if a logged-in caller who holds ``held`` passes both layers."""
         opened = self._opened.setdefault(held, {})
         return all(any(self._opens(code, held, opened) for code in codes) for codes in lines)
 
     def passes_request(self, request_class: RequestClass, held: HeldCodes | None) -> bool:
-        """Tell whether a holder of ``held`` passes such a request; None is not logged in."""
+        """Return True if a holder of ``held`` passes a request of this class; None is not logged in."""
         if held is None:
             return lets_visitors_pass(self._policy, clauses_of(self._policy, request_class))
         return self.passes(self.lines(request_class), held)
 
     def opens(self, layer: str, name: str, held: HeldCodes | None) -> bool:
-        """Tell whether a holder of ``held`` may access object ``name`` in ``layer``; None: not logged in."""
+        """Return True if a holder of ``held`` may access object ``name`` in ``layer``; None: no login."""
         opened = self._opened.setdefault(held, {})
         return any(self._opens(code, held, opened) for code in self._policy.rules.codes(layer, name))
 
@@ -63,7 +63,7 @@ class BatchDecider:
 
 
 def all_requests(policy: Policy, routes: Iterable[str] | None = None) -> list[RequestClass]:
-    """Return the classes of requests that ``policy`` tells apart, by path and method.
+    """Return the classes of requests that ``policy`` distinguishes, by path and method.
 
     All of them, those to other services at the end, or those that ``routes`` serve.
     """

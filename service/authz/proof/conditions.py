@@ -51,12 +51,12 @@ def kinds_of(code: str, held: HeldCodes) -> int:
 
 
 class LineAnswers:
-    """Whether a line opens, by its code and the caller.
+    """Decides whether a line opens, by its code and the caller.
 
-    The closed grammar of the matcher lets the answer of a line depend on nothing but these: its word, where
-    its code is one; whether the caller is logged in; and what each predicate says of the caller and the code.
-    Those are few combinations. The enforcer is asked once for each, with a caller of whom exactly these
-    predicates are true, and its answer is that of every other line and caller of the same combination.
+    In the closed grammar of the matcher, the answer of a line depends on nothing but these: its word, if its
+    code is a word; the login of the caller; and the result of each predicate for the caller and the code. The
+    combinations are few. The enforcer is asked once for each, with a caller of whom exactly these predicates
+    are true. Its answer is that of every other line and caller of the same combination.
     """
 
     def __init__(self, model_text: str) -> None:
@@ -73,18 +73,18 @@ class LineAnswers:
                 self._answers[word, kinds_of(code, held)] = asked.judge(RESOURCE, name, held).allowed
         self._ways = {word: self._smallest_ways(word) for word in {*_WORDS, _word(_CODE)}}
         self.each_kind_opens = set(self.ways(_CODE)) == {*KINDS}
-        """Whether it opens the line of a code to hold that code in any one way."""
+        """True if holding a code in any one way opens the line of that code."""
 
     def opens(self, code: str, held: HeldCodes | None) -> bool:
-        """Tell whether a line with ``code`` opens to a holder of ``held``; None is not logged in."""
+        """Return True if a line with ``code`` opens to a holder of ``held``; None is not logged in."""
         return self._answers[_word(code), None if held is None else kinds_of(code, held)]
 
     def opened(self, code: str, kinds: int) -> bool:
-        """Tell whether ``code`` opens to somebody logged in who holds it in the ways ``kinds``."""
+        """Return True if ``code`` opens to a logged-in caller who holds it in the ways ``kinds``."""
         return self._answers[_word(code), kinds]
 
     def ways(self, code: str) -> tuple[int, ...]:
-        """Return the smallest combinations of ``KINDS`` by which ``code`` opens to somebody logged in."""
+        """Return the smallest combinations of ``KINDS`` by which ``code`` opens to a logged-in caller."""
         return self._ways[_word(code)]
 
     def _smallest_ways(self, word: str) -> tuple[int, ...]:
@@ -109,7 +109,7 @@ def _word(code: str) -> str:
 
 
 Held = frozenset[str]
-"""Held codes of a caller who is logged in."""
+"""Held codes of a logged-in caller."""
 
 Kinds = dict[str, dict[str, int]]
 """By held code and by code of a line: the ways in which the one holds the other."""
@@ -123,10 +123,10 @@ _OPEN: Final[Clauses] = ()
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What opens to callers who are logged in: of each of ``clauses`` one line must open.
+    """Condition for logged-in callers: in each of ``clauses`` one line must open.
 
-    ``clauses`` are the codes of the lines of one object each. Without clauses it opens to everybody logged
-    in; a clause without codes never opens.
+    ``clauses`` are the codes of the lines of one object each. Without clauses the condition is always met; a
+    clause without codes never opens.
     """
 
     answers: LineAnswers
@@ -140,8 +140,8 @@ class Condition:
     def smallest(self, held_codes: Iterable[str]) -> list[Held]:
         """Return the smallest sets of ``held_codes`` that meet the condition, simple ones first.
 
-        One that contains another is left out. Who holds more is never refused more, so that the sets say
-        exactly which subsets of ``held_codes`` pass.
+        A set that contains another one is left out. A caller with more codes is never refused more. So the
+        sets determine exactly which subsets of ``held_codes`` pass.
         """
         return self.smallest_of(kinds_by_held_code(held_codes, self.codes))
 
@@ -158,7 +158,7 @@ class Condition:
         return opening
 
     def is_met_by(self, held: Held, known: Kinds) -> bool:
-        """Tell whether a caller who is logged in and holds ``held``, some codes of ``known``, passes."""
+        """Return True if a logged-in caller who holds ``held``, some codes of ``known``, passes."""
         return all(
             any(
                 self.answers.opened(code, reduce(or_, (known[held_code][code] for held_code in held), 0))
@@ -168,13 +168,13 @@ class Condition:
         )
 
     def is_met_by_holder(self, held: HeldCodes) -> bool:
-        """Tell whether a caller who is logged in and holds ``held`` passes."""
+        """Return True if a logged-in caller who holds ``held`` passes."""
         return all(any(self.answers.opens(code, held) for code in clause) for clause in self.clauses)
 
     def is_within(self, other: Condition) -> bool:
-        """Tell whether all who meet this condition plainly meet ``other``: by the same codes, or by more.
+        """Return True if all who meet this condition plainly meet ``other``: by the same codes, or by more.
 
-        False says nothing. Each clause of ``other`` must have all codes of one of these.
+        False is inconclusive. Each clause of ``other`` must have all codes of a clause of this condition.
         """
         return self.answers is other.answers and all(
             any(set(clause) <= set(wider) for clause in self.clauses) for wider in other.clauses
@@ -200,14 +200,14 @@ def kinds_by_held_code(held_codes: Iterable[str], codes: Iterable[str]) -> Kinds
 
 
 def condition_of(policy: Policy, request_class: RequestClass | None) -> Condition:
-    """Return on which condition callers who are logged in pass with such a request; None is not served."""
+    """Return the condition on which logged-in callers pass with a request of this class; None: not served."""
     return Condition(line_answers(policy.model_text), clauses_of(policy, request_class))
 
 
 def clauses_of(policy: Policy, request_class: RequestClass | None) -> Clauses:
     """Return the clauses of ``condition_of``: two for a guarded route of this service, else one or none.
 
-    A public route authenticates nobody, so there each caller counts as one without a session.
+    A public route does not authenticate, so each of its callers counts as one without a session.
     """
     if request_class is None or request_class.is_public(policy):
         return _OPEN if request_class is not None and request_class.passes(policy, None) else _CLOSED
@@ -219,7 +219,7 @@ def clauses_of(policy: Policy, request_class: RequestClass | None) -> Clauses:
 
 
 def lets_visitors_pass(policy: Policy, clauses: Clauses) -> bool:
-    """Tell whether a caller who is not logged in passes where ``clauses_of`` returns ``clauses``."""
+    """Return True if a caller without a login passes if ``clauses_of`` returns ``clauses``."""
     answers = line_answers(policy.model_text)
     match clauses:
         case (_, endpoint):  # a guarded route, where a caller without a session meets another object
@@ -253,17 +253,17 @@ Segments = tuple[str, ...]
 
 
 def canonical_samples(codes: Iterable[str]) -> set[str]:
-    """Return held codes such that each possible held code is to ``codes`` what one of them is.
+    """Return held codes that represent every possible held code with respect to ``codes``.
 
-    That is, every predicate of the model says the same of both and of each of ``codes``, the codes of lines;
-    words among these are left out, since no held code matches a word. Held codes that hold none of ``codes``
-    are to them as no code at all, and have no canonical sample.
+    Every predicate of the model returns the same for a held code and its sample, with each of ``codes``, the
+    codes of lines. Words among these are left out, since no held code matches a word. Held codes that hold
+    none of ``codes`` count like no code at all, and have no canonical sample.
 
-    Why these do: ``*`` and the codes themselves stand for themselves. For ``a:b:*`` that holds one of
-    ``codes``, ``a:b`` is the beginning of one. A pattern that holds some of ``codes`` and no others may keep
-    its ``*`` only where those differ: with a segment that all of them share it holds the same ones. If no
-    ``*`` is left before the last segment, or if that code is one of ``codes`` itself, one ``*`` of the
-    pattern stays. Raises PolicyError when that gives more than ``MOST``.
+    Reason: ``*`` and the codes themselves represent themselves. If ``a:b:*`` holds one of ``codes``, ``a:b``
+    is the beginning of one. A pattern that holds some of ``codes`` and no others may keep its ``*`` only in
+    segments in which those differ. With a segment that all of them share it holds the same ones. If no ``*``
+    is left before the last segment, or if the resulting code is one of ``codes`` itself, one ``*`` of the
+    pattern stays. Raises PolicyError for more than ``MOST`` samples.
     """
     split = {tuple(code.split(":")) for code in codes if not code.startswith("@")}
     held_codes = {_STAR, *map(":".join, split)} if split else set()
@@ -280,8 +280,8 @@ def canonical_samples(codes: Iterable[str]) -> set[str]:
 def wildcards_of(code: str) -> list[str]:
     """Return every held code with a ``*`` that holds the permission code ``code``, the narrowest ones first.
 
-    Of a code of three segments there are ten, and each further segment doubles them: PolicyError for more
-    than ``MOST``.
+    A code of three segments has ten, and each further segment doubles them: PolicyError for more than
+    ``MOST``.
     """
     segments = tuple(code.split(":"))
     if 1 << len(segments) > MOST:

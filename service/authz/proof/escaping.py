@@ -42,12 +42,12 @@ def escaping_both(condition: Condition, other: Condition) -> tuple[Held | None, 
 
 
 def escaping_any(condition: Condition, other: Condition) -> Held | None:
-    """Return what ``escaping`` returns, for conditions with any codes and any model.
+    """Return the result of ``escaping``, for conditions with any codes and any model.
 
-    Each held code has a canonical sample of whom the predicates say the same about the codes of both
+    For each held code, a canonical sample gives the same results of the predicates for the codes of both
     conditions. If a caller meets ``condition`` and not ``other``, so does a smallest set of canonical samples
-    that meets ``condition``: it is part of what the caller holds, and who holds less is not let through by
-    ``other``.
+    that meets ``condition``. That set is part of the caller's codes, and ``other`` refuses callers with fewer
+    codes too.
     """
     known = _representing(condition.codes | other.codes)
     return next((held for held in condition.smallest_of(known) if not other.is_met_by(held, known)), None)
@@ -64,7 +64,7 @@ def _representing(codes: set[str]) -> Kinds:
 
 
 def _is_plain(condition: Condition) -> bool:
-    """Tell whether each predicate alone opens a line, no code has a wildcard, and few clauses are asked."""
+    """Return True if each predicate alone opens a line, no code has a wildcard, and clauses are few."""
     return (
         condition.answers.each_kind_opens
         and len(condition.clauses) <= _MOST_CLAUSES
@@ -102,7 +102,7 @@ def _plainly_escaping(condition: Condition, other: Condition) -> Held | None:
 
 
 def _guarding(answers: LineAnswers, clauses: Clauses) -> list[set[str]]:
-    """Return the codes of the clauses that do not open to everybody who is logged in."""
+    """Return the codes of the clauses that do not open to every logged-in caller."""
     return [
         {code for code in clause if not code.startswith("@")}
         for clause in clauses

@@ -30,8 +30,8 @@ class PolicyAdapter(Adapter):  # type: ignore[misc]  # the adapter ships no type
     """Casbin's SQLAlchemy adapter on this service's table, read-only.
 
     ``casbin.Enforcer(model, PolicyAdapter(connection))`` works with a plain Casbin too. Two things differ
-    from the adapter it comes from: lines are not joined to text and split again, which breaks on commas and
-    brackets, and everything that writes is refused, since a policy is published whole, with its revision.
+    from the original adapter. Lines are not joined to text and split again, which breaks on commas and
+    brackets. All writes are refused, since a policy is published whole, with its revision.
     """
 
     def __init__(self, connection: SyncConnection) -> None:

@@ -22,7 +22,7 @@ class AnnouncedRevision:
         self._restore_epoch = restore_epoch
 
     async def read(self) -> Announcement:
-        """Return what is announced, and once the restore epoch is known the checkpoint of what was in force.
+        """Return the announcement; once the restore epoch is known, with the checkpoint of the past policy.
 
         Read before the database, the checkpoint is of no later revision than the database must have. Raises
         ``Unavailable``.
@@ -30,7 +30,7 @@ class AnnouncedRevision:
         return await self._key.read(self._restore_epoch.name)
 
     async def keep(self, known: int, announced: Announcement, newest: int) -> None:
-        """Mend what is ``announced`` if it does not say ``known``, the newest revision to decide by.
+        """Correct ``announced`` if it differs from ``known``, the newest revision to decide by.
 
         ``newest`` is the newest number of the database, read after ``announced``. A lower announcement is
         raised, since the revision was published by a command or a start. A higher one is withdrawn when its
@@ -51,8 +51,9 @@ class AnnouncedRevision:
 
     async def _settle(self, seen: Announcement, known: int, newest: int) -> None:
         async with self._database.transaction() as connection:
-            # Who announces holds this lock until the commit or the end of it: with the lock in hand, what was
-            # announced, or lost by the store after it was announced, is either published or never will be.
+            # A publisher holds this lock from the announcement until its commit or rollback. With the lock
+            # held here, each announced revision, also one lost by the store, is either published or never
+            # will be.
             if not await policy_revisions.try_lock(connection):
                 return
             latest = await policy_revisions.latest(connection)
@@ -80,14 +81,14 @@ class Newest:
 
     @cached_property
     def checkpoint(self) -> RevisionCheckpoint:
-        """What can be kept elsewhere of it."""
+        """The part of it that can be kept elsewhere."""
         return RevisionCheckpoint(self.latest.revision, hash_of(self.latest))
 
     def known(self, in_force: Policy) -> int:
         """Return the newest number that requests have to be decided by.
 
-        Of a revision that is not trusted, that is what was announced: somebody with the session store may
-        have published it in another way. Who only writes to the database can't announce one.
+        For an untrusted revision, this is the announced number: an attacker with the session store may have
+        published it in another way. An attacker who only writes to the database cannot announce a revision.
         """
         if self.judgement.is_trusted:
             return self.revision
@@ -105,7 +106,7 @@ class Newest:
         return max(in_force.revision, self.revision, checkpoint.revision if checkpoint else 0)
 
     def is_behind(self, announced: Announcement) -> bool:
-        """Tell whether another revision of this number, or a later one, was in force."""
+        """Return True if another revision of this number, or a later one, was in force."""
         checkpoint = announced.checkpoint
         if checkpoint is None or checkpoint.revision < self.revision:
             return False

@@ -36,8 +36,8 @@ Check = Callable[[Policy], None]
 class Change:
     """A running change; ``policy`` is set before the last steps, and in force after the commit.
 
-    ``now`` is when it began, in seconds since the epoch, by the clock by which lines end. ``author_ids`` are
-    those of who makes it, for the list of revisions; None if nobody has said.
+    ``now`` is its beginning, in seconds since the epoch, by the clock for the expiry of lines. ``author_ids``
+    are the ids of its authors, for the list of revisions; None if not given.
     """
 
     policy: Policy
@@ -62,10 +62,10 @@ class Change:
             check(candidate)
 
     def before_commit(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Have ``step`` done once no check has refused the change, just before it is committed.
+        """Run ``step`` after all checks have accepted the change, just before the commit.
 
-        For what happens outside the database, which a refused change must leave as it was. What it raises
-        undoes the change.
+        For effects outside the database, which a refused change must not have. An error of the step undoes
+        the change.
         """
         self._last_steps.append(step)
 
@@ -105,9 +105,9 @@ class PolicyChanges:
         read: Callable[[], Shipped],
         announce: Callable[[int], Awaitable[None]],
     ) -> None:
-        """Publish with the lines of ``shipped``; ``read`` reads them again from where they came from.
+        """Publish with the lines of ``shipped``; ``read`` reads them again from their origin.
 
-        ``announce`` is told each new revision just before it is committed; what it raises undoes the change.
+        ``announce`` gets each new revision just before its commit; an error that it raises undoes the change.
         """
         self._database = database
         self._live = live
@@ -126,20 +126,21 @@ class PolicyChanges:
         within: float = WITHIN,
         write: Write | None = None,
     ) -> AsyncIterator[Change]:
-        """Save what the block does with ``change.connection``, and publish the policy that follows from it.
+        """Save the block's changes by ``change.connection``, and publish the resulting policy.
 
-        When the block has ended, all of it is committed and in force in this process, as ``change.policy``;
-        ``cause`` says who did what, and ``user_name`` who asked for it, for the list of revisions; ``within``
-        is how many seconds it may take once its turn has come. No other change of any process happens between
-        the first statement of the block and the commit. What the block raises undoes everything, and so does
-        Conflict: with ``faults`` when no policy can be built from what would be stored, with ``lockedOut``
-        when it would close to everybody what administers the policy, with ``brokenInvariants`` when it would
-        break a statement.
-        Unavailable also when the session store can't announce the revision, when the database has lost
-        revisions, which workers would keep in force, and when the newest one is sealed by an unknown key. If
-        ``write`` is a dry run, nothing is committed, written as lines, announced or in force, no turn is
-        waited for, and everything is refused that would be refused otherwise, except that a broken statement
-        is a warning.
+        When the block has ended, all of it is committed and in force in this process, as ``change.policy``.
+        ``cause`` is the act and its author, and ``user_name`` the requester, for the list of revisions.
+        ``within`` is the limit in seconds once its turn has come. No other change of any process happens
+        between the first statement of the block and the commit.
+
+        An error of the block undoes everything. So does Conflict: with ``faults`` when no policy can be built
+        from the new data, with ``lockedOut`` when it would close the administration of the policy to all,
+        with ``brokenInvariants`` when it would break a statement. Unavailable also when the session store
+        cannot announce the revision. The same when the database has lost revisions, which workers would keep
+        in force, and when the newest revision is sealed by an unknown key.
+
+        If ``write`` is a dry run, nothing is committed, written as lines, announced or in force, and it waits
+        for no turn. The refusals are the same, except that a broken statement is a warning.
         """
         dry_run = None if write is None else write.dry_run
         async with self._own_turn() if dry_run is None else nullcontext():
@@ -175,11 +176,11 @@ class PolicyChanges:
         return change.policy
 
     async def mend(self, cause: str, least: int) -> None:
-        """Publish what is stored as a revision of at least ``least``, unless that has been done.
+        """Publish the stored data as a revision of at least ``least``, unless that has been done.
 
-        For a newest revision that can't be used or is not trusted, for one that the database has lost, and
-        for a first one with a seal. It is no change that a check could refuse: what is stored decides. Raises
-        PolicyError if no policy can be built from it, and Unavailable.
+        For an unusable or untrusted newest revision, for a revision lost by the database, and for a first one
+        with a seal. No check can refuse it: the stored data decide. Raises PolicyError if no policy can be
+        built from them, and Unavailable.
         """
         async with self._own_turn():
             async with self._database.transaction(within=WITHIN) as connection:

@@ -1,7 +1,7 @@
-"""Reads the demands of a node: how strongly somebody must have authenticated for what.
+"""Reads the demands of a node: the strength of authentication required for each object.
 
 They are in ``assurance.table``. Folders of development versions have a file of lines for each level in its
-place, such as ``assurance/base.csv``, and are read as before.
+place, such as ``assurance/base.csv``. These are still read.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -51,9 +51,9 @@ REACHABLE: Final = (
     "POST /api/user/profile/factors/passkey",
     "POST /api/user/profile/factors/passkey/options",
 )
-"""Endpoints by which somebody leaves, or comes to a stronger authentication: a login is enough for them.
+"""Endpoints for logging out, or for a stronger authentication: a login is enough for them.
 
-What is demanded of who enrols a first factor, or changes factors, are objects of their own.
+Enrolling a first factor and changing factors have objects and demands of their own.
 """
 
 
@@ -96,9 +96,9 @@ def all_lines(folder: Path, shipped: Path) -> DemandLines:
 def read_demands(folder: Path, level: Demands, endpoints: Iterable[Rule]) -> tuple[Rule, ...]:
     """Return the demands of a level; ``endpoints`` are the lines of this service's endpoints.
 
-    Raises PolicyError with every fault: what ``lines_of`` refuses, an endpoint or an act without a line, a
-    line about something else, a demand on what asks nobody who they are, one on ``REACHABLE`` that a login
-    does not meet, and making keys with less than what keys open.
+    Raises PolicyError with every fault: refusals of ``lines_of``; an endpoint or an act without a line; a
+    line about something else; a demand on an object without authentication; a demand on ``REACHABLE`` that a
+    login does not meet; weaker demands on creating keys than on the endpoints that keys open.
     """
     place, rules = lines_of(folder, level)
     codes = _by_object(rule for rule in endpoints if rule.layer == ENDPOINT)
@@ -108,7 +108,7 @@ def read_demands(folder: Path, level: Demands, endpoints: Iterable[Rule]) -> tup
         *(assured(ENDPOINT, name) for name in codes),
         *(assured(ACCOUNT, name) for name in sorted(DEMANDED)),
     ]
-    # Whether there is such an endpoint is compared with the routes, as of its other lines.
+    # The existence of the endpoint is compared with the routes, as for its other lines.
     faults = [
         f"{place}: '{rule}' is about none of its objects"
         for rule in _strangers(rules, known)
@@ -134,7 +134,7 @@ def read_demands(folder: Path, level: Demands, endpoints: Iterable[Rule]) -> tup
 
 
 def _ways_round(place: str, words: Mapping[str, Collection[str]]) -> Iterator[str]:
-    """Yield why a key would be the way round a demand: somebody could make one who does not meet it."""
+    """Yield the ways by which a key circumvents a demand: its creator need not meet the demand."""
     making = frozenset(words.get(MAKING_KEYS, ()))
     if SERVICE in making:
         yield f"{place}: '{MAKING_KEYS}' has a line for {SERVICE}: a key would make others"
@@ -175,7 +175,7 @@ def demands_of_extension(path: Path, rules: Iterable[Rule]) -> tuple[Rule, ...]:
 
 
 def public(codes: Mapping[str, Collection[str]]) -> list[str]:
-    """Return the endpoints that are open to everybody; ``codes`` are those of the lines of each."""
+    """Return the public endpoints; ``codes`` are those of the lines of each."""
     return [name for name, of in codes.items() if tuple(of) == (ANYONE,)]
 
 

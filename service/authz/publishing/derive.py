@@ -72,16 +72,16 @@ def derive(
 ) -> Lines:
     """Return the shared lines: some for each resource, permission code, other service and requestable role.
 
-    ``contributed`` is what lines of features follow from, by the words of their contributions.
+    ``contributed`` are the sources of the lines of features, by the words of their contributions.
 
-    ``codes`` are those of all Buttons: each has a line of the layer ``grant``, and one of the layer
+    ``codes`` are those of all Buttons. Each has a line of the layer ``grant``, and a line of the layer
     ``permission`` unless it is in ``disabled``, the codes of disabled Buttons. A resource opens to each code
     of an enabled Button bound to it. Bound to disabled Buttons only, it stays closed (``@nobody``), since it
-    has a binding. With nothing bound, it opens to everybody logged in if it is of this service, and stays
-    closed if it is of another one; ``openings`` are added to what is bound. The order does not depend on that
-    of the arguments. Raises PolicyError for what can't be a line, and for an opening of something else than a
-    resource of another service or its ``@unregistered``. ``known`` are shared lines that were derived before:
-    they save work and change nothing.
+    has a binding. Without a binding, a resource of this service opens to every login, and a resource of
+    another service stays closed; ``openings`` are added to the bindings. The order does not depend on that of
+    the arguments. Raises PolicyError for values that cannot be a line. The same for an opening of anything
+    else than a resource of another service or its ``@unregistered``. ``known`` are shared lines that were
+    derived earlier: they save work and change nothing.
     """
     cached: dict[Sequence[tuple[str, bool]], tuple[str, ...]] = {}
     opened: dict[str, tuple[str, ...]] = {}
@@ -127,7 +127,8 @@ def _contributed(texts: Mapping[str, Iterable[str]]) -> Objects:
 def demands(resources: Mapping[str, tuple[str, ...]], services: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return the words of the lines of the layer ``assurance``, by object.
 
-    ``resources`` are the words of what is demanded of each; the rest of other ``services`` demands nothing.
+    ``resources`` are the words demanded for each resource; the unregistered routes of other ``services``
+    demand nothing.
     """
     rests = {object_of(name, UNREGISTERED): NO_DEMAND for name in services}
     return {assured(RESOURCE, name): words for name, words in (rests | {**resources}).items()}
@@ -139,7 +140,8 @@ _ByObject = dict[str, tuple[str, ...]]
 def _of_requests(requestable: Iterable[PublishedRule]) -> tuple[_ByObject, _ByObject, _ByObject]:
     """Return the codes of the objects of the layers ``request`` and ``approve``, and of demands on the first.
 
-    Nobody passes what says how many must approve: it is there to be read, sealed and compared.
+    No caller passes an object with a required number of approvals: it is there to be read, sealed and
+    compared.
     """
     asking: _ByObject = {}
     approving: _ByObject = {}
@@ -194,7 +196,7 @@ def _open(
 
 
 def _words(service: Service) -> tuple[str, ...]:
-    """Return what the lines of a service say: nobody passes them, and how its router reads requests."""
+    """Return the words of the lines of a service: closed to all, and its router's way of reading requests."""
     flags = {
         IGNORE_CASE: service.ignore_case,
         IGNORE_TRAILING_SLASH: service.ignore_trailing_slash,
@@ -248,9 +250,9 @@ def lines_digest_of(shared: Lines) -> str:
 
 
 def covered_by(model_text: str) -> Callable[[Collection[str], Sequence[str]], tuple[str, ...]]:
-    """Return what tells which of some codes somebody who holds others may grant, by a linted model.
+    """Return a function that finds the codes which a holder of other codes may grant, by a linted model.
 
-    ``covered(held, codes)`` asks the enforcer of each of ``codes`` as of one that a Button carries.
+    ``covered(held, codes)`` asks the enforcer about each of ``codes`` as about the code of a Button.
     """
 
     @lru_cache(maxsize=1)

@@ -78,9 +78,9 @@ class InvariantGuard:
             await self.require(connection, Situation(policy, before), policy, dry_run)
 
     async def holders(self, connection: Connection) -> Holders | None:
-        """Return who holds what, as far as a statement is about it, before or after a change.
+        """Return the holdings that statements are about, before or after a change.
 
-        Then the lock of rights is held until the transaction ends: of two changes that together would break a
+        The lock of rights is then held until the transaction ends: of two changes that together would break a
         statement, the second one is refused.
         """
         if self._invariants.about_roles:
@@ -90,10 +90,10 @@ class InvariantGuard:
     async def require(
         self, connection: Connection, before: Situation, policy: Policy, dry_run: DryRun | None
     ) -> None:
-        """Check what is stored now, with ``policy``, against the situation ``before`` the change.
+        """Check the stored data, with ``policy``, against the situation ``before`` the change.
 
-        Raises Conflict with the name, the reason and a finding of each statement that breaks, as
-        ``brokenInvariants``; a ``dry_run`` is warned. Before the first policy there is nothing to compare
+        Raises Conflict with the name, the reason and a finding of each broken statement, as
+        ``brokenInvariants``; a ``dry_run`` gets a warning. The first policy has no predecessor to compare
         with.
         """
         if not self._invariants.statements or not before.policy.revision:

@@ -28,7 +28,7 @@ LOAD_WITHIN: Final = 60.0
 
 
 class UntrustedRevisionError(PolicyError):
-    """The newest revision is not one that was published here; ``judgement`` says what speaks against it."""
+    """The newest revision was not published here; ``judgement`` has the evidence."""
 
     def __init__(self, revision: int, judgement: Judgement) -> None:
         super().__init__(f"revision {revision} is not trusted: {judgement.reason}")
@@ -66,7 +66,7 @@ class LivePolicy:
         self._confirmed = _now()
         self._shipped = shipped
         self.loaded = 0.0
-        """When the policy in force was loaded, in seconds since the epoch; 0 before the first one."""
+        """Time of loading the policy in force, in seconds since the epoch; 0 before the first one."""
         self._loading = asyncio.Lock()
         self._swapped = asyncio.Event()
 
@@ -103,13 +103,13 @@ class LivePolicy:
 
     @property
     def takeover_days(self) -> int:
-        """How many days an act on an account lets its holder count as its owner."""
+        """Number of days for which an act on an account lets its holder count as its owner."""
         return self._shipped.takeover_days
 
     def confirm(self, since: float) -> None:
         """Record that at the time ``since`` (by ``now``) others knew the revision of this process.
 
-        A policy that was given up does not come back: what is loaded next is confirmed then.
+        A withdrawn policy does not come back: the next loaded policy is confirmed then.
         """
         self._newest = self.current
         self._confirmed = max(self._confirmed, since)
@@ -120,15 +120,15 @@ class LivePolicy:
         return _now()
 
     async def load(self, database: Database) -> bool:
-        """Put the newest published policy in force; return True if there was a newer one.
+        """Put the newest published policy in force; return True if a newer one was found.
 
-        What the revisions since the current one added and removed is read and put into it; where that is not
-        known, or does not give the published digest, all published lines are read. Everything is read in one
-        snapshot, with regular yields to the event loop; the policy is built in a thread from the node's own
-        lines and the shared ones. After a failure the current one stays: raises PolicyError if nothing was
-        published or the stored lines are not the published ones, UntrustedRevisionError if the revision was
-        not published here, Unavailable if the database is out of reach. Concurrent loads are serialised, and
-        read one row if there is nothing newer.
+        The lines added and removed since the current revision are read and applied. If they are unknown, or
+        do not give the published digest, all published lines are read. Everything is read in one snapshot,
+        with regular yields to the event loop; the policy is built in a thread from the node's own lines and
+        the shared ones. After a failure the current policy stays. Raises PolicyError if nothing was published
+        or the stored lines are not the published ones, UntrustedRevisionError if the revision was not
+        published here, Unavailable if the database is out of reach. Concurrent loads are serialised, and read
+        one row if there is nothing newer.
         """
         async with self._loading:
             async with database.snapshot(within=LOAD_WITHIN) as connection:
@@ -218,7 +218,7 @@ class LivePolicy:
 
 
 async def _is_in_history(connection: Connection, revision: int) -> bool:
-    """Tell whether history has the stored lines too: who changes lines and their digest may forget it."""
+    """Return True if history has the stored lines too; an attacker who changes lines may forget history."""
     return not await policy_history.tampered(connection, revision)
 
 

@@ -1,6 +1,6 @@
 """Lockout protection: requests that administer the policy stay open to a holder of ``*``.
 
-``administration.last_administrator`` keeps somebody who holds it, and has the factor that they demand.
+``administration.last_administrator`` keeps at least one holder, with the demanded second factor.
 """
 
 import asyncio
@@ -97,7 +97,7 @@ def _closed(policy: Policy, other: Policy | None = None) -> Iterator[RequestClas
 def _administering(policy: Policy, other: Policy | None = None) -> list[RequestClass]:
     """Return the requests that administer the policy, by name.
 
-    With ``other``, only requests that the two could decide differently, as the two tell them apart.
+    With ``other``, only requests that the two policies could decide differently, distinguished by both.
     """
     routes = [name for name in policy.rules.objects(ENDPOINT) if name in ADMINISTERING]
     resources, differing = registered(policy), set()

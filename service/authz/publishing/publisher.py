@@ -40,19 +40,19 @@ async def publish_if_changed(
 ) -> Policy:
     """Derive the policy from the data of ``connection``, publish it if it differs, and return it.
 
-    All in the caller's transaction: the change that made it necessary, the lines and the revision become
-    visible together. Publishers follow one another from here to the end of the transaction. A policy that
-    can't be built raises PolicyError, which undoes the change; so does what ``check`` raises, which is called
-    with the policy before it is published. Unchanged, the newest revision stays; lines that somebody else
-    has tampered with are written anew, and the log tells so. ``cause`` says why, and ``user_name`` who asked
-    for it, for the list of revisions; ``author_ids`` are for its sign-offs. ``in_force`` is the policy in
-    force in this process: what it has in common with the new one is not built again. ``least`` is the lowest
-    number that the revision may have: one with a lower number is published again. After the commit, hand the
-    policy to ``LivePolicy.offer``.
+    All in the caller's transaction: the change, the lines and the revision become visible together.
+    Publishers follow one another from here to the end of the transaction. A policy that cannot be built
+    raises PolicyError, which undoes the change. ``check`` is called with the policy before it is published;
+    its errors undo the change too. Unchanged, the newest revision stays; lines that were tampered with are
+    written anew, and logged. ``cause`` is the reason, and ``user_name`` the requester, for the list of
+    revisions; ``author_ids`` are for its sign-offs. ``in_force`` is the policy in force in this process: its
+    parts that the new policy shares are not built again. ``least`` is the lowest number of the revision: a
+    revision with a lower number is published again. After the commit, pass the policy to
+    ``LivePolicy.offer``.
 
-    Revisions that ``seals`` does not trust are passed over: what is stored is published above them. One that
-    is sealed by an unknown key is passed over with ``anew`` only, else UntrustedRevisionError is raised:
-    another node may have made it. ``anew`` also publishes again what is unsealed although there is a key.
+    Revisions that ``seals`` does not trust are passed over: the stored data are published above them. A
+    revision sealed by an unknown key is passed over with ``anew`` only, else UntrustedRevisionError is
+    raised: another node may have made it. ``anew`` also publishes an unsealed revision again if a key exists.
     """
     await policy_revisions.lock(connection)
     base = await _base(connection, seals, anew=anew)
@@ -134,10 +134,10 @@ async def drift(connection: Connection, in_force: Policy | None = None) -> str |
 
 
 class _Base(NamedTuple):
-    """What a revision is made from.
+    """The base of a new revision.
 
-    ``newest`` is the newest number, ``trusted`` the newest revision that is trusted, ``passed_over`` how many
-    above it are not, and ``lacks_seal`` says that it has none although there is a key.
+    ``newest`` is the newest number, ``trusted`` the newest trusted revision, and ``passed_over`` the number
+    of untrusted revisions above it. ``lacks_seal``: it has no seal although a key exists.
     """
 
     newest: int
@@ -171,7 +171,7 @@ async def _base(connection: Connection, seals: RevisionSeals, *, anew: bool) -> 
 
 
 async def _sealed_from(connection: Connection, seals: RevisionSeals, revision: int) -> int | None:
-    """Return from which revision on each must have a seal, told by ``revision``, the next one."""
+    """Return the first revision from which each must have a seal, as stated by ``revision``, the next one."""
     if not seals.key_ids:
         return None
     if seals.sealed_from is not None and seals.sealed_from <= revision:
@@ -185,7 +185,7 @@ async def _seal(connection: Connection, seals: RevisionSeals, revision: int) -> 
 
 
 async def _tampered(connection: Connection, base: _Base, stored: Stored, in_force: Policy | None) -> int:
-    """Return how many stored lines are not those of the trusted revision; tell the log if there are any."""
+    """Return the number of stored lines that differ from the trusted revision; log an error if any."""
     if base.trusted is None:
         return 0
     if (

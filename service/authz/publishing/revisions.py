@@ -37,8 +37,8 @@ class PublishedRevisions:
     async def at_least(self, revision: int) -> Policy:
         """Return the policy in force here once it is of ``revision`` or newer.
 
-        Raises RevisionUnknown at once if no node has published it, Unavailable if it is not in force here
-        within ``PATIENCE`` seconds, or the database can't be read.
+        Raises RevisionUnknown at once if no node has published it. Raises Unavailable if it is not in force
+        here within ``PATIENCE`` seconds, or the database cannot be read.
         """
         if revision <= self._live.current.revision:
             return self._live.current

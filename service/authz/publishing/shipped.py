@@ -59,7 +59,7 @@ _ENDINGS: Final = frozenset({".csv", ".table"})
 """The endings of files of lines."""
 
 _SITUATIONS: Final = (UNREGISTERED, NO_SESSION, PREFLIGHT)
-"""What ``base.csv`` opens."""
+"""The objects of ``base.csv``."""
 
 Lint = Callable[[str, str], None]
 """Checks the text of a model, given with its name; raises PolicyError."""
@@ -67,15 +67,15 @@ Lint = Callable[[str, str], None]
 
 @dataclass(frozen=True)
 class Shipped:
-    """The node's static policy: it goes with the code and the settings of the node.
+    """The node's static policy, from the code and the settings of the node.
 
-    A linted model and checked lines: ``base`` are the openings, ``endpoints`` what the code requires, with
-    the lines of who may administer the resources of this service, ``accounts`` what callers may do with
-    accounts, ``assurance`` how strongly they must have authenticated. ``invariants`` are statements about
-    the policy that must stay true; they decide no request. Lines and statements of ``extensions`` are among
-    them. ``off`` are the features that are switched off: lines and statements about what they serve are left
-    out, and ``absent`` are their endpoints. ``takeover_days`` is how long an act on an account lets its
-    holder count as its owner.
+    A linted model and checked lines. ``base`` are the openings. ``endpoints`` are the codes that the code's
+    endpoints require, with the lines for administering the resources of this service. ``accounts`` are the
+    acts of callers on accounts, ``assurance`` the demands on their authentication. ``invariants`` are
+    statements about the policy that must stay true; they decide no request. Lines and statements of
+    ``extensions`` are among them. ``off`` are the features that are switched off: lines and statements about
+    them are left out, and ``absent`` are their endpoints. ``takeover_days`` is the number of days for which
+    an act on an account lets its holder count as its owner.
     """
 
     model_text: str
@@ -97,7 +97,7 @@ class Shipped:
 
     @property
     def counted(self) -> str:
-        """How many lines each file has, in words."""
+        """Return the number of lines of each file, in words."""
         return (
             f"{len(self.base)} base, {len(self.endpoints)} endpoint, {len(self.accounts)} account "
             f"and {len(self.assurance)} assurance"
@@ -226,12 +226,12 @@ def read_shipped(
 ) -> Shipped:
     """Read ``model`` and ``folder``, else the shipped ``model.conf`` and ``policies``; lint all of it.
 
-    ``invariants`` are further files of statements, besides the one in ``folder``, which may be missing.
-    ``extensions`` are packages, whose lines and statements are added: ExtensionError if one can't be used.
-    ``lint`` checks the model; only policies by which nobody decides may be checked less strictly. ``strict``
-    omits the lines for ``@unregistered``. ``assurance`` names the column of demands. What is about the
-    features ``off`` is read and left out. Raises PolicyError with
-    file, line and reason of every fault; each file has lines of its own layers only.
+    ``invariants`` are further files of statements, in addition to the optional one in ``folder``.
+    ``extensions`` are packages, whose lines and statements are added: ExtensionError if a package cannot be
+    used. ``lint`` checks the model; only policies that decide no requests may be checked less strictly.
+    ``strict`` omits the lines for ``@unregistered``. ``assurance`` names the column of demands. Lines about
+    the features ``off`` are read and left out. Raises PolicyError with file, line and reason of every fault;
+    each file has lines of its own layers only.
     """
     model = model or _shipped(MODEL)
     folder = policy_folder(folder)
@@ -279,7 +279,7 @@ def files_of(policy: PolicySettings) -> list[Path]:
 
 
 def _require_known(folder: Path, names: Collection[str], former: Collection[str] = ()) -> None:
-    """Raise PolicyError for each file of lines below ``folder`` that nobody would read."""
+    """Raise PolicyError for each file of lines below ``folder`` that would not be read."""
     strays = [
         path
         for path in sorted(folder.rglob("*"))
@@ -313,7 +313,7 @@ def read_model(path: Path, lint: Lint = lint_model) -> str:
 
 
 def _read_openings(path: Path) -> tuple[Rule, ...]:
-    """Return the openings. A line for a registered resource here would open it past what is bound to it."""
+    """Return the openings. A line for a registered resource here would open it past its bindings."""
     rules = _read_layer(path, RESOURCE)
     faults = [
         f"{path}: only {', '.join(_SITUATIONS)} are objects here, not '{rule.object}': "
@@ -357,7 +357,7 @@ def _read_extension(extension: Extension) -> tuple[Rule, ...]:
 
 
 def _read_endpoints(path: Path) -> tuple[Rule, ...]:
-    """Return what endpoints require, and who may administer the resources of this service."""
+    """Return the requirements of endpoints, and the lines for administering this service's resources."""
     rules = _read_layer(path, ENDPOINT, SERVICE)
     of_services = [rule for rule in rules if rule.layer == SERVICE]
     allowed = {f"{PORTCULLIS} {action}" for action in OWN_ACTIONS}

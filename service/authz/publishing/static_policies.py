@@ -14,10 +14,9 @@ _log = structlog.get_logger()
 class StaticPolicies:
     """Compares the own digests that workers report with the own digest of this node.
 
-    ``allowed`` are the digests that may serve; empty, all may. Each change of what is found is told to the
-    log once: as an error while a worker decides by a static policy that is not in ``allowed``, or, where
-    ``allowed`` is empty, by another than this worker. An older version reports no digest: it counts as
-    another one.
+    ``allowed`` are the digests that may serve; empty, all may. Each change of the findings is logged once. It
+    is an error while a worker decides by a static policy that is not in ``allowed``, or, if ``allowed`` is
+    empty, differs from this worker's. An older version reports no digest: it counts as another one.
     """
 
     def __init__(self, digest: str, allowed: Collection[str] = ()) -> None:

@@ -48,7 +48,7 @@ def _meets(resource: list[str], routes: dict[tuple[str, int], list[list[str]]]) 
 
 @dataclass(frozen=True, slots=True)
 class RouteGuard:
-    """How a route is guarded: ``required`` are the codes of its endpoint lines.
+    """Guard of a route: ``required`` are the codes of its endpoint lines.
 
     ``resource`` decides, in the resource layer, a request whose parameters no literal path fits.
     """
@@ -63,7 +63,7 @@ class RouteGuard:
 def guard_of(policy: Policy, method: str, template: str) -> RouteGuard:
     """Return how ``policy`` guards the route of this method and template."""
     required = policy.rules.codes(ENDPOINT, f"{method} {template}")
-    # A public route authenticates nobody.
+    # A public route does not authenticate.
     resource = NO_SESSION if required == (ANYONE,) else policy.resource_at(method, any_request(template))
     name = resource or UNREGISTERED
     return RouteGuard(method, template, required, name, policy.rules.codes(RESOURCE, name))
@@ -97,9 +97,9 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What to register, which routes can't be, and which resources fit no route.
+    """Routes to register, routes that cannot be registered, and resources that fit no route.
 
-    A route can't be registered when no enabled Button has a code that it requires.
+    A route cannot be registered when no enabled Button has a code that it requires.
     """
 
     proposed: tuple[Proposal, ...]
@@ -110,9 +110,9 @@ class Differences:
 async def differences(
     connection: Connection, routes: Iterable[KnownRoute], absent: Iterable[str] = ()
 ) -> Differences:
-    """Compare the routes with what is registered, disabled resources included.
+    """Compare the routes with the registered resources, including disabled ones.
 
-    Public routes are left out: nobody is logged in there, so that no resource would ever decide them.
+    Public routes are left out: they have no logged-in callers, so no resource would ever decide them.
     Resources for ``absent``, the endpoints of features that are off, are no differences: they stay.
     """
     known = {route.object: route for route in routes}
@@ -128,8 +128,8 @@ async def differences(
     bindable = [proposal for proposal in missing if proposal.buttons or proposal.route.access == (LOGIN,)]
     return Differences(
         tuple(bindable),
-        # Registered and bound to nothing, such a route would be open to everybody logged in; bound to
-        # disabled Buttons, it would be closed to all who may call it now.
+        # Registered without a binding, the route would be open to every login; bound to disabled Buttons, it
+        # would be closed to all its present callers.
         tuple(proposal.route for proposal in missing if proposal not in bindable),
         tuple(stored[name] for name in unrouted(stored, [*known, *absent])),
     )

@@ -27,7 +27,7 @@ POLL_EVERY: Final = 0.5
 """Seconds between two reads of the database without announcements."""
 
 UPKEEP_EVERY: Final = 60.0
-"""Seconds between two times at which a worker removes what has expired and says how long its tokens live."""
+"""Seconds between two rounds in which a worker removes expired rows and reports the life of its tokens."""
 RETRY_EVERY: Final = 5.0
 """Seconds before loading a failed revision again."""
 
@@ -40,7 +40,7 @@ Announced = Callable[[], AsyncGenerator[str, None]]
 """Begins to listen for published revisions; see ``records.database.servers``."""
 
 Mend = Callable[[str, int], Awaitable[None]]
-"""Publishes what is stored anew; see ``PolicyChanges.mend``."""
+"""Publishes the stored data anew; see ``PolicyChanges.mend``."""
 
 _NOTHING: Final = Announcement({}, None)
 _LOST: Final = "the database has lost policy revisions that were in force"
@@ -53,17 +53,17 @@ class PolicyWatch:
     """Loads each published revision as soon as it is announced, and also polls for new ones.
 
     An announcement may be lost, with the connection or in a failover; then the next check finds the revision.
-    If a policy can't be loaded, ``fault`` says why, and the last valid one stays in force. Each look reports
-    to ``sys.policy_worker``, under the name ``worker``, what this process decides by, and to
-    ``sys.token_life`` that it issues access tokens that live ``token_life`` seconds, and mends what ``keep``
-    announces. ``own_digests`` are the digests of the static policies that may serve, empty for all;
-    ``static_policies`` says what workers decide by. ``facts`` returns what this worker says of its node
-    beside that. The first report takes back those of the workers ``former``, which have ended.
+    If a policy cannot be loaded, ``fault`` has the reason, and the last valid one stays in force. Each check
+    reports the policy in force to ``sys.policy_worker``, under the name ``worker``. It reports to
+    ``sys.token_life`` that it issues access tokens that live ``token_life`` seconds, and corrects the
+    announcement by ``keep``. ``own_digests`` are the digests of the static policies that may serve, empty for
+    all; ``static_policies`` compares the workers' policies. ``facts`` returns further facts of this worker
+    about its node. The first report removes those of the workers ``former``, which have ended.
 
-    What the database says counts. A newest revision that is not trusted, or that no worker can use since
-    somebody has changed its lines, is replaced by ``mend``, and so is one that the database no longer has,
-    or has no longer as it was in force: what is stored is published with a number that no worker has seen.
-    A revision that is not trusted is not announced, so requests go on to be decided by the one before.
+    The database is authoritative. ``mend`` replaces an untrusted newest revision, and one that no worker can
+    use because its lines were changed. It also replaces a revision that the database has lost, or has no
+    longer as it was in force. The stored data are then published with a number that no worker has seen. An
+    untrusted revision is not announced, so the previous one still decides requests.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class PolicyWatch:
         return None if latest is None else Newest(latest, mark, judgement, announced)
 
     async def _follow(self, newest: Newest, before: Policy) -> None:
-        """Put the newest revision in force, or publish what is stored if it is forged or others are lost."""
+        """Put the newest revision in force, or publish the stored data if it is forged or others are lost."""
         lost, judgement = newest.lost_above(before), newest.judgement
         least = max(newest.revision, lost or 0) + 1
         if judgement.authenticity == "forged":
@@ -241,7 +241,7 @@ class PolicyWatch:
         return any(other.revision >= newest for other in present if other.worker != self.worker)
 
     async def _publish_anew(self, why: str, newest: int, least: int) -> bool:
-        """Publish what is stored, as revision ``least`` or a later one; return whether that was done."""
+        """Publish the stored data, as revision ``least`` or a later one; return whether that was done."""
         if self._mend is None:
             return False
         in_force = self._live.current.revision
@@ -286,7 +286,7 @@ class PolicyWatch:
         if self._mend is None or seals.sealed_from is not None or self.fault is not None or not revision:
             return
         if seals.can_all_seal(present):
-            with suppress(PolicyError):  # the next change of what is stored tells
+            with suppress(PolicyError):  # the next change of the stored data reports it
                 await self._mend("each revision is sealed from here on", revision + 1)
 
     def _say(self, fault: str | None, untrusted: int | None = None) -> None:
@@ -314,7 +314,7 @@ class PolicyWatch:
         It costs a tenth of a look.
         """
         seen = self._seen
-        # What this worker has published itself may be gone again before it was seen.
+        # A revision that this worker published may be gone again before it was seen.
         if seen is None or seen.revision != self._live.current.revision:
             return False
         announced = await self._read_announced()
@@ -331,7 +331,7 @@ class PolicyWatch:
 
     async def _read_announced(self) -> Announcement:
         # Before the database, which then has at least what was in force at this moment.
-        with suppress(Unavailable):  # the session store's own check tells
+        with suppress(Unavailable):  # the session store's own check reports it
             return await self._keep.read()
         return _NOTHING
 

@@ -69,7 +69,7 @@ def _of_request(
     resource = NO_SESSION if held is None else policy.resource_at(method, path) or UNREGISTERED
     yield policy.judge(RESOURCE, resource, held)
     yield policy.judge(ENDPOINT, f"{method} {template}", held)
-    if satisfied is not None:  # events of version 0.2.0 do not tell it
+    if satisfied is not None:  # events of version 0.2.0 do not record it
         yield policy.judge_assurance(resource, f"{method} {template}", satisfied)
 
 

@@ -45,7 +45,7 @@ class RequestsTo(Struct, frozen=True):
 
 
 class UseOf(Struct, frozen=True):
-    """What a permission code stands for."""
+    """The act that a permission code stands for."""
 
     code: str
 
@@ -55,12 +55,12 @@ Question: TypeAlias = RequestTo | RequestsTo | UseOf
 
 _ANY: Final = "\x01"  # a value that no registered path has, so that only parameters fit it
 MOST_PATHS: Final = 1000
-"""How many paths of one template are looked at; each of them is a question."""
+"""Maximum number of paths of one template to test; each of them is a question."""
 _MOST_KEPT: Final = 100_000  # paths of all templates
 
 
 class _Known:
-    """What was found out about one policy."""
+    """Cached results for one policy."""
 
     def __init__(self) -> None:
         self.overlapping: dict[str, tuple[OverlappingPatterns, OverlappingPatterns]] = {}
@@ -93,9 +93,8 @@ class Templates:
     def paths(self, policy: Policy, asked: RequestsTo) -> tuple[str, ...] | None:
         """Return paths such that any request that fits the template is decided by the lines of one of them.
 
-        The first is that of a request whose values nobody has registered. Of ``GET /orders/{id}`` the others
-        are those that a more specific resource takes, such as ``/orders/new``. None if more than
-        ``MOST_PATHS`` would have to be looked at.
+        The first is that of a request with unregistered values. For ``GET /orders/{id}`` the others are those
+        of more specific resources, such as ``/orders/new``. None for more than ``MOST_PATHS`` paths.
         """
         if (known := self._known.get(policy)) is None:
             known = self._known[policy] = _Known()
@@ -107,7 +106,7 @@ def _distinct(policy: Policy, known: _Known, asked: RequestsTo) -> tuple[str, ..
     """Return the candidates whose lines differ from those of the candidates before; None for too many."""
     by_lines: dict[tuple[object, ...], str] = {}
     for number, path in enumerate(_candidates(policy, known, asked)):
-        # The template itself may be of a feature that is off: then the answer is that nobody passes.
+        # The template itself may be of a feature that is off: then no caller passes.
         if number and asked.service == PORTCULLIS and policy.routes.is_absent(asked.method, path):
             continue
         if number == MOST_PATHS:
@@ -117,7 +116,7 @@ def _distinct(policy: Policy, known: _Known, asked: RequestsTo) -> tuple[str, ..
 
 
 def _lines(policy: Policy, asked: RequestsTo, path: str) -> tuple[object, ...]:
-    """Return what is equal for requests that are decided alike."""
+    """Return a value that is equal for requests that are decided alike."""
     method = asked.method
     if asked.service != PORTCULLIS:
         return _of_object(policy, rules.RESOURCE, policy.object_at(asked.service, method, path))
@@ -213,14 +212,14 @@ class Answer(Struct, frozen=True):
 
 
 MOST_REMEMBERED: Final = 20_000
-"""How many answers of a policy a process remembers; then it begins anew."""
+"""Maximum number of remembered answers of a policy in a process; beyond it the process starts anew."""
 _LONGEST_REMEMBERED: Final = 1024
 
 
 def is_short(asked: object) -> bool:
-    """Whether a question is short enough to be remembered: those who ask choose its texts.
+    """Return True if a question is short enough to be remembered: its texts come from the caller.
 
-    The id of a subject does not count. Who remembers it has to bound it as well.
+    The id of a subject does not count. Code that remembers it must limit it as well.
     """
     return len(repr(asked)) <= _LONGEST_REMEMBERED
 
@@ -229,14 +228,14 @@ class Answers:
     """Asks the enforcer; remembers what the policy in use has answered: a policy never changes."""
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
-        """``now`` returns the time by which the age of an authentication is told, in seconds."""
+        """``now`` returns the time for the age of an authentication, in seconds."""
         self.now = now
         self._templates = Templates()
         self._policy: Policy | None = None
         self._remembered: dict[tuple[Question, HeldCodes | None, Satisfied | None], Answer] = {}
 
     def about(self, policy: Policy, question: Question, caller: Caller | None) -> Answer:
-        """Return the answer about ``caller``, with ``used``; None is nobody who is logged in."""
+        """Return the answer about ``caller``, with ``used``; None is an anonymous caller."""
         held, satisfied = codes_asked(caller), words_asked(caller, self.now())
         if policy is not self._policy or len(self._remembered) >= MOST_REMEMBERED:
             self._policy, self._remembered = policy, {}
@@ -254,7 +253,7 @@ class Answers:
     def of(
         self, policy: Policy, question: Question, held: HeldCodes | None, satisfied: Satisfied | None
     ) -> Answer:
-        """Return the answer about somebody who holds ``held`` and satisfies ``satisfied``; None is nobody.
+        """Return the answer for a caller who holds ``held`` and satisfies ``satisfied``; None is anonymous.
 
         All requests of a template are allowed only if each of them is. A permission code has no demand.
         """
@@ -267,7 +266,7 @@ class Answers:
             return answer
 
     def codes(self, policy: Policy, question: Question) -> set[str]:
-        """Return the codes of all lines that a question about somebody logged in can be decided by.
+        """Return the codes of all lines that can decide a question about a logged-in caller.
 
         Held codes that hold none of them make no difference.
         """
@@ -318,7 +317,7 @@ class Answers:
 
 
 def _codes(policy: Policy, service: str, method: str, path: str) -> Iterator[str]:
-    """Yield the codes of the lines that decide a request of somebody who is logged in."""
+    """Yield the codes of the lines that decide a request of a logged-in caller."""
     if service != PORTCULLIS:
         yield from policy.rules.codes(rules.RESOURCE, policy.object_at(service, method, path))
         return
@@ -328,7 +327,7 @@ def _codes(policy: Policy, service: str, method: str, path: str) -> Iterator[str
 
 
 def as_answer(policy: Policy, decision: Decision, held: HeldCodes | None) -> Answer:
-    """Return a decision of ``policy`` about somebody who holds ``held`` as an answer, with its reason."""
+    """Return a decision of ``policy`` for a holder of ``held`` as an answer, with its reason."""
     if decision.allowed:
         return Answer(True, "opened", decision)
     if decision.layer == rules.ASSURANCE and step_up(decision.required, decision.codes) is not None:

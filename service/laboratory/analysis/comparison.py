@@ -1,4 +1,4 @@
-"""Whether two policies agree on all callers and all requests; if not, who shows the difference."""
+"""Compare two policies for all callers and all requests, and find callers who show a difference."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class OnDemand(Sequence[T_co], Generic[S, T_co]):
     """Members for which less is kept than they are: each is made anew when it is read."""
 
     def __init__(self, kept: Sequence[S], make: Callable[[S], T_co]) -> None:
-        """``make`` makes a member of what is kept for it."""
+        """``make`` creates a member from the value kept for it."""
         self._kept, self._make = kept, make
 
     def __len__(self) -> int:
@@ -72,7 +72,7 @@ def compared(before: Policy, after: Policy) -> list[Alike]:
 
 @dataclass(frozen=True, slots=True)
 class PossibleCaller:
-    """A caller who may exist: with held codes, sorted, or None for one who is not logged in.
+    """A possible caller: with held codes, sorted, or None for a caller without a login.
 
     In the layer ``assurance`` it is the strongest word that the caller satisfies.
     """
@@ -81,17 +81,17 @@ class PossibleCaller:
 
     @property
     def logged_in(self) -> bool:
-        """Whether the caller is logged in."""
+        """True if the caller is logged in."""
         return self.held is not None
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The held codes; none for a caller who is not logged in."""
+        """The held codes; none for a caller without a login."""
         return self.held or ()
 
     @property
     def size(self) -> int:
-        """How many things the caller has: a login and each code; 0 is a visitor."""
+        """Number of the caller's properties: a login and each code; 0 is a visitor."""
         return 0 if self.held is None else 1 + len(self.held)
 
 
@@ -101,10 +101,10 @@ class DifferingRequest:
 
     ``layer`` is None for a request, whose ``name`` is method and path, such as ``GET /api/user/{id}`` or
     ``GET /api/user/7``. In other layers it is an object: in ``grant`` and ``permission`` a permission code.
-    In ``assurance`` it is a request too, or an act such as ``account set-contact self``.
-    ``gains`` is a smallest caller whom only the second policy lets pass, ``loses`` one whom only the first
-    does; None where there is none. Both are None for what only one of them states and nobody passes: how many
-    people must approve.
+    In ``assurance`` it is a request too, or an act such as ``account set-contact self``. ``gains`` is a
+    smallest caller whom only the second policy lets pass, ``loses`` a smallest caller whom only the first
+    does; None if no such caller exists. Both are None for an object in one policy alone that lets no caller
+    pass: a number of required approvals.
     """
 
     name: str
@@ -142,7 +142,7 @@ def smallest_example(requests: list[DifferingRequest]) -> tuple[DifferingRequest
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where two policies differ: a request or a code, with the conditions of both."""
+    """A difference between two policies: a request or a code, with the conditions of both."""
 
     name: str
     layer: str | None
@@ -152,14 +152,14 @@ class _Place:
 
 
 class Differing(OnDemand[_Place | DifferingRequest, DifferingRequest]):
-    """What ``differing_requests`` returns; the callers of a member are looked for when it is read.
+    """Result of ``differing_requests``; the callers of a member are searched when it is read.
 
-    To know that two policies differ takes a plain caller in most places. To find the smallest one of all
-    possible callers takes ten times as long, and a page shows few of thousands of places.
+    A plain caller proves a difference in most places. A search for the smallest of all possible callers takes
+    ten times as long, and a page shows few of thousands of places.
     """
 
     def __init__(self, before: Policy, after: Policy, asked: Iterable[Alike]) -> None:
-        """``asked`` are the requests that ``compared`` tells apart."""
+        """``asked`` are the requests that ``compared`` distinguishes."""
         self._before, self._after = self._policies = before, after
         self._answers = line_answers(before.model_text), line_answers(after.model_text)
         self._known: dict[tuple[Condition, Condition], _Found] = {}
@@ -212,7 +212,7 @@ class Differing(OnDemand[_Place | DifferingRequest, DifferingRequest]):
                 yield from (DifferingRequest(name, gains, loses, rules.ASSURANCE) for name in names)
 
     def _asked_beside(self) -> Iterator[str]:
-        """Yield the demands on what is no request: acts, and asking for roles that both let be asked for."""
+        """Yield the demands on acts, and on requests for roles that both policies have."""
         yield from (rules.assured(rules.ACCOUNT, act) for act in sorted(DEMANDED))
         before, after = (policy.rules.objects(rules.REQUEST) for policy in self._policies)
         yield from (rules.assured(rules.REQUEST, name) for name in sorted({*before} & {*after}))
@@ -265,7 +265,7 @@ def _weakest(callers: Callers) -> PossibleCaller | None:
 
 
 def _a_plain_caller_escapes(condition: Condition, other: Condition) -> bool:
-    """Tell whether a caller, of a few with a code of each clause, meets ``condition`` and not ``other``."""
+    """Return True if a caller, of a few with a code of each clause, meets ``condition`` and not ``other``."""
     for codes in islice(product(*condition.clauses), _MOST_TRIED):
         held = HeldCodes(code for code in codes if not code.startswith("@"))
         if condition.is_met_by_holder(held) and not other.is_met_by_holder(held):

@@ -1,6 +1,6 @@
-"""Who has authenticated strongly enough, of all callers that there are.
+"""Find callers with a sufficient authentication, among all possible callers.
 
-A caller of the layer ``assurance`` is one of few sets of words, so that all of them are asked about.
+A caller of the layer ``assurance`` is one of few sets of words, so all of them are tested.
 """
 
 from collections.abc import Collection, Iterable
@@ -21,7 +21,7 @@ Callers: TypeAlias = frozenset[Satisfied]
 
 
 def demands_on(policy: Policy, request_class: RequestClass) -> Demands:
-    """Return what is demanded of who sends such a request, by both objects."""
+    """Return the demands on the sender of a request of this class, by both objects."""
     names = [assured(RESOURCE, request_class.resource(policy))]
     if not request_class.is_external:
         names.append(assured(ENDPOINT, request_class.route))
@@ -62,7 +62,7 @@ def weakest(callers: Collection[Satisfied]) -> tuple[str, ...]:
 
 
 def least_words(policy: Policy, demands: Demands) -> tuple[str, ...]:
-    """Return the weakest words that meet ``demands``, any one of which is enough; none if nobody does."""
+    """Return the weakest words that meet ``demands``, each of which is enough; none if no word does."""
     return _weakest_meeting(policy.model_text, demands)
 
 

@@ -1,4 +1,4 @@
-"""Which of many classes of requests somebody passes who has some roles."""
+"""Find the classes of requests, of many, that a user with given roles passes."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
@@ -18,12 +18,12 @@ _BITS: Final = bytes.maketrans(b"0", b"\0")
 
 
 class EquivalenceClasses:
-    """Tells which classes somebody passes who has some roles.
+    """Finds the classes that a user with given roles passes.
 
-    Somebody passes a class when one line of each layer opens. ``OpeningCodes`` tells by which held codes a
-    line opens: by single ones, except for models that the lint refuses. So a layer opens to somebody as far
-    as it opens to one of their roles. The classes that it opens to each role are kept as one set, and these
-    few sets decide about all classes at once.
+    A user passes a class when one line of each layer opens. ``OpeningCodes`` finds the held codes by which a
+    line opens: single codes, except for models that the lint refuses. So the classes that a layer opens to a
+    user are those that it opens to the user's roles. The classes that it opens to each role are kept as one
+    set, and these few sets decide about all classes at once.
     """
 
     def __init__(
@@ -32,16 +32,16 @@ class EquivalenceClasses:
         given: Mapping[str, Collection[str]],
         classes: Sequence[DecidingLines],
     ) -> None:
-        """Take the codes that each role gives; for each class, the codes of the lines of both layers.
+        """Take the codes that each role grants; for each class, the codes of the lines of both layers.
 
-        ``opening`` tells about all codes that roles give.
+        ``opening`` covers all codes that roles grant.
         """
         self._resource, self._endpoint = (
             _Layer(opening, given, [layers[place] for layers in classes]) for place in (0, 1)
         )
 
     def of(self, roles: Collection[str]) -> Classes:
-        """Return the classes that somebody passes who is logged in and has ``roles``."""
+        """Return the classes that a logged-in user with ``roles`` passes."""
         return self._resource.opened(roles) & self._endpoint.opened(roles)
 
     def by_layer(self, roles: Collection[str]) -> tuple[Classes, Classes]:
@@ -74,7 +74,7 @@ class _Layer:
         }
 
     def opened(self, roles: Collection[str]) -> Classes:
-        """Return the classes that open to somebody who is logged in and has ``roles``."""
+        """Return the classes that open to a logged-in user with ``roles``."""
         opened = self._to_all
         for role in roles:
             opened |= self._by_role.get(role, 0)
@@ -87,10 +87,10 @@ class _Layer:
 def credited(
     passing: EquivalenceClasses, roles: Sequence[str], classes: Classes
 ) -> Iterator[tuple[str | None, Classes]]:
-    """Yield the roles by which somebody who has ``roles`` passes ``classes``, and which of these by each.
+    """Yield the roles by which a user with ``roles`` passes ``classes``, and the classes of each role.
 
-    Credited are those roles that are enough by themselves; where it takes several together, those without
-    which it fails, or all. None stands for no role at all.
+    Roles that are enough by themselves are credited. If several are needed together, those without which it
+    fails are credited, or all. None stands for no role at all.
     """
     if not roles:
         yield None, classes

@@ -26,8 +26,7 @@ from service.kernel.services import PORTCULLIS
 Reason = Literal["opened", "not_held", "not_logged_in", "closed", "no_line"]
 
 BY_NAME: Final = BY_STRONGEST[LOGIN]
-"""What somebody satisfies who is asked about by name or by codes: logged in with a password, at a time that
-is not known."""
+"""The words of a user questioned by name or by codes: logged in with a password, at an unknown time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +41,11 @@ class Fired:
 class LayerExplained:
     """One layer's answer.
 
-    ``lines`` are all that name the object, ``line`` the one that decided, None when none did, and ``rows``
+    ``lines`` are all that name the object. ``line`` is the one that decided, None without one. ``rows`` are
     the rows of the matcher that open it: words such as ``@login``, or predicates. ``until`` is the instant at
-    which ``line`` ends, None if it does not. ``required`` are the codes
-    any one of which would do. ``reason``: ``opened``; ``not_held``, ``not_logged_in``: a code
-    or a login is missing; ``closed``: no line of the object can open; ``no_line``: there is none.
+    which ``line`` expires, None for no expiry. ``required`` are the codes any one of which is enough.
+    ``reason``: ``opened``; ``not_held``, ``not_logged_in``: a code or a login is missing; ``closed``: no line
+    of the object can open; ``no_line``: the object has no line.
     """
 
     layer: str
@@ -68,7 +67,8 @@ class Explanation:
 
     ``public`` routes do not authenticate: every caller counts as one without a session. For a request to
     another service, ``external``, the endpoint layer is not asked. ``demands`` are the answers of the layer
-    ``assurance`` about the same objects, to a caller who satisfies ``satisfied``; None is nobody.
+    ``assurance`` about the same objects, to a caller who satisfies ``satisfied``; None is an anonymous
+    caller.
     """
 
     public: bool
@@ -104,7 +104,7 @@ class Explanation:
         return tuple(demand.object for demand in self.demands)
 
     def has(self, decision_id: str) -> bool:
-        """Tell whether one of its decisions has that id."""
+        """Return True if one of its decisions has that id."""
         return any(layer.decision_id == decision_id for layer in (*self.layers, *self.demands))
 
 
@@ -140,7 +140,7 @@ class ObjectExplanation:
         return (self.layer.object,) if self.layer.layer == ASSURANCE else ()
 
     def has(self, decision_id: str) -> bool:
-        """Tell whether its decision has that id."""
+        """Return True if its decision has that id."""
         return self.layer.decision_id == decision_id
 
 
@@ -181,9 +181,9 @@ def locate(policy: Policy, method: str, path: str, service: str = PORTCULLIS) ->
 
 
 def registered_by(policy: Policy, method: str, path: str) -> tuple[str, ...]:
-    """Return the other services with a registered resource for such a request, by name.
+    """Return the other services with a registered resource for the request, by name.
 
-    ``path`` is canonical. Who asks about a request that no route of this service serves may have meant these.
+    ``path`` is canonical. A request that no route of this service serves may be meant for these.
     """
     registered = policy.registered_external
     return tuple(
@@ -212,7 +212,7 @@ def explain_at(
 
 
 def _asked(policy: Policy, located: Located, held: HeldCodes | None) -> tuple[bool, list[tuple[str, str]]]:
-    """Return whether the route authenticates nobody, and the layers that are asked, with their objects."""
+    """Return whether the route is public, and the layers that are asked, with their objects."""
     route = located.route
     public = route is not None and policy.rules.codes(ENDPOINT, route) == (ANYONE,)
     name = NO_SESSION if (public or held is None) and not located.external else located.resource
@@ -221,7 +221,7 @@ def _asked(policy: Policy, located: Located, held: HeldCodes | None) -> tuple[bo
 
 @dataclass(frozen=True, slots=True)
 class LayerPassed:
-    """The line by which a layer lets somebody pass, with the members that ``LayerExplained`` has for it."""
+    """The line by which a layer lets a caller pass, with its members of ``LayerExplained``."""
 
     layer: str
     object: str
@@ -232,7 +232,7 @@ class LayerPassed:
 
 
 class Passages:
-    """Tells by which lines one caller passes many requests: that takes less than to explain each."""
+    """Finds the lines by which one caller passes many requests, faster than explaining each."""
 
     def __init__(self, policy: Policy, held: HeldCodes | None) -> None:
         """``held`` are the codes of the caller; None is a visitor."""
@@ -265,9 +265,9 @@ def explain_object(
 ) -> ObjectExplanation:
     """Explain whether a caller who holds ``held`` passes the object ``name`` of ``layer``.
 
-    Such as a permission code in the layer ``grant``: may the caller hand it out, take it away, bind it or act
-    on it? In the layer ``permission``: may the caller do what the code stands for? In the layer ``assurance``
-    a caller is what it satisfies.
+    A permission code in the layer ``grant``: the caller may grant, revoke, bind or act on it. In the layer
+    ``permission``: the caller may do the act that the code stands for. In the layer ``assurance`` a caller is
+    the set of satisfied words.
     """
     if layer != ASSURANCE:
         return ObjectExplanation(_layer(policy, layer, name, held))

@@ -1,4 +1,4 @@
-"""What two policies differ in: lines, and who gains and who loses what, as the enforcer decides with each."""
+"""Differences of two policies: lines, and access gained and lost, as the enforcer decides with each."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ Roles = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Who may do what at one moment: the policy, the codes that each role gives, and users by their roles."""
+    """Permissions at one moment: the policy, the codes that each role grants, and users by their roles."""
 
     policy: Policy
     codes: Mapping[str, tuple[str, ...]]
@@ -37,7 +37,7 @@ class Standing:
     _held: dict[Roles, HeldCodes] = field(default_factory=dict, repr=False, compare=False)
 
     def held(self, roles: Iterable[str]) -> HeldCodes:
-        """Return what somebody holds who has these roles."""
+        """Return the codes held by a user with these roles."""
         key = tuple(roles)
         if (held := self._held.get(key)) is None:
             held = HeldCodes([code for role in key for code in self.codes.get(role, ())])
@@ -55,12 +55,12 @@ class Difference:
 
 
 Move: TypeAlias = tuple[Roles, Roles]
-"""The roles that somebody had before a change, and has after it; mostly the same ones."""
+"""The roles of a user before a change, and after it; mostly the same ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What a change gives and takes away; ``altered`` are those of the moves asked about that it concerns."""
+    """Access granted and revoked by a change; ``altered`` are the affected ones of the given moves."""
 
     gains: Sequence[Difference]
     loses: Sequence[Difference]
@@ -68,13 +68,13 @@ class Differences:
 
 
 def differences(before: Standing, after: Standing, *, moves: Iterable[Move] = ()) -> Differences:
-    """Return who would gain and who would lose which endpoint, and which question about requests, by role.
+    """Return gained and lost access to endpoints and questions about requests, by role.
 
-    Exact: each class of requests that the two policies tell apart is decided by both, for each role alone and
-    for each set of roles that users have. A user who keeps an endpoint by another role is not counted. Where
-    no user has a role that gains or loses by itself, ``users`` is 0. Users who come to be able to log in gain
-    what every login opens, and users who no longer can lose it. ``moves`` are those of users who are not
-    counted, such as disabled ones: ``altered`` tells which of them would gain or lose something.
+    Exact: each class of requests that the two policies distinguish is decided by both, for each role alone
+    and for each set of roles that users have. A user who keeps an endpoint by another role is not counted. If
+    no user has a role that gains or loses by itself, ``users`` is 0. Users who become able to log in gain the
+    access of every login, and users who no longer can lose it. ``moves`` are those of users who are not
+    counted, such as disabled ones: ``altered`` has the moves that would gain or lose something.
     """
     whole = differences_on_demand(before, after, compared(before.policy, after.policy), moves=moves)
     return Differences(tuple(whole.gains), tuple(whole.loses), whole.altered)
@@ -98,7 +98,7 @@ def passing(standing: Standing, held: HeldCodes, routes: Iterable[str]) -> set[s
 
 
 _Tallies: TypeAlias = defaultdict[str | None, Tally]
-"""How many users gain, or lose, which classes, by the role that is credited with it."""
+"""Numbers of users who gain, or lose, classes, by the credited role."""
 
 
 class _Comparison:
@@ -146,14 +146,14 @@ class _Comparison:
         self._note(self._loses, self._could, had, could & ~can, number)
 
     def _come(self, has: Sequence[str]) -> None:
-        """Note what somebody with the roles ``has`` gains who could not log in before."""
+        """Record the gains of a user with the roles ``has`` who could not log in before."""
         could, _ = self._visitors
         login = self._can.of(()) & ~could
         self._gains[None].add(login, 1)
         self._note(self._gains, self._can, has, self._can.of(has) & ~could & ~login, 1)
 
     def _gone(self, had: Sequence[str]) -> None:
-        """Note what somebody with the roles ``had`` loses who can no longer log in."""
+        """Record the losses of a user with the roles ``had`` who can no longer log in."""
         _, can = self._visitors
         login = self._could.of(()) & ~can
         self._loses[None].add(login, 1)
@@ -183,7 +183,7 @@ class _Comparison:
 
 
 def _access_requests(before: Policy, after: Policy) -> Iterator[Alike]:
-    """Yield what is asked about roles: who asks, who approves, and who decides in reviews, by object."""
+    """Yield the questions about roles: requesters, approvers and reviewers, by object."""
     old, new = before.rules, after.rules
     for layer in (REQUEST, APPROVE, REVIEW):
         for name in sorted({*old.objects(layer), *new.objects(layer)}):
@@ -198,9 +198,9 @@ def _visited(policy: Policy, classes: Iterable[Clauses]) -> Classes:
 def _moves(
     before: Mapping[Roles, int], after: Mapping[Roles, int]
 ) -> Iterator[tuple[Roles | None, Roles | None, int]]:
-    """Yield how many users had which roles and now have which; a change moves one user at most.
+    """Yield the number of users for each pair of former and present roles; a change moves one user at most.
 
-    None is a user who is not there, or may not log in.
+    None is a user who does not exist, or cannot log in.
     """
     old, new = Counter(before), Counter(after)
     for roles, number in (old & new).items():
@@ -212,10 +212,10 @@ def _moves(
 
 @dataclass(frozen=True, slots=True)
 class AccessDiff:
-    """Who gains and loses what: by the roles of today, and for every possible caller.
+    """Gained and lost access: by the roles of today, and for every possible caller.
 
-    ``callers`` are all requests and grants that the two decide differently for some caller, though no role of
-    today may notice. The members of all these lists are made when they are read.
+    ``callers`` are all requests and grants that the two decide differently for some caller, even without an
+    effect on today's roles. The members of all these lists are made when they are read.
     """
 
     by_role: Differences

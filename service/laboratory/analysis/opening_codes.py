@@ -8,13 +8,13 @@ from service.laboratory.analysis.held_code_index import HeldCodeIndex
 
 
 class OpeningCodes:
-    """Tells by which of many held codes the line of a code opens.
+    """Finds the held codes, of many, by which the line of a code opens.
 
-    Each predicate is true of a caller if it is true of one held code. So a line opens to somebody logged in
-    exactly if it opens to everybody logged in, by one of the held codes alone, or by several together. The
-    lint accepts no model that needs several: each predicate by itself has to be enough. ``LineAnswers`` is
-    asked about the held codes that may hold a code: the code itself, and the wildcards that a tree of their
-    segments leads to.
+    Each predicate is true of a caller if it is true of one held code. So a line opens to a logged-in caller
+    exactly if it opens to every login, by one of the held codes alone, or by several together. The lint
+    refuses models that need several: each predicate by itself has to be enough. ``LineAnswers`` is asked
+    about the held codes that may hold a code: the code itself, and the wildcards found in a tree of their
+    segments.
     """
 
     def __init__(self, model_text: str, held_codes: Iterable[str]) -> None:
@@ -25,7 +25,7 @@ class OpeningCodes:
         self._alone: dict[str, tuple[str, ...]] = {}
 
     def to_all(self, code: str) -> bool:
-        """Tell whether a line with ``code`` opens to everybody who is logged in."""
+        """Return True if a line with ``code`` opens to every logged-in caller."""
         return self._answers.opened(code, 0)
 
     def alone(self, code: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""Where a policy that somebody asks about comes from: the database, now or at a revision, or files.
+"""Source of the policy that a question is about: the database, now or at a revision, or files.
 
-Files need no database. They say nothing about roles and users: those of a database are used if there is one.
+Files need no database. They contain no roles and users: those of a database are used if one is available.
 """
 
 import asyncio
@@ -53,11 +53,11 @@ from service.records.published.policy_history import Place
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """The instant that a question is about: ``at``, None for now; ``then`` is the same where it is past.
+    """The instant of a question: ``at``, None for now; ``then`` is the same if it is past.
 
-    All that is asked is of that instant: the revision, the lines of it that have ended, the assignments of
-    roles, and what roles gave. Of the future it is what is known of it now: the beginnings and ends. Whether
-    a user is disabled or banned is always that of now.
+    The whole question is about that instant: the revision, the expired lines, the assignments of roles, and
+    the codes of roles. For a future instant the known beginnings and ends count. The status and ban of a user
+    are always the present ones.
     """
 
     at: datetime | None = None
@@ -84,8 +84,8 @@ async def instant_of(connection: Connection, at: datetime | None) -> Instant:
 class Subject:
     """The held codes, None for a caller without a session; the rest is about a stored user or role.
 
-    ``kept_out`` says whether the user is disabled or banned: then the service serves none of their requests.
-    ``satisfied`` is what the subject is supposed to satisfy if it is logged in.
+    ``kept_out``: the user is disabled or banned, and the service serves none of their requests. ``satisfied``
+    are the assumed words of a logged-in subject.
     """
 
     held: HeldCodes | None
@@ -190,8 +190,8 @@ class PastPolicies:
     ) -> Policy:
         """Return the policy that decided, or will decide, at ``instant``; ``live`` is the one in force.
 
-        Of a past instant it is that of the revision that was the newest then: see ``of``. ValidationFailed
-        if its lines are not kept.
+        For a past instant it is that of the newest revision at that time: see ``of``. ValidationFailed if its
+        lines are not kept.
         """
         if instant.at is None:
             return live
@@ -227,11 +227,11 @@ def export(policy: Policy, folder: Path) -> tuple[Path, Path]:
 
 
 LIVE: Final = "live"
-"""Names the policy that is in force, as it is published."""
+"""Names the policy in force, as published."""
 SHIPPED: Final = "shipped"
 """Names the node's static policy, without anything registered."""
 NAMES: Final = f"{LIVE}, {SHIPPED}, a revision such as 12, or a folder with {MODEL} and {POLICIES} or {LINES}"
-"""What a source may be, for the help of commands."""
+"""Possible sources, for the help of commands."""
 READ_WITHIN: Final = 60.0
 """Seconds for reading resources, roles and users; a hundred thousand users take some tenths of one."""
 
@@ -305,8 +305,8 @@ def _read_export(folder: Path, lint: Lint) -> Policy:
 async def read_policy(source: Source, past: PastPolicies, database: Database | None) -> Policy:
     """Return the policy of ``source``; ``past`` has the static policy of this node, also for a past revision.
 
-    ``database`` may be None unless ``source.stored``. Raises PolicyError if there is no such policy or it
-    can't be used, RevisionUntrusted if it is not as it was published, and Unavailable.
+    ``database`` may be None unless ``source.stored``. Raises PolicyError if the policy does not exist or
+    cannot be used, RevisionUntrusted if it is not as published, and Unavailable.
     """
     if source.folder is not None:
         return await asyncio.to_thread(read_folder, source.folder)
@@ -334,10 +334,10 @@ async def past_policy(connection: Connection, past: PastPolicies, revision: int)
 async def standing_of(
     policy: Policy, connection: Connection | None, instant: Instant = NOW, *, kind: Kind | None = None
 ) -> Standing:
-    """Return who may do what by ``policy``, with the stored roles and users as of ``instant``.
+    """Return the permissions by ``policy``, with the stored roles and users as of ``instant``.
 
-    With ``kind`` "person", service accounts don't count. Without a connection there are neither roles nor
-    users.
+    With ``kind`` "person", service accounts don't count. Without a connection the result has neither roles
+    nor users.
     """
     if connection is None:
         return Standing(policy, {}, Counter())

@@ -1,4 +1,4 @@
-"""What is wrong with the tree of menus for front ends that build their routes from it."""
+"""Find faults in the tree of menus, for front ends that build their routes from it."""
 
 import re
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""What a lint finds in the rules of requests for access, by their lines and by the persons who may log in."""
+"""Lint the rules of requests for access, by their lines and by the persons able to log in."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ CODES: Final = (UNAPPROVABLE, AGAINST_INVARIANT, WEAK_EMERGENCY, ONE_PERSON)
 
 
 def request_findings(persons: Standing, invariants: Invariants) -> list[Finding]:
-    """Return what there is to say about the roles that may be asked for.
+    """Return the findings about the requestable roles.
 
-    The users of ``persons`` are the persons who may log in. A role may be asked for by people whom a
-    statement keeps from it; and, when each possible author is left out, too few may be left for its stages.
+    The users of ``persons`` are the persons able to log in. A role may be requestable by people whom a
+    statement excludes. And if each possible author is left out in turn, its stages may lack approvers.
     """
     roles = sorted({role_of(name) for name in persons.policy.rules.objects(REQUEST)})
     return [finding for role in roles for finding in _of_role(persons, invariants, role)]
@@ -54,7 +54,7 @@ def _needs_two_factors(policy: Policy, words: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Approvers:
-    """How many persons have roles by which they approve which stages, and how many each stage takes."""
+    """Numbers of persons by the stages that their roles approve, and the approvals that each stage needs."""
 
     takes: dict[int, int]
     stages: dict[Roles, frozenset[int]]
@@ -97,7 +97,7 @@ class Approvers:
 
 
 def _stages(persons: Standing, role: str, roles: Roles, takes: dict[int, int]) -> frozenset[int]:
-    """Return the stages that persons with ``roles`` approve: those who can grant the role, if they must."""
+    """Return the stages that persons with ``roles`` approve: if required, only of grantors of the role."""
     policy, held = persons.policy, persons.held(roles)
     if not policy.judge(APPROVE, without_grant(role), held).allowed and not all(
         policy.judge(GRANT, code, held).allowed for code in persons.codes.get(role, ())
@@ -111,7 +111,7 @@ def _stages(persons: Standing, role: str, roles: Roles, takes: dict[int, int]) -
 def _broken(persons: Standing, invariants: Invariants, role: str, authors: list[Roles]) -> str | None:
     """Return the statement that a grant to one of ``authors`` would break; None if none would.
 
-    How long somebody has a role does not count: a request ends.
+    The duration of an assignment does not count: a request has an end.
     """
     codes = {each: given for each, given in persons.codes.items() if given}
     before = {roles: (_named(roles),) for roles in authors if role not in roles}

@@ -1,4 +1,4 @@
-"""What a lint finds in the database: resources, bindings, codes, roles, and who can not meet a demand."""
+"""Lint the database: resources, bindings, codes, roles, and persons who cannot meet a demand."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from service.laboratory.findings.findings import Finding
 UNMET: Final = "demand-unmet"
 
 Strengths: TypeAlias = Mapping[tuple[Roles, Acr], int]
-"""How many persons have which roles and can authenticate how strongly at most."""
+"""Numbers of persons by their roles and their strongest possible authentication."""
 
 _BEST: Final[dict[Acr, Satisfied]] = {
     "pwd": BY_STRONGEST["@login-within-15m"],
@@ -43,9 +43,9 @@ _HAVE: Final[dict[Acr, str]] = {
 
 
 def unmet_demands(standing: Standing, strengths: Strengths) -> Iterator[Finding]:
-    """Yield a finding for each set of roles, and what its persons can prove, that falls short of a demand.
+    """Yield a finding for each set of roles, and the strength of its persons, that falls short of a demand.
 
-    Requests that are open to everybody who is logged in don't count: nobody holds a code for them.
+    Requests that are open to every login do not count: no code is held for them.
     """
     policy, nothing = standing.policy, HeldCodes()
     decider = BatchDecider(policy)
@@ -218,7 +218,7 @@ def _overlapping(paths: Iterable[str]) -> dict[str, list[str]]:
 
 
 class _Holders:
-    """What the roles and users of a standing hold and pass, those aside who hold ``*``."""
+    """Held codes and passed requests of the roles and users of a standing, without holders of ``*``."""
 
     def __init__(self, standing: Standing) -> None:
         self._policy = standing.policy
@@ -263,7 +263,7 @@ class _Holders:
                 )
 
     def _contradictions(self, lines: Sequence[DecidingLines]) -> Classes:
-        """Return the classes of which each layer opens to somebody, and both to nobody."""
+        """Return the classes of which each layer opens to some user, and both together to none."""
         classes = EquivalenceClasses(self._opening, self._roles, lines)
         by_binding = by_endpoint = by_both = 0
         for roles in self._having:
