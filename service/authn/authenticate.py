@@ -41,18 +41,19 @@ class Authenticator:
         self.remembered = self._verified.remembered
         """Finds the token of a header that was sent before; see ``VerifiedTokens.remembered``."""
         self.ask = store.check_keys
-        """Asks the session store about the keys of such a token; see ``Checks.ask``."""
+        """Asks the session store about the keys of a token; see ``Checks.ask``."""
 
     async def authenticate(
         self, token: str, permission_map: PermissionMap, *, counted: bool = True
     ) -> Authenticated:
-        """Return the caller of an access token or API key, and the policy revision announced by now.
+        """Return the caller of an access token or API key, and the newest announced policy revision.
 
-        Raises for an API key what ``KeyCallers`` raises. For a token: ``TokenInvalid``, ``TokenExpired``,
+        Raises for an API key the errors of ``KeyCallers``. For a token: ``TokenInvalid``, ``TokenExpired``,
         ``AccountBanned``, ``RefreshRequired`` (the user was marked after the token was issued, or the device
         session was ended or replaced) and ``Unavailable``. With ``per_request_deny_check`` off, only the
         first two: a token then works until it expires. API keys are always checked. With ``counted`` off, a
-        wrong key does not count against the client of the request, which is asking about somebody else's.
+        wrong key does not count against the client of the request, which asks about the key of another
+        client.
         """
         return await self._authenticated(token, permission_map, asks_store=self._asks_store, counted=counted)
 
@@ -158,11 +159,11 @@ def _marked(marker: bytes) -> float:
 
 
 def _session_of(claims: AccessClaims, issued: int, stored: bytes | None) -> _Session | None:
-    """Return the device session if a token, ``issued`` at these milliseconds, is of it; else None.
+    """Return the device session if a token, ``issued`` at these milliseconds, belongs to it; else None.
 
-    The name tells it, whatever clocks have done. Sessions and tokens of version 0.2.0 have none: there the
-    time does. A node of that version makes tokens without the name when it refreshes a session of this one:
-    those of the last refresh are of it, until the next one.
+    The session's name decides, whatever the clocks did. Sessions and tokens of version 0.2.0 have none: there
+    the time decides. A node of that version makes tokens without the name when it refreshes a session of this
+    version. The tokens of the last refresh belong to the session, until the next one.
     """
     if stored is None:
         return None

@@ -1,17 +1,17 @@
-"""The current rights of users who send no request themselves, from memory as long as nothing has changed.
+"""The current rights of users who send no request themselves, from memory while nothing has changed.
 
-What the database says of a user is kept in this process with the *epoch* of the user's rights: see
+This process keeps the database's values of a user with the *epoch* of the user's rights: see
 ``service.authn.key_callers``. Every change of the user (roles, names, status, a ban; a change of a role or of
-a Button that the user holds) ends the epoch before it is answered. Each question compares epochs in one round
-trip to the session store, which all questions of the moment share; where they differ, the database is read.
-So no answer is by rights older than the last change that was answered before the question.
+a Button that the user holds) ends the epoch before the change is answered. Each question compares epochs in
+one round trip to the session store, which all questions of the moment share. If they differ, the database is
+read. So an answer is never by rights older than the last change that was answered before the question.
 
-Roles that begin or end by themselves end no epoch. So what is known holds from the instant of which it was
-read until the next one at which it changes, by the session store's clock, compared at each use.
+Roles that begin or expire by themselves end no epoch. So the kept values hold from the instant of the read
+until the next instant at which they change, by the session store's clock, compared at each use.
 
-What ends an epoch replaces the *epoch of all rights* in the same step. It comes with each round trip, also
-with that in which the guard admits the question. While it is the one that was current when the epoch of a
-user was last compared, no epoch has ended since, and the comparison would find the same: it is left out.
+The end of an epoch replaces the *epoch of all rights* in the same step. That epoch comes with each round
+trip, including the guard's for the question itself. If it is unchanged since the last comparison of a user's
+epoch, no epoch has ended since. The comparison would find the same, and is left out.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ Who: TypeAlias = int | str
 """A user: by id, or by the name key (``kernel.names.name_key``)."""
 
 MOST_USERS: Final = 10_000
-"""How many users a process keeps in mind; the oldest goes first."""
+"""Maximum number of users kept in a process; the oldest goes first."""
 MOST_AGE: Final = 60.0
 """Seconds after which a user is read again, though no change was announced: one by hand announces nothing."""
 _AT_ONCE: Final = 500  # users that are read in one statement
@@ -43,10 +43,10 @@ _AT_ONCE: Final = 500  # users that are read in one statement
 
 @dataclass(slots=True)
 class _Entry:
-    """What is known of an active user, as of an epoch.
+    """Kept values of an active user, as of an epoch.
 
-    ``all_rights`` is the epoch of all rights at a moment when ``epoch`` stood and the user was not banned.
-    It holds from ``since`` until before ``until``, in seconds since the epoch.
+    ``all_rights`` is the epoch of all rights at a moment when ``epoch`` was current and the user was not
+    banned. The values hold from ``since`` until before ``until``, in seconds since the epoch.
     """
 
     caller: Caller
@@ -58,7 +58,7 @@ class _Entry:
     all_rights: bytes | None
 
     def stands(self, answer: Answer) -> bool:
-        """Whether what is known is current as of ``answer``, that of the store about the user."""
+        """Return True if the kept values are current as of ``answer``, that of the store about the user."""
         if answer.value != self.epoch or answer.marker == BANNED:
             return False
         self.all_rights = answer.all_rights
@@ -66,7 +66,7 @@ class _Entry:
 
 
 class CurrentRights:
-    """Finds users who may log in, with the rights that they have at that moment."""
+    """Finds users able to log in, with the rights that they have at that moment."""
 
     def __init__(self, database: Database, store: SessionStore) -> None:
         self._database = database
@@ -126,9 +126,9 @@ class CurrentRights:
         return entry if isinstance(who, int) or entry.name_key == who else None
 
     def _read(self, who: Who) -> asyncio.Future[Caller | None]:
-        """Return the future of a user who is read from now on; those of the moment are read together.
+        """Return the future of a user who is read from now on; questions of the moment are read together.
 
-        A question never joins a reading that has begun: it could be older than a change answered since.
+        A question never joins a read that has begun: it could be older than a change answered since.
         """
         loop = asyncio.get_running_loop()
         future = self._waiting.get(who)
@@ -139,7 +139,7 @@ class CurrentRights:
         return asyncio.shield(future)
 
     async def _read_all(self) -> None:
-        """Read until nobody waits."""
+        """Read until no question waits."""
         batch: dict[Who, asyncio.Future[Caller | None]] = {}
         try:
             while self._waiting:
@@ -152,7 +152,7 @@ class CurrentRights:
             for future in (*batch.values(), *self._waiting.values()):
                 if not future.done():
                     future.set_exception(refusal)
-                    future.exception()  # those who wait raise it; if all have gone, nobody has to be told
+                    future.exception()  # waiting questions raise it; without any, the error is of no interest
             self._waiting.clear()
         finally:
             self._reading = None

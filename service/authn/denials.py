@@ -12,8 +12,8 @@ from service.records.database.transactions import Database
 class Denials:
     """Copies bans and disabled users into the session store, so that the next request is refused.
 
-    Login and refresh ask the database. The store is a cache for the requests in between: if it is lost,
-    nobody gets in without a login, and any code that meets outdated data corrects it.
+    Login and refresh ask the database. The store is a cache for the requests in between. If it is lost,
+    access still requires a login, and any code that meets outdated data corrects it.
     """
 
     def __init__(self, database: Database, store: SessionStore) -> None:

@@ -13,13 +13,13 @@ from service.keyspace import Answer, SessionStore
 from service.records.database.transactions import Database
 
 PREFIX: Final = "pck_"
-"""What every API key starts with."""
+"""Prefix of every API key."""
 
 
 class KeyCaller(NamedTuple):
-    """The caller of a key, the answer of the session store, and when the key ends.
+    """The caller of a key, the answer of the session store, and the expiry of the key.
 
-    ``expires`` is in seconds since the epoch, None for a key without an end. The rights hold until
+    ``expires`` is in seconds since the epoch, None for a key without an expiry. The rights hold until
     ``changes_at``, None for no such instant.
     """
 
@@ -30,7 +30,7 @@ class KeyCaller(NamedTuple):
 
     @property
     def good_until(self) -> float | None:
-        """When the key ends or its rights change, in seconds since the epoch; None for neither."""
+        """Return the instant at which the key expires or its rights change, in seconds; None for neither."""
         ends = (self.expires, None if self.changes_at is None else self.changes_at.timestamp())
         return min((end for end in ends if end is not None), default=None)
 
@@ -66,7 +66,7 @@ def key_callers_of(
 
 
 def is_api_key(text: str) -> bool:
-    """Whether ``text`` claims to be an API key; no other token starts like one."""
+    """Return True if ``text`` claims to be an API key; no other token has its prefix."""
     return text.startswith(PREFIX)
 
 

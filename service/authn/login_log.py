@@ -31,7 +31,7 @@ class LoginLog:
     def __init__(self, record: Record) -> None:
         self._record = record
         self.counts = Counter(dict.fromkeys(_COUNTED, 0))
-        """What has happened to sessions, by event; logins and refreshes are counted where they are judged."""
+        """Numbers of events of sessions; logins and refreshes are counted where they are decided."""
 
     def own(
         self,
@@ -75,7 +75,7 @@ class LoginLog:
         *,
         reason: str | None = None,
     ) -> None:
-        """Record an act of somebody else on a user; ``device`` if it concerns one session."""
+        """Record an act of another user on a user; ``device`` if it concerns one session."""
         self.counts[event] += 1
         origin = ORIGIN.get()
         self._record(

@@ -98,8 +98,8 @@ class LoginService:
     ) -> TokenPair:
         """Return the tokens of the session for which ``login`` has asked for a second factor.
 
-        ``begin`` tells whose step it is; ``guessed``: its answer is one that could be. Raises what
-        ``SessionOpening.open`` does, and ``RateLimited``.
+        ``begin`` returns the pending second step. ``guessed``: its answer could be guessed. Raises the errors
+        of ``SessionOpening.open``, and ``RateLimited``.
         """
         known = None
         try:
@@ -115,10 +115,10 @@ class LoginService:
         return await self._succeeded(pair, attempt)
 
     async def by_proof(self, prove: Proving, device: str, address: str, user_agent: str) -> TokenPair:
-        """Return the tokens of a new device session for who has proved more than a password.
+        """Return the tokens of a new device session for a user who has proved more than a password.
 
-        ``prove`` makes the proof, once the address was counted. Raises what ``login`` does, and what
-        ``prove`` raises.
+        ``prove`` makes the proof, once the address was counted. Raises the errors of ``login`` and of
+        ``prove``.
         """
         proof = None
         try:
@@ -137,9 +137,9 @@ class LoginService:
         await self._throttle.from_address(address)
 
     async def _open(self, proof: Proof, origin: Origin) -> TokenPair:
-        """Return the tokens of a new session, once a user is told of a login from a new device.
+        """Return the tokens of a new session, once the user is notified of a login from a new device.
 
-        A session of which nobody can be told is ended again: nobody has its tokens.
+        If the notice fails, the session is ended again: its tokens were not handed out.
         """
         pair = await self._opening.open(proof, origin)
         try:

@@ -35,7 +35,7 @@ def new_rid() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a session is opened from: its device type, the client's address, and its ``User-Agent``."""
+    """Origin of a new session: its device type, the client's address, and its ``User-Agent``."""
 
     device: str
     address: str
@@ -51,9 +51,9 @@ class Origin:
 
 
 class SessionOpening:
-    """Opens device sessions for those who have proved who they are, in whatever way.
+    """Opens device sessions for users who have proved their identity, by any proof.
 
-    Who has a second factor gets none by a password alone.
+    A user with a second factor gets no session by a password alone.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class SessionOpening:
         raise Unavailable("The user is being changed")
 
     async def take_back(self, pair: TokenPair) -> None:
-        """End the session of tokens that nobody has, not one that has replaced it. Raises ``Unavailable``."""
+        """End the session of tokens that were not handed out, not its successor. Raises ``Unavailable``."""
         opened_by = pair.issued / 1000
         await self._store.close_session(str(pair.user_id), pair.device, opened_by=opened_by)
 
@@ -104,9 +104,9 @@ class SessionOpening:
             raise await self._second_factors.required(known, origin.device, proof.origin)
 
     async def _require_sign_in(self, proof: Proof, known: Credentials, device: str) -> None:
-        """Take the session back, whose tokens nobody has yet, if its sign-in with a provider has ended.
+        """End the session, whose tokens were not handed out, if its sign-in with a provider has ended.
 
-        What ends a sign-in stores that first, and then ends its session. So a session that opens before that
+        The end of a sign-in is stored first, and then ends its session. So a session that opens before that
         is ended there, and one that opens later is ended here.
         """
         if not proof.origin.sign_in:

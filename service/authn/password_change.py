@@ -20,7 +20,7 @@ from service.records.user_list import UserValues
 Authorize = Callable[[Connection], Awaitable[Target]]
 """Returns the user to act on; raises if the caller may not, as seen in that connection's transaction."""
 Prove = Callable[[Credentials], Awaitable[None]]
-"""Returns when the owner of an account has proved what it takes beside a link; raises else."""
+"""Returns when the account's owner has given the proof required in addition to a link; raises else."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -110,8 +110,8 @@ class PasswordChange:
         """Set the password of the owner of a link, and end all sessions of that user; none is opened.
 
         ``find`` and ``spend`` return the owner; ``spend`` is awaited at the start of the transaction that
-        saves. ``prove`` is awaited after ``password`` has been found good, so that its refusal costs no code.
-        ``reason`` is for the login log. Raises what these raise, and what ``reset`` does.
+        saves. ``prove`` is awaited after ``password`` has been accepted, so that its refusal costs no code.
+        ``reason`` is for the login log. Raises the errors of these, and of ``reset``.
         """
         known, owner = await self._found(find)
         user = (known.user_id, owner.user_name, None)

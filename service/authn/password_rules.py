@@ -84,12 +84,12 @@ def _digest(text: str) -> bytes:
 
 
 class InitialPasswords:
-    """Passwords that owners have to change first: those that others have set, and those known from leaks.
+    """Passwords that owners have to change first: those set by other users, and those known from leaks.
 
-    What a session with one may do is said by the policy alone (the word ``@initial``). This tells which
-    sessions these are, and refuses a login with a password that somebody else has set too long ago. With
+    The policy alone limits a session with an initial password (the word ``@initial``). This class finds these
+    sessions, and refuses a login with a password that another user set too long ago. With
     ``password.initial`` off no stored password is initial. The marks are stored nevertheless, so that they
-    are there when the setting is turned on.
+    exist when the setting is turned on.
     """
 
     def __init__(self, settings: Password) -> None:
@@ -101,9 +101,10 @@ class InitialPasswords:
         return self._judged and user.password_initial is not None
 
     def require_in_time(self, stored: Credentials) -> None:
-        """Raise ``InitialPasswordExpired`` if somebody else set the password longer ago than is allowed.
+        """Raise ``InitialPasswordExpired`` if another user set the password longer ago than is allowed.
 
-        One that is initial for a leak does not expire: it would lock out whom nobody has warned.
+        A password that is initial because of a leak does not expire: its owner was not warned, and would be
+        locked out.
         """
         if self._judged and stored.password_initial == GIVEN and stored.password_age > self._timeout:
             raise InitialPasswordExpired
@@ -157,8 +158,8 @@ class PasswordRules:
     def complaint(self, password: str, owner: UserValues, *, has_factor: bool = False) -> str | None:
         """Return why ``password`` is refused, without repeating it; None if it is allowed.
 
-        Whoever sets it, and wherever: of which values of ``owner`` it must not be made is declared with them.
-        ``has_factor`` tells whether the owner has a second factor.
+        The rules are the same for every setter and place. The declarations of the values of ``owner``
+        determine which of them the password must not contain. ``has_factor``: the owner has a second factor.
         """
         least = self._least_with_factor if has_factor else self._least
         if not least <= len(password) <= self._most:
@@ -227,7 +228,7 @@ def _readable(text: str) -> str:
 
 
 def _words(context: Iterable[str]) -> Iterator[str]:
-    """Yield each text, its words, and these without what is between them, as in a phone number."""
+    """Yield each text, its words, and these without separators, as in a phone number."""
     for text in context:
         for form in (text.lower(), skeleton(text)):
             words = _WORD.findall(form)

@@ -25,7 +25,7 @@ from service.settings import Password
 MAX_CHARACTERS = 1024
 MAX_BYTES = 4096
 NICENESS: Final = 5
-"""How much lower the priority of the hashing threads is (nice(2)): a logged-in user's request goes first."""
+"""Reduction of the priority of the hashing threads (nice(2)): a logged-in user's request goes first."""
 KEPT: Final = 4
 """One place in so many is kept for logins that are favoured."""
 TELL_EVERY: Final = 10.0
@@ -66,8 +66,8 @@ class Passwords:
     async def verify(self, stored: str | None, password: str, *, favoured: bool = True) -> bool:
         """True if ``password`` matches the hash ``stored``.
 
-        None (no such user, or no password) takes the same time and gives False. Who is not ``favoured`` is
-        refused a little earlier while many wait.
+        None (unknown user, or no password) takes the same time and returns False. A caller who is not
+        ``favoured`` is refused a little earlier while many wait.
         """
         if _too_long(password):
             return False
@@ -159,7 +159,7 @@ class Passwords:
 
 
 def _timed(span: Span, work: Callable[[], _T]) -> _T:
-    """Do ``work`` within a span of its own, which tells it from the wait for a thread."""
+    """Do ``work`` within a span of its own, which separates it from the wait for a thread."""
     within = span.child("Argon2id")
     try:
         return work()

@@ -1,4 +1,4 @@
-"""Proofs of who logs in: what is compared with the stored account before a session may open."""
+"""Proofs of identity for a login: each is compared with the stored account before a session opens."""
 
 from typing import Final, Protocol
 
@@ -33,13 +33,13 @@ NO_PROVIDER: Final = ProviderOrigin()
 
 
 async def still_opens(database: Database, user_id: int, origin: ProviderOrigin) -> bool:
-    """Tell whether a session may open by the sign-in that a proof comes from, if it comes from one.
+    """Return True if a session may open by the sign-in of a proof, or if the proof has none.
 
     Proofs ask each time they are compared.
     """
     if not origin.sign_in:
         return True
-    (opened,) = provided("sign-in-opens").values()  # without it, nobody comes in by a provider
+    (opened,) = provided("sign-in-opens").values()  # without it, no provider sign-in is possible
     async with database.snapshot() as connection:
         opens: bool = await opened(connection, user_id, origin.sign_in)
     if not opens:
@@ -49,10 +49,10 @@ async def still_opens(database: Database, user_id: int, origin: ProviderOrigin) 
 
 
 class Proof(Protocol):
-    """What somebody has shown to log in as the person of ``user_name``.
+    """Proof of a login as the person of ``user_name``.
 
-    It is compared with the account as often as that is read: opening a session reads it again when the user
-    was changed meanwhile.
+    It is compared with the account at each read of the account: opening a session reads it again when the
+    user was changed meanwhile.
     """
 
     @property
@@ -60,14 +60,14 @@ class Proof(Protocol):
         """The name that was given, which may be unknown."""
 
     async def compare(self, stored: Credentials | None) -> None:
-        """Return if the proof holds for the account as it is stored now; raises ``LoginFailed`` if not.
+        """Return if the proof holds for the account as stored now; raises ``LoginFailed`` if not.
 
         An unknown account, None, takes as long as a wrong proof.
         """
 
     @property
     def acr(self) -> Acr:
-        """How strong the proof is."""
+        """Strength of the proof."""
 
     @property
     def amr(self) -> tuple[str, ...]:
@@ -75,27 +75,27 @@ class Proof(Protocol):
 
     @property
     def auth_time(self) -> float | None:
-        """When the proof was given, in seconds since the epoch; None for just now."""
+        """Time of the proof, in seconds since the epoch; None for just now."""
 
     @property
     def origin(self) -> ProviderOrigin:
         """From which sign-in with a provider it comes; ``NO_PROVIDER`` without one."""
 
     async def renew(self, stored: Credentials) -> None:
-        """Renew what is stored of the proof, for an account that may log in, if it is outdated."""
+        """Renew the stored part of the proof, for an account able to log in, if it is outdated."""
 
 
 class ClosedPasswords:
-    """Tells of users whose passwords are of no use: they have an account at a provider that says so.
+    """Finds users whose passwords are disabled, because they have an account at a provider that requires it.
 
-    Who may do everything keeps the password: somebody must get in while the provider does not answer.
+    Holders of all permissions keep the password, for access while the provider does not answer.
     """
 
     def __init__(self, settings: Oidc) -> None:
         self._names = frozenset(each.name for each in settings.providers if not each.allow_password)
 
     async def includes(self, source: Database | Connection, user_id: int) -> bool:
-        """Tell whether the password of a user opens no session, proves nothing, and is not recovered."""
+        """Return True if the user's password opens no session, proves nothing, and is not recovered."""
         if not self._names:
             return False
         if isinstance(source, Database):

@@ -136,9 +136,9 @@ class Refresh:
         """Return the successor of the tokens of the caller's session, which rests on a new proof from now on.
 
         As after ``renew``, ``hand_out`` must be called before they are sent, and a repeat of the spent
-        refresh token gets the same ones. Raises ``RefreshRequired`` if the session has ended, or rests on a
-        stronger proof than the new one and the caller's token says otherwise, and what ``renew`` raises of
-        the user.
+        refresh token gets the same ones. Raises the errors of ``renew`` about the user. Raises
+        ``RefreshRequired`` if the session has ended, or rests on a stronger proof than the new one and the
+        caller's token differs.
         """
         step_up = StepUp(caller.device, caller.issued_at, caller.rests_on, acr, amr)
         try:
@@ -240,7 +240,7 @@ class Refresh:
         raise self._entered(RefreshRejected(reason=rotation.outcome), *user)
 
     async def _reused(self, account: Account, rotation: Rotation) -> Refusal:
-        """Raise the alarm that a session has ended as stolen, and tell its owner; return the refusal."""
+        """Raise the alarm that a session has ended as stolen, and notify its owner; return the refusal."""
         user_id, device = account.user_id, rotation.device
         _log.warning(
             "a spent refresh token came back: its session is ended",

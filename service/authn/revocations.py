@@ -88,7 +88,7 @@ class Revocations:
             self._start(self._end_sessions(target.login_id, keep, opened_by))
 
     async def kick(self, target: Target, user_name: str) -> None:
-        """End the user's sessions as ``end_sessions`` does; the login log tells it if there were any."""
+        """End the user's sessions as ``end_sessions`` does; the login log records it if any session ended."""
         try:
             await self._kick(target, user_name)
         except Unavailable:
@@ -116,7 +116,7 @@ class Revocations:
         await self.settle(target)
 
     async def finish(self, patience: float = 5.0) -> None:
-        """Wait at most ``patience`` seconds for background work; log what is left undone."""
+        """Wait at most ``patience`` seconds for background work; log unfinished work."""
         if not self._tasks:
             return
         _, left = await asyncio.wait(set(self._tasks), timeout=patience)

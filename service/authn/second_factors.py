@@ -1,7 +1,7 @@
-"""Second factors as a login needs them: how strong each is, and what asks for them.
+"""Second factors as a login needs them: the strength of each, and the port that asks for them.
 
-``SecondFactors`` is provided by a feature. Without it nobody who has a second factor gets in: that somebody
-has one is read with the account, and what would prove it is not there.
+A feature provides ``SecondFactors``. Without it, users with a second factor cannot log in: the account has
+the factor, and its proof cannot be verified.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,17 +19,17 @@ from service.records.database.transactions import Database
 from service.settings import Settings
 
 Method: TypeAlias = Literal["totp", "recovery_code", "passkey"]
-"""How somebody answers a challenge: with a code of an app, with a recovery code, or with a passkey."""
+"""Method of answering a challenge: a code of an app, a recovery code, or a passkey."""
 
 ACR: Final[Mapping[Method, Acr]] = {"totp": "mfa", "recovery_code": "mfa", "passkey": "phr"}
-"""How strong an authentication is that rests on the method."""
+"""Strength of an authentication that rests on the method."""
 
 AMR: Final[Mapping[Method, tuple[str, ...]]] = {
     "totp": ("otp",),
     "recovery_code": ("otp",),
     "passkey": ("pop", "user"),
 }
-"""The names of the methods (RFC 8176 §2). Nobody attests whether the key of a passkey is in hardware."""
+"""The names of the methods (RFC 8176 §2). No attestation shows that a passkey is in hardware."""
 
 
 CHALLENGE_LIFE: Final = 300
@@ -37,18 +37,18 @@ CHALLENGE_LIFE: Final = 300
 
 
 def is_weaker(method: Method, acr: Acr) -> bool:
-    """Tell whether a proof by the method is weaker than an authentication with that ``acr``."""
+    """Return True if a proof by the method is weaker than an authentication with that ``acr``."""
     return STRENGTHS.index(ACR[method]) < STRENGTHS.index(acr)
 
 
 def amr_of(method: Method, *, password: bool) -> tuple[str, ...]:
-    """Return the methods (claim ``amr``) of who has proved ``method``, and the password too."""
+    """Return the methods (claim ``amr``) of a user who has proved ``method``, and optionally the password."""
     return (*(("pwd",) if password else ()), *AMR[method], "mfa")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What somebody sends to a challenge: a code, or the ``AuthenticationResponseJSON`` of a passkey."""
+    """Answer to a challenge: a code, or the ``AuthenticationResponseJSON`` of a passkey."""
 
     method: Method
     code: str = field(default="", repr=False)
@@ -56,7 +56,7 @@ class Answer:
 
 
 class Begun(NamedTuple):
-    """Whose second step it is, on which device, and what makes the proof of an answer."""
+    """A pending second step: its user and device, and the function that makes the proof of an answer."""
 
     user_name: str
     device: str
@@ -68,7 +68,7 @@ class SecondFactors(Protocol):
 
     @property
     def passkeys(self) -> bool:
-        """Whether people log in with passkeys here."""
+        """True if passkeys are enabled here."""
 
     async def has_factor(self, user_id: int) -> bool:
         """Return whether a user has a second factor; recovery codes alone are none."""
@@ -82,7 +82,7 @@ class SecondFactors(Protocol):
     async def required(self, known: Credentials, device: str, origin: ProviderOrigin) -> SecondFactorRequired:
         """Return the refusal of a login whose first step is right, with a challenge.
 
-        ``origin`` is that of who has signed in with a provider.
+        ``origin`` is that of a sign-in with a provider.
         """
 
     async def reset_options(self, user_id: int) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class SecondFactors(Protocol):
 
 
 class NoSecondFactors:
-    """Stands in where nothing checks second factors: who has one proves nothing, and gets no further."""
+    """Stands in where no feature checks second factors: users with one prove nothing, and cannot log in."""
 
     passkeys = False
 
@@ -126,7 +126,7 @@ class NoSecondFactors:
 def second_factors_of(
     settings: Settings, database: Database, store: SessionStore, notices: Notices
 ) -> SecondFactors:
-    """Return what the feature that checks second factors provides; without it, what lets nobody in."""
+    """Return the feature's checker of second factors; without it, a stand-in that refuses all."""
     for make in provided("second-factors").values():
         made: SecondFactors = make(settings, database, store, notices)
         return made

@@ -69,7 +69,7 @@ class DerivedKey(NamedTuple):
 
 
 def signing_keys(settings: Auth) -> SigningKeys:
-    """Return the keys of the configured algorithm; raises ``SettingsError`` with what is wrong."""
+    """Return the keys of the configured algorithm; raises ``SettingsError`` with the fault."""
     algorithm = settings.jwt_algorithm
     if algorithm.startswith("HS"):
         signs = _shared_key(algorithm, "jwt_secret", settings.jwt_secret)
@@ -131,7 +131,7 @@ def _shared_key(algorithm: str, name: str, secret: str) -> OctKey:
         raise _fault(name, complaint)
     try:
         return OctKey.import_key(secret.encode())
-    except ValueError:  # joserfc: the text is an asymmetric public key, which may be known to everybody
+    except ValueError:  # joserfc: the text is an asymmetric public key, which may be public knowledge
         raise _fault(name, "must not be a public key or a certificate") from None
 
 

@@ -8,16 +8,17 @@ from service.kernel.identity import Caller
 
 
 class StepUpMethods:
-    """Tells callers of refused requests which of their own methods would do."""
+    """Finds the methods by which callers of refused requests can meet the demand."""
 
     def __init__(
         self,
         factors: SecondFactors | None = None,
         closed_to: Callable[[int], Awaitable[bool]] | None = None,
     ) -> None:
-        """``factors`` knows the second factors of users; without it nobody has any.
+        """``factors`` knows the second factors of users; without it users have none.
 
-        ``closed_to`` tells whose passwords prove nothing: they sign in with a provider, and step up there.
+        ``closed_to`` returns True for users with disabled passwords: they sign in with a provider, and step
+        up there.
         """
         self._factors = factors
         self._closed_to = closed_to

@@ -1,9 +1,10 @@
 """Limits on logins and refreshes, by account and by client address, and on wrong API keys, by address.
 
 Attempts are counted before anything is looked up, so a refusal reveals nothing about the account. Attempts of
-unknown devices use up the share of unknown devices only: a device that has logged in to the account before
-has a share of its own, so its user gets in during an attack. So has a session, for what its user proves
-again: nobody without a session can use that up, and who has stolen one guesses no more than a stranger.
+unknown devices use up the share of unknown devices only. A device that has logged in to the account before
+has a share of its own, so its user gets in during an attack. A session has a share of its own too, for
+repeated proofs of its user. Only that session can use it up, and the thief of a session guesses no more than
+a stranger.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ RESET_ADDRESS: Final = "reset-address"
 """The limit on requests for forgotten passwords from one address."""
 
 ADDRESS_LINK: Final = "address-link"
-"""The limit on links by which an account confirms its address: whoever has one could mail to anybody."""
+"""The limit on links by which an account confirms its address: an account could mail any address."""
 _LINKS: Final = 10
 _HOUR: Final = 3600
 
@@ -68,11 +69,11 @@ class Attempt:
     """True if a login from this address succeeded within a day: during a flood it goes first."""
 
     async def succeeded(self) -> None:
-        """Remember the device as known and the address as favoured; reset the share of what can be guessed.
+        """Remember the device as known and the address as favoured; reset the share of guessable attempts.
 
-        A second factor also resets the count of logins. A password does not reset that of second factors: who
-        has stolen it could go on guessing. What can't be guessed resets nothing: the tries of others before
-        it would be given back to them.
+        A second factor also resets the count of logins. A password does not reset that of second factors: the
+        thief of a password could go on guessing. A proof that cannot be guessed resets nothing: earlier
+        attempts of attackers would be given back to them.
         """
         await self.throttle.remember(self.device, self.network)
         if self.guessed:
@@ -171,7 +172,7 @@ class Throttle:
     async def locks(self, limit: str, user_name: str) -> bool:
         """True if this is the first attempt over a limit of the account within the window of that limit.
 
-        Call it for unknown names too: its time must not tell them from others.
+        Call it for unknown names too: its time must not distinguish them from others.
         """
         _, window = self._of_account[limit]
         account = _digest(name_key(user_name))
@@ -186,8 +187,8 @@ class Throttle:
     async def refresh_of(self, login_id: str, rid: str, *, live: bool) -> None:
         """Count a refresh of an account, after its token was verified.
 
-        A token that is not ``live``, but spent or ended, is counted by itself, by its ``rid``: who has found
-        one keeps nobody from refreshing.
+        A token that is not ``live``, but spent or ended, is counted by itself, by its ``rid``: its finder
+        blocks no refresh of the account.
         """
         if self._settings.enabled:
             name = (login_id,) if live else (login_id, _digest(rid))

@@ -11,7 +11,7 @@ from service.kernel.permission_map import PermissionMap
 
 
 def caller_of(claims: AccessClaims, held: HeldCodes) -> Caller:
-    """Return the caller of a token, who holds ``held``."""
+    """Return the caller of a token, with the codes ``held``."""
     return Caller(
         user_id=int(claims.sub),
         login_id=claims.sub,
@@ -26,7 +26,7 @@ def caller_of(claims: AccessClaims, held: HeldCodes) -> Caller:
 
 
 def _authentication(claims: AccessClaims) -> Authentication:
-    """Return how the session was opened; of a token of version 0.2.0, when is told by the session alone."""
+    """Return the authentication of the session; for a token of version 0.2.0, the session has its time."""
     if claims.acr is UNSET or claims.auth_time is UNSET:
         return Authentication(initial=claims.initial)
     return Authentication(claims.acr, claims.amr, claims.auth_time, claims.initial)

@@ -50,7 +50,7 @@ class TokenPair:
 class Account(UserNames):
     """The user as described in tokens; ``initial`` if the password must be changed first.
 
-    What is described holds until ``changes_at``, None for no such instant.
+    The description holds until ``changes_at``, None for no such instant.
     """
 
     user_id: int
@@ -85,7 +85,7 @@ class TokenIssuer:
         return await self._lasting_read(lambda at: accounts.entitled(self._database, user_id, at))
 
     async def entrant(self, user_id: int, user_name: str) -> Entrant | None:
-        """Return a person with the credentials of now and such rights; None if nobody has both."""
+        """Return a person with the present credentials and lasting rights; None without such a person."""
         return await self._lasting_read(lambda at: accounts.entrant(self._database, user_id, user_name, at))
 
     async def _lasting_read(self, read: Callable[[datetime], Awaitable[E | None]]) -> E | None:
@@ -130,8 +130,8 @@ class TokenIssuer:
     ) -> TokenPair:
         """Return the tokens of a session; ``issued`` and ``ends`` in milliseconds since the epoch.
 
-        ``authentication`` is that of the session; whether it is initial is told by the account as it is now.
-        The account is read again if its rights no longer last: ``Unavailable`` if it is gone.
+        ``authentication`` is that of the session; the present account determines whether it is initial. The
+        account is read again if its rights no longer last: ``Unavailable`` if it is gone.
         """
         account = await self._lasting(account, issued / 1000)
         login_id = str(account.user_id)
@@ -164,7 +164,7 @@ class TokenIssuer:
     async def _lasting(self, account: Account, issued: float) -> Account:
         """Return the account with rights that last for ``LEAST`` from now and from ``issued`` on.
 
-        Whatever changes it after that moment marks it, so tokens with what is read later are none too old.
+        Later changes of the account mark it, so tokens with the values read here are not outdated.
         """
         if life_left(account.changes_at, max(issued, self._tokens.now())) >= LEAST:
             return account

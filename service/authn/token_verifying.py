@@ -1,8 +1,8 @@
 """Verifies tokens: JWTs (RFC 7519), by joserfc's algorithms after a strict check of their form.
 
-The form is checked here before any key is used (RFC 8725 §3): the one configured ``alg`` (§3.1), one of our
-keys (§3.8), no header member that could change how the token is read (§3.10), one canonical encoding of each
-part, so that no two texts are the same token, and exact types of claims.
+The form is checked here before any key is used (RFC 8725 §3). It requires the one configured ``alg`` (§3.1),
+one of our keys (§3.8), and no header member that could change how the token is read (§3.10). Each part has
+one canonical encoding, so that no two texts are the same token. Claims have exact types.
 """
 
 import hmac
@@ -56,7 +56,7 @@ class _Verifying(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """Which tokens are accepted: by which algorithm, of whom and for whom; ``leeway`` in seconds."""
+    """Conditions on accepted tokens: algorithm, issuer and audience; ``leeway`` in seconds."""
 
     algorithm: str
     issuer: str
@@ -130,7 +130,7 @@ class TokenVerifier:
         return name
 
     def _verify(self, token: str, *kinds: type[_Claims]) -> Verified[_Claims]:
-        """Return the claims of a token of one of ``kinds``, told by its ``typ``."""
+        """Return the claims of a token of one of ``kinds``, selected by its ``typ``."""
         try:
             parts = _parts(token)
             key, verify = self._key_of(parts.header)
@@ -183,7 +183,7 @@ class TokenVerifier:
 
 
 def public_key(jwk: Mapping[str, Any]) -> VerifyingKey:
-    """Return a public key of a published set (RFC 7517); ValueError for what is none, or a shared one."""
+    """Return a public key of a published set (RFC 7517); ValueError for a shared key or none."""
     key = JWKRegistry.import_key(dict(jwk))
     if jwk.get("kty") == "oct" or key.is_private or not isinstance(jwk.get("kid"), str):
         raise ValueError("this is no public key")
@@ -199,7 +199,7 @@ class _Parts(NamedTuple):
 
 
 def _parts(token: str) -> _Parts:
-    """Return the parts of a token; ValueError for what has another form."""
+    """Return the parts of a token; ValueError for a text of another form."""
     if len(token) > MAX_LENGTH or (form := _FORM.fullmatch(token)) is None:
         raise ValueError("not three parts of base64url")
     parts = _Parts(*form.groups())
@@ -224,7 +224,7 @@ def signing(algorithm: JWSAlgModel, key: Key) -> Sign:
 
 
 def verifying(algorithm: JWSAlgModel, key: Key) -> Verify:
-    """Return what says whether a message has a signature by ``key``."""
+    """Return the function that verifies the signature of a message by ``key``."""
     if not isinstance(key, OctKey):
         return partial(algorithm.verify, key=key)
     secret, digest = key.get_op_key("verify"), _hash_of(algorithm)

@@ -23,7 +23,7 @@ from service.kernel.permission_map import PermissionMap
 from service.keyspace import Answer, KeyPair
 
 MOST_TOKENS: Final = cache_size("tokens", 4096)
-"""How many verified tokens a worker remembers; the oldest goes first."""
+"""Maximum number of verified tokens that a worker remembers; the oldest goes first."""
 
 
 class VerifiedToken:
@@ -62,12 +62,12 @@ class VerifiedToken:
 
 
 class Authenticated(NamedTuple):
-    """Who calls, and the newest policy revision that had been announced when that was looked up.
+    """The caller, and the newest policy revision announced at the time of the check.
 
     ``announced`` is None when the session store does not know it, and 0 when the store was not asked.
-    ``expires`` is when the token or key ends, or its rights change, in seconds since the epoch; None for a
-    key without an end, whose rights do not change by themselves.
-    ``all_rights`` is the epoch of all rights at that moment, None where it is not known.
+    ``expires`` is the instant at which the token or key expires, or its rights change, in seconds since the
+    epoch. None for a key without an expiry, whose rights do not change by themselves. ``all_rights`` is the
+    epoch of all rights at that moment, None if unknown.
     """
 
     caller: Caller

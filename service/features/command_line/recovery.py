@@ -1,4 +1,4 @@
-"""Recovery of an account by the operator, when nobody can help through the API."""
+"""Recovery of an account by the operator, when no administrator can help through the API."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -46,7 +46,8 @@ class Recovery:
     """Sets a password without authorization: for the operator, who owns the stores anyway.
 
     As in ``PasswordChange``, sessions end before the commit, so that nothing is saved while the session store
-    is unavailable, and again after it. ``invariants`` returns what a user who is enabled must not break.
+    is unavailable, and again after it. ``invariants`` returns the statements that the enabled user must not
+    break.
     """
 
     database: Database

@@ -98,7 +98,7 @@ def refused(error: OAuth2Error) -> OAuthAnswer:
 
 
 METHODS: Final = ["client_secret_basic", "client_secret_post"]
-"""How a client may authenticate (RFC 6749 §2.3.1)."""
+"""Methods by which a client may authenticate (RFC 6749 §2.3.1)."""
 _MOST_SCOPES: Final = 100
 _ATTEMPTS: Final = 5
 
@@ -228,7 +228,7 @@ class _Granting(AuthorizationServer):  # type: ignore[misc]  # the same
         """Store nothing: a token is signed."""
 
     def send_signal(self, _name: str, *_arguments: Any, **_more: Any) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
     def handle_response(self, status: int, body: Any, headers: Any) -> OAuthAnswer:
         return answer(status, body, headers)
@@ -267,12 +267,12 @@ class Introspection:
         *,
         only_of: str | None = None,
     ) -> OAuthAnswer:
-        """Return the answer: what a request with the token could do now, or ``{"active": false}``.
+        """Return the present rights of a request with the token, or ``{"active": false}``.
 
-        With ``only_of``, a service, only the codes that begin with its name are told: what a token grants
-        elsewhere may be none of the business of the account that asks (RFC 7662 §2.2 and §5).
-        Access tokens of sessions, tokens of the token endpoint and API keys can be active, refresh tokens
-        never. Raises ``Unavailable``: a token that can't be checked is not called inactive.
+        With ``only_of``, a service, only the codes that begin with its name are included: the asking account
+        has no need of the other grants of a token (RFC 7662 §2.2 and §5). Access tokens of sessions, tokens
+        of the token endpoint and API keys can be active, refresh tokens never. Raises ``Unavailable``: a
+        token that cannot be checked is not called inactive.
         """
         try:
             form = form_of(content_type, body)
