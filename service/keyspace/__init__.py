@@ -10,17 +10,17 @@ configured time. Knows nothing of tokens, permissions or HTTP.
 key                                     content
 ======================================  =====================================================================
 ``auth:device:{login_id}:{device}``     a device session, JSON (``values.DeviceSession``)
-``auth:idtoken:{login_id}:{device}``    the ID token by which a provider has let somebody in, for its logout
+``auth:idtoken:{login_id}:{device}``    the ID token of a sign-in at a provider, for its logout
 ``auth:refresh:{rid}``                  text ``login_id:device``: the one live refresh id of that session
 ``auth:deny:{login_id}``                ``banned`` or ``refresh:{seconds}``
 ``auth:ban:{login_id}``                 JSON ``reason``, ``since``: the reason for a ban
 ``auth:rights:{login_id}``              a random text, the epoch of the rights as API keys have them
 ``auth:rights``                         a text that each end of an epoch replaces: the epoch of all rights
 ``auth:revocations``                    a stream of marked users and ended sessions, for followers
-``auth:followers``                      a hash: who follows the policy elsewhere, with leases (JSON)
+``auth:followers``                      a hash: followers of the policy, with their leases (JSON)
 ``auth:spent:{rid}``                    a refresh id that was used (JSON) or whose session ended (``ended``)
 ``auth:undelivered:{login_id}:{device}:{issued}``  tokens not known to be delivered: when the lease ends
-``auth:challenge:{digest}``             a hash: what is asked of whom, and how often it was answered
+``auth:challenge:{digest}``             a hash: the challenge, its user, and the number of answers
 ``auth:ahead``                          the latest instant that was found ahead of all clocks, for an hour
 ``auth:devices:{login_id}``             index of one user's device sessions
 ``auth:online``                         index of all device sessions

@@ -97,7 +97,7 @@ class ServerChecks(Checks):
         return future
 
     async def close(self) -> None:
-        """Ask for what is still waiting, and disconnect."""
+        """Send the waiting questions, and disconnect."""
         self._send_waiting()
         await self._pipeline.close()
 

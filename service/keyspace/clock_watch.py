@@ -59,8 +59,8 @@ class ClockWatch:
     def health(self) -> Health:
         """Return whether the clocks agree.
 
-        ``degraded`` if this machine's clock, or the time by which tokens are judged, differs from the
-        store's by more than the leeway, if the store has instants from the future, or has not answered yet;
+        ``degraded`` if this machine's clock, or the time by which tokens are judged, differs from the store's
+        by more than the leeway. The same if the store has instants from the future, or has not answered yet.
         ``down`` if a token would be expired at the moment when it is issued.
         """
         offset = self._clock.offset

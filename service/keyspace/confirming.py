@@ -33,12 +33,12 @@ async def confirmed(
     *words: Any,
     asking: bool = False,
 ) -> tuple[Any, bool]:
-    """Run a script; return its reply, and whether so many replicas have what it has written.
+    """Run a script; return its reply, and whether that many replicas have its writes.
 
-    What has written nothing waits for none: a missing replica does not fail it. The replicas are waited for
-    over the same connection, whose writes count: WAIT in a script would return at once
+    A script without writes waits for no replica, so a missing replica does not fail it. The wait uses the
+    connection of the writes, because WAIT in a script would return at once
     (https://valkey.io/commands/wait/). ``timeout`` is in seconds. With ``asking`` a server of a cluster takes
-    the command for a slot that it is about to get. Raises what redis-py raises.
+    the command for a slot that it is about to get. Raises the errors of redis-py.
     """
     until = asyncio.get_running_loop().time() + timeout
     connection = await pool.get_connection()  # type: ignore[no-untyped-call]  # redis-py's gap

@@ -88,10 +88,9 @@ class Counters:
         return _again(call) if self._servers.names.apart else call()
 
     def _key(self, documented: str) -> str:
-        """Return the key of what is counted; on a cluster of a part whose server answers.
+        """Return the key of a counter; on a cluster that of a part whose server answers.
 
-        So a server that is away is no reason to refuse the logins of others: what it has counted is counted
-        anew.
+        So an unavailable server does not refuse other logins: its counts begin anew.
         """
         names = self._servers.names
         if not names.apart:

@@ -1,4 +1,4 @@
-"""Tells the session store whether the tokens of a rotation were delivered.
+"""Confirms to the session store that the tokens of a rotation were delivered.
 
 Until the store gets that confirmation, it gives the same tokens to any request that repeats the used refresh
 token, one request at a time. So the confirmation is sent right before the tokens are, with no await in
@@ -35,7 +35,7 @@ class Deliveries:
         self._closed = False
 
     async def confirm(self, lease: Lease) -> None:
-        """Tell the store that the tokens are delivered; the caller must send them right after.
+        """Confirm to the store that the tokens are delivered; the caller must send them right after.
 
         Raises ``Unavailable`` if the store is out of reach or the lease has ended: then they must not be
         sent.
@@ -49,7 +49,7 @@ class Deliveries:
         self.seen(lease.login_id, lease.device, lease.issued)
 
     def seen(self, login_id: str, device: str, issued: int) -> None:
-        """Tell the store that a client has the tokens with this ``iat`` (``issued``, milliseconds)."""
+        """Confirm to the store that a client has the tokens with this ``iat`` (``issued``, milliseconds)."""
         key = self._key(login_id, device, issued)
         self._unconfirmed.setdefault(key)
         self._client.delete_soon(key, partial(self._answered, key, None))

@@ -1,4 +1,4 @@
-"""What those need who follow the policy elsewhere: the list of revocations, and who follows."""
+"""State for followers of the policy elsewhere: the list of revocations, and the followers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,11 +23,11 @@ class Revocation(NamedTuple):
 
 
 class Revocations(NamedTuple):
-    """What was revoked behind a place, in order, and the place behind it; ``more`` follows.
+    """Revocations behind a place, in order, and the place behind them; ``more`` follows.
 
-    ``complete`` is false where entries between the two may be lost: then these are from the first one on that
-    is kept. ``whole_since`` is since when nothing is missing, in milliseconds since the epoch by the store's
-    clock.
+    ``complete`` is false if entries between the two may be lost: then these begin with the first kept entry.
+    ``whole_since`` is the time since which no entry is missing, in milliseconds since the epoch by the
+    store's clock.
     """
 
     place: str
@@ -38,7 +38,7 @@ class Revocations(NamedTuple):
 
 
 class _List(NamedTuple):
-    """What was read of one list."""
+    """The result of reading one list."""
 
     last: bytes
     entries: list[tuple[bytes, tuple[bytes, bytes]]]
@@ -47,11 +47,11 @@ class _List(NamedTuple):
 
 
 class RevocationList:
-    """What ends tokens: each mark of a user, and each session that ended before its time.
+    """Events that end tokens: each mark of a user, and each session that ended before its time.
 
-    One server has one list, and an entry is made in the same step as what it tells. A cluster has several, of
-    which all are read: there an entry is made in one of them before what it tells, see decision 0115. A list
-    is trimmed by its length.
+    One server has one list, and an entry is made in the same step as its event. A cluster has several lists,
+    and all of them are read. There an entry is made in one of them before its event, see decision 0115. A
+    list is trimmed by its length.
     """
 
     def __init__(self, scripts: Scripts, clock: Callable[[], Awaitable[int]]) -> None:
@@ -103,14 +103,14 @@ class RevocationList:
             answer = await self._scripts.run("revocations", names, *words, await self._clock())
         first, opened_by, last, *entries = answer
         has_place = not behind or (bool(entries) and entries.pop(0)[0].decode() == place)
-        # A mark may be later than its entry by the milliseconds that the tokens of one user are apart, and of
-        # a cluster a clock may be later than those that have answered.
+        # A mark may be later than its entry by the milliseconds between the tokens of one user. On a cluster,
+        # a clock may be later than those that have answered.
         margin = 0 if opened_by == b"begun" and not apart else _MARGIN
         return _List(last, entries, has_place, int(first.partition(b"-")[0]) + margin)
 
 
 class Followers:
-    """Who follows, by name, with what it says of itself."""
+    """Followers by name, with their reported facts."""
 
     def __init__(self, client: PipelinedClient) -> None:
         self._client = client

@@ -86,7 +86,7 @@ async def _ask(server: Server, names: keys.Names, timeout: float) -> StoreFacts:
 
 
 async def _together(facts: list[StoreFacts], servers: Servers, timeout: float) -> StoreFacts:  # noqa: ASYNC109
-    """Return the facts of a cluster: what is worst of its servers."""
+    """Return the facts of a cluster: the worst of its servers."""
     by_policy = sorted(facts, key=lambda server: server.policy in (None, "noeviction"))
     (first, *_) = await servers.primaries()
     try:

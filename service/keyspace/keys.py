@@ -23,7 +23,7 @@ EPOCH_LIFE: Final = 86_400
 AHEAD = "auth:ahead"
 ONLINE = "auth:online"
 PAGE = "auth:online:page"
-"""What several indexes have in common, while a page is read."""
+"""The intersection of several indexes, while a page is read."""
 REVOCATIONS = "auth:revocations"
 FOLLOWERS = "auth:followers"
 LOG_STREAM = "auth:log:stream"
@@ -33,7 +33,7 @@ LOG_HEADS = "auth:log:heads"
 SLOTS: Final = 16_384
 PARTS: Final = 64
 QUEUES: Final = 8
-"""How many of the parts have streams, of log entries and of revocations: who reads one reads all of them."""
+"""Number of parts with streams, of log entries and of revocations: readers read all of them."""
 
 
 def deny(login_id: str) -> str:
@@ -126,10 +126,10 @@ def attempts(most: int, window: int, name: Sequence[str]) -> str:
 
 
 class Names:
-    """The keys of one server: they are called as they are documented."""
+    """The keys of one server: the documented names, unchanged."""
 
     apart = False
-    """Whether keys that a script needs may be on different servers."""
+    """True if keys that a script needs may be on different servers."""
     tags: Sequence[str] = ("",)
     """The tags of all parts, in the order of their slots."""
     queues: Sequence[str] = ("",)
@@ -144,7 +144,7 @@ class Names:
         return rid
 
     def part(self, text: str) -> str:  # noqa: ARG002
-        """Return the tag of the part that ``text`` belongs to: a user's id, or what is counted."""
+        """Return the tag of the part that ``text`` belongs to: a user's id, or the name of a counter."""
         return ""
 
 

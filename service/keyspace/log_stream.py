@@ -23,7 +23,7 @@ class Batch:
 
 @dataclass(slots=True)
 class HourCounts:
-    """What happened in an ``hour``, in hours since the epoch (UTC), as the entries of the logs tell.
+    """Counts for an ``hour``, in hours since the epoch (UTC), from the entries of the logs.
 
     ``allowed`` counts logged operations that the policy let pass, ``refused`` all requests it refused.
     """
@@ -37,7 +37,7 @@ class HourCounts:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A finished batch, how many of its entries were written and set aside, and what they tell by hour."""
+    """A finished batch, the numbers of its written and set aside entries, and their counts by hour."""
 
     batch: Batch
     written: int
@@ -72,7 +72,7 @@ class LogCounts:
 
 @dataclass(frozen=True, slots=True)
 class LogQueue:
-    """What waits in the stream for the database; ``oldest`` is the age of the oldest batch in seconds."""
+    """Entries in the stream, waiting for the database; ``oldest`` is the age of the oldest batch in seconds."""
 
     entries: int
     size: int
@@ -87,7 +87,7 @@ class LogStream:
     """
 
     def __init__(self, scripts: Scripts, is_up: Callable[[str], bool]) -> None:
-        """``is_up`` says whether the server of a key has answered last."""
+        """``is_up`` returns True if the server of a key answered the last command."""
         self._scripts = scripts
         self._tags = scripts.names.queues
         self._is_up = is_up
@@ -149,8 +149,8 @@ class LogStream:
     async def done(self, batches: Iterable[Done], heads: Collection[KeptHead] = ()) -> int:
         """Remove batches and count their entries; a batch that was already removed is not counted again.
 
-        ``heads`` are those of the chains that the entries were added to. Return how many of these chains do
-        not go on from the head that is kept: entries are gone that were written once. It is told once.
+        ``heads`` are those of the chains that the entries were added to. Return the number of these chains
+        that do not continue from the kept head: written entries have been lost. Each loss is reported once.
         """
         by_tag: dict[str, list[Done]] = {}
         for finished in batches:

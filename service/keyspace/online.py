@@ -17,7 +17,7 @@ from service.keyspace.values import DeviceSession, OnlinePage, OnlineSession
 
 MOST_ROWS = 2**53  # above this Lua's numbers are not exact
 _NEAR: Final = 200
-"""How many entries a page may lie behind what is read from each part."""
+"""Number of entries by which a page may lie behind those read from each part."""
 _ROUNDS: Final = 1000  # pages that may have lost sessions, one after another
 _HOUR: Final = 3_600_000  # milliseconds
 _session = msgspec.json.Decoder(DeviceSession)

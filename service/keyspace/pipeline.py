@@ -61,13 +61,13 @@ class Command:
 
 
 class Pipeline:
-    """Sends commands over one connection, which is opened when it is first used, and again when it is lost.
+    """Sends commands over one connection, which is opened at its first use, and again when it is lost.
 
     After ``close`` none is opened: each command fails.
 
     A repeatable command is sent again, once, when its connection is lost before the reply. Every other fault
-    (no reply in time, one that its command can't take, no connection) fails all commands under way and closes
-    the connection, so that a reply can't be taken for that of another command.
+    (no reply in time, an invalid reply, no connection) fails all commands under way. It closes the
+    connection, so that a reply cannot be taken for that of another command.
     """
 
     def __init__(self, connect: Connect, timeout: float) -> None:
@@ -87,7 +87,7 @@ class Pipeline:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a connection now."""
+        """Return True if it is connected now."""
         return self._writer is not None
 
     async def ready(self) -> None:
@@ -323,7 +323,7 @@ class PipelinedClient(Redis):
         return removed
 
     def is_up(self, key: str) -> bool:  # noqa: ARG002 - of a cluster, servers may be away
-        """Whether the server of a key has answered last."""
+        """Return True if the server of a key answered the last command."""
         return True
 
     async def ready(self, key: str) -> None:  # noqa: ARG002 - a cluster needs it

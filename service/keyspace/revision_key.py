@@ -18,9 +18,9 @@ class RevisionCheckpoint(NamedTuple):
 
 
 class Announcement(NamedTuple):
-    """What each copy that can be read says, by its key, and the checkpoint of what was in force.
+    """Content of each readable copy, by its key, and the checkpoint of the policy that was in force.
 
-    None is what is missing. A single session store has one copy.
+    None is a missing value. A single session store has one copy.
     """
 
     copies: Mapping[str, bytes | None]
@@ -41,8 +41,8 @@ class RevisionKey:
     """Reads and writes the announced revision; every method raises ``Unavailable``.
 
     The value also identifies the announcement: if a publication is rolled back, another one may announce the
-    same number, and ``replace`` must not confuse the two. On a cluster each part has a copy of all of this:
-    what is announced has been written to all of them.
+    same number, and ``replace`` must not confuse the two. On a cluster each part has a copy of all values: an
+    announcement has been written to all of them.
     """
 
     def __init__(self, client: PipelinedClient, scripts: Scripts) -> None:
@@ -53,7 +53,7 @@ class RevisionKey:
     async def read(self, restore_epoch: str | None) -> Announcement:
         """Return the announcement, and the checkpoint of ``restore_epoch``; without one None.
 
-        Of a cluster whose servers do not all answer, it is that of those which do.
+        On a cluster with unavailable servers, it is that of the servers which answer.
         """
         names = [keys.POLICY_REVISION, *([] if restore_epoch is None else [keys.checkpoint(restore_epoch)])]
         copies = await self._copies(*names)
@@ -71,7 +71,7 @@ class RevisionKey:
         return dict(checkpoint for checkpoint in recorded if checkpoint is not None)
 
     async def anchor(self, restore_epoch: str, checkpoint: RevisionCheckpoint) -> bool:
-        """Record what is in force; return False if it, or a newer revision, was recorded already."""
+        """Record the policy in force; return False if it, or a newer revision, was recorded already."""
         return any(await self._everywhere("revision_witness", keys.checkpoint(restore_epoch), *checkpoint))
 
     async def _copies(self, *names: str) -> dict[str, list[bytes | None]]:

@@ -49,11 +49,12 @@ _KINDS: Final = (OfSessions, Timed, Plain, OfLogs, OfRevocations)
 _CONFIRMED: Final[frozenset[Name]] = frozenset(
     {"open", "rotate", "close", "ban", "mark", "rights_replace", "revoke"}
 )
-"""What a failover must not take back: sessions that were opened or refreshed, and all that ends them.
+"""Scripts that a failover must not undo: opened or refreshed sessions, and all ends of sessions.
 
-Their replies say whether they have written anything: see ``confirming``."""
+Their replies include whether they have written anything: see ``confirming``.
+"""
 _ROUNDS: Final = 10
-"""How often a script may ask for further keys: what it reads may change meanwhile."""
+"""Maximum number of rounds in which a script may ask for further keys: values may change meanwhile."""
 
 
 def text_of(name: Name) -> str:
@@ -77,10 +78,10 @@ Revoked = tuple[str, str, int]
 
 
 class Elsewhere(Protocol):
-    """What belongs to a script on other servers of a cluster than the user's."""
+    """Effects of a script on other servers of a cluster than the user's."""
 
     async def revoke(self, key: str, revoked: Sequence[Revoked]) -> None:
-        """Tell followers what the script with that ``key`` is going to revoke; raises ``Unavailable``."""
+        """Announce the coming revocations of the script with that ``key``; raises ``Unavailable``."""
 
     async def tell(self, key: str, ahead: int, changes: bytes) -> None:
         """Pass on, soon, an instant that was ahead, and changes of indexes; ``key`` was the script's."""
@@ -134,9 +135,9 @@ class Scripts:
     ) -> Any:
         """Run a script of sessions, on keys with the documented ``names``; return its answer.
 
-        It is run again while it needs other keys, or revokes what has not been told: until then it has
-        written nothing. Without ``rights``, the caller sees to the end of the epoch of all rights on a
-        cluster. Raises ``Unavailable``; after all that belongs to it ``Unconfirmed``, with its answer.
+        It is run again while it needs other keys, or has unannounced revocations: until then it has written
+        nothing. Without ``rights``, the caller ends the epoch of all rights on a cluster. Raises
+        ``Unavailable``; after all its effects ``Unconfirmed``, with its answer.
         """
         if self.elsewhere is None:
             given = (round(1000 * time.time()), 0, *arguments)
@@ -153,9 +154,9 @@ class Scripts:
     async def _declaring(
         self, name: OfSessions, declared: list[str], arguments: Sequence[str | bytes | int], *, rights: bool
     ) -> tuple[Any, bool]:
-        """Run a script on a cluster until it needs nothing further; once it does, one after another.
+        """Run a script on a cluster until it needs nothing further; a script that does waits for its turn.
 
-        Return its answer, and whether replicas have confirmed it, with what had to be told before.
+        Return its answer, and whether replicas have confirmed it, with the announcements made before.
         """
         assert self.elsewhere is not None  # noqa: S101 - it is a cluster
         revoked: list[Revoked] = []

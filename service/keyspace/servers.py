@@ -27,7 +27,7 @@ class Server(NamedTuple):
 
 
 class Servers(Protocol):
-    """What a session store consists of."""
+    """The parts of a session store."""
 
     @property
     def names(self) -> Names:
@@ -43,7 +43,7 @@ class Servers(Protocol):
 
     @property
     def elsewhere(self) -> Elsewhere | None:
-        """What follows from scripts on other servers, if there are others."""
+        """Effects of scripts on other servers, if others exist."""
 
     def uses(self, scripts: Scripts) -> None:
         """Take the scripts that run here."""

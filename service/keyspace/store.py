@@ -28,7 +28,7 @@ from service.settings import Auth
 from service.settings import Redis as RedisSettings
 
 MOST_ANSWERS: Final = 5
-"""How often a challenge may be answered."""
+"""Maximum number of answers to a challenge."""
 
 
 class Challenges:
@@ -165,7 +165,7 @@ class SessionStore:
     async def clock(self) -> int:
         """Return the store's time in milliseconds, and synchronize ``synchronized`` with it.
 
-        Of a cluster it is the latest of those of its servers.
+        On a cluster it is the latest time of its servers.
         """
         if not self._names.apart:
             return (await self._look("")).now
@@ -299,10 +299,10 @@ class SessionStore:
     async def close_session(
         self, login_id: str, device: str, *, opened_by: float = 0.0, sign_in: str = ""
     ) -> bool:
-        """End one device session and mark the user; returns False if there is no such session.
+        """End one device session and mark the user; return False if the session does not exist.
 
-        With ``opened_by`` (seconds since the epoch) a session that was opened later is not ended; with
-        ``sign_in`` none that was opened otherwise than by that sign-in at a provider.
+        With ``opened_by`` (seconds since the epoch) a session that was opened later is not ended. With
+        ``sign_in`` only a session opened by that sign-in at a provider is ended.
         """
         before = round(1000 * opened_by)
         return bool(await self._close(login_id, before, device, "", sign_in))
@@ -316,8 +316,7 @@ class SessionStore:
         return len(await self._close(login_id, before, "", keep, ""))
 
     async def _close(self, login_id: str, before: int, device: str, keep: str, sign_in: str) -> list[bytes]:
-        # On a cluster this ends no epoch of all rights: nobody's rights change, and other servers may be
-        # away.
+        # On a cluster this ends no epoch of all rights: rights stay unchanged, and other servers may be away.
         names = [keys.deny(login_id), keys.devices(login_id), keys.rights(login_id)]
         names += [keys.device(login_id, device)] if device else []
         arguments = (login_id, self._mark_life, before, device, keep, sign_in)

@@ -1,7 +1,7 @@
 """Imports redis-py without OpenTelemetry; before any other module of this package.
 
-Wherever it is installed, redis-py imports its SDK for metrics that nobody here turns on: time and memory of
-every process, whether requests are traced or not.
+If OpenTelemetry is installed, redis-py imports its SDK for metrics that this service never turns on. That
+costs time and memory in every process, whether requests are traced or not.
 """
 
 import sys

@@ -11,8 +11,8 @@ from service.kernel.assurance import NAMED, Acr, Authentication
 class SessionFacts(Struct, frozen=True):
     """The facts of a device session when it opens.
 
-    It rests on a proof that was given just then, or at ``auth_time`` (seconds), if that is before. Of a
-    sign-in at a provider it has the name ``sign_in``, and the ``id_token``, which is kept beside it.
+    Its proof was given at that moment, or at ``auth_time`` (seconds), if that is earlier. For a sign-in at a
+    provider it has the name ``sign_in``, and the ``id_token``, which is kept separately.
     """
 
     user_name: str
@@ -43,11 +43,11 @@ class StepUp(Struct, frozen=True):
 
 
 class DeviceSession(Struct, frozen=True):
-    """A device session as it is stored; times in seconds since the epoch, with a fraction.
+    """A device session as stored; times in seconds since the epoch, with a fraction.
 
-    ``sid`` is its name, which its access tokens carry; empty for one that version 0.2.0 or before has opened.
-    So is ``auth_time`` 0 there: the time of the login counts. ``sign_in`` is the name of the sign-in at a
-    provider by which it was opened, empty without one.
+    ``sid`` is its name, which its access tokens carry; empty for a session opened by version 0.2.0 or
+    earlier. ``auth_time`` is 0 in such a session: the time of the login counts. ``sign_in`` is the name of
+    the sign-in at a provider by which it was opened, empty without one.
     """
 
     rid: str = ""
