@@ -72,7 +72,7 @@ class LogCounts:
 
 @dataclass(frozen=True, slots=True)
 class LogQueue:
-    """Entries in the stream, waiting for the database; ``oldest`` is the age of the oldest batch in seconds."""
+    """Entries in the stream, waiting for the database; ``oldest`` is the age of the oldest batch in s."""
 
     entries: int
     size: int
