@@ -288,7 +288,8 @@ class Policy:
     ) -> Decision:
         """Decide as ``judge_route``, then about the demands on the caller; None satisfies ``@anyone`` alone.
 
-        The decision is that about the codes. If it allows and the layer ``assurance`` denies, it is that denial.
+        The decision is that about the codes. If it allows and the layer ``assurance`` denies, it is that
+        denial.
         """
         decision, resource = self._judge_route(service, method, path, held)
         if not decision.allowed:
