@@ -1,1 +1,1 @@
-"""Requests for roles: who asks, who approves, and what is given."""
+"""Requests for roles: authors, approvers and grants."""

@@ -7,7 +7,7 @@ from service.web.requests.routes import Routes
 
 
 def add_routes(routes: Routes, container: Any) -> None:
-    """Register the endpoints, made of the parts of ``container``."""
+    """Register the endpoints of requests."""
     requested = container.stores.database, container.parts["access_requests"].requests
     routes.add("/api/access-request", api_requests.NewAccessRequest(*requested))
     routes.add("/api/access-request/list", api_requests.AccessRequestList(*requested))

@@ -158,9 +158,10 @@ def shown_request(
     persons: Persons | None = None,
     same_person: str | None = None,
 ) -> AccessRequest:
-    """Return a request as answers show it, with what was ``decided`` about it.
+    """Return a request in the form of answers, with the decisions ``decided``.
 
-    Approvals count by ``persons``; as they were recorded without.
+    With ``persons``, approvals of accounts of the same person count once. Without, all recorded approvals
+    count.
     """
     approved = {each.user_id: each.stages for each in decided if each.decision == "approve"}
     alike: Collection[frozenset[int]] = ()
@@ -190,7 +191,7 @@ def shown_request(
 
 
 def _of_pending(effect: Effect | None) -> dict[str, Any]:
-    """Return the members of a request that say what it would do to give the role; None for others."""
+    """Return the members that describe the effect of a grant; all are None without an ``effect``."""
     if effect is None:
         return dict.fromkeys(_EFFECT)
     then = effect.permissions
@@ -208,20 +209,20 @@ def _made(_context: RequestContext, saved: Saved[Asked]) -> AccessRequest:
 
 
 class AccessRequestEndpoint:
-    """The base of the endpoints of requests."""
+    """Base class of the endpoints of requests."""
 
     def __init__(self, database: Database, requests: AccessRequests) -> None:
         self.database = database
         self.requests = requests
 
     def visible(self, context: RequestContext) -> Visible | None:
-        """Return which requests the caller may see; None for those of all."""
+        """Return the filter of requests that the caller can see; None if the caller can see all requests."""
         if context.decide(ACCOUNT, READ_REQUESTS).allowed:
             return None
         policy = context.policy
         if policy is None:
             return Visible(context.user.user_id, ())
-        # Of stages alone: everybody passes that approvers need not be able to grant.
+        # Stages alone: all callers pass the layer's objects that exempt approvers from the grant check.
         stages = filter(is_for_others, policy.rules.objects(APPROVE))
         decider, held = BatchDecider(policy), codes_asked(context.user)
         mine = {role_of(name) for name in stages if decider.opens(APPROVE, name, held)}
@@ -234,9 +235,9 @@ class AccessRequestEndpoint:
         request: schema.AccessRequest,
         decided: Sequence[AccessDecision] | None = None,
     ) -> AccessRequest:
-        """Return a request with what was decided about it, and what it would do to give the role.
+        """Return a request with its decisions and the effect of the grant.
 
-        What is stored was ``decided``, if that is left out.
+        Without ``decided``, the decisions are read from the database.
         """
         if decided is None:
             decided = (await store.decisions(connection, [request.id]))[request.id]

@@ -1,8 +1,8 @@
-"""Nobody appoints the approvers of their own request: to whom its author gives what it takes, does not count.
+"""Prevent authors from appointing the approvers of their own requests.
 
-The *circle* of a request are the accounts that count as the person of its author, and those whom one of them
-has appointed. Whom they give what it takes to approve, while the request is open, is noted in the same
-transaction, for good.
+The *circle* of a request consists of the accounts that count as the author's person, and of the users whom
+these accounts appointed. While the request is open, users who get the rights of an approver from the circle
+are recorded as appointees in the same transaction, permanently. Appointees do not count as other persons.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ _Grounds: TypeAlias = dict[tuple[int, int, str], Ground]
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """The open requests in whose circle a caller is; most callers are in none."""
+    """The open requests whose circle includes the caller; empty for most callers."""
 
     pending: Sequence[PendingStages] = ()
     covered: _Covered | None = None
 
     @asynccontextmanager
     async def watching(self, connection: Connection) -> AsyncIterator[None]:
-        """Let the block change rights; note who can hold by it what they need to approve."""
+        """Run a block that changes rights, and record users who gained an approver's rights by it."""
         before = [await self._grounds(connection, request) for request in self.pending]
         yield
         for request, earlier in zip(self.pending, before, strict=True):
@@ -47,7 +47,7 @@ class Circle:
             await store_appointees.appoint(connection, request.id, gained)
 
     async def _grounds(self, connection: Connection, request: PendingStages) -> _Grounds:
-        """Return by which assignments and Buttons users can hold what approvers of a request need."""
+        """Return the assignments and Buttons by which users can hold the rights of an approver."""
         codes = {*request.stage_codes}
         if request.grant_needed:
             codes |= await role_rights.reach_of_roles(connection, [request.role_id])
@@ -56,14 +56,14 @@ class Circle:
         return {ground.key: ground for ground in await store_appointees.grounds(connection, giving)}
 
     def _giving(self, stored: Collection[str], codes: Sequence[str]) -> list[str]:
-        """Return those of the codes ``stored`` by which somebody passes a line of one of ``codes``."""
+        """Return those of the codes ``stored`` with which a user passes a policy line of any of ``codes``."""
         covered = self.covered
-        assert covered is not None  # noqa: S101 - of no use without a pending request
+        assert covered is not None  # noqa: S101 - needs a pending request
         return [code for code in stored if code in codes or covered([code], codes)]
 
 
 async def watch(connection: Connection, change: RightsChange) -> None:
-    """Watch the edits of a change for whom they let approve, if who acts is in the circle of a request."""
+    """Record the users whom a change of rights lets approve, if the acting user is in a circle."""
     people = People(change.takeover_days)
     circle = await circle_of(connection, change.acting_ids, change.policy, people, change.at)
     if circle.pending:
@@ -73,7 +73,7 @@ async def watch(connection: Connection, change: RightsChange) -> None:
 async def circle_of(
     connection: Connection, acting_ids: Collection[int], policy: Policy, people: People, at: datetime
 ) -> Circle:
-    """Return the circle at ``at`` of who acts: a user, and who made the API key with which that one came."""
+    """Return the circle, at ``at``, of the acting user and of the creator of the user's API key."""
     open_ones = await store_appointees.open_ones(connection, acting_ids)
     if not open_ones:
         return Circle()

@@ -1,4 +1,4 @@
-"""What a request asks for, within the rule of its role: from when, until when, and why."""
+"""Validation of a new request against the rule of its role."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -20,11 +20,11 @@ _TEXTS: Final = {
     "ticket": ("ticket", TextRule(128, "must have at most 128 characters")),
     "decision_id": ("decisionId", TextRule(64, "must have at most 64 characters")),
 }
-"""The texts of a request, as its body names them, and their rules: those who decide can see all of them."""
+"""The texts of a request: name in the body and rule of each. All approvers can read them."""
 
 
 async def rule_of(connection: Connection, given: Mapping[str, Any]) -> RequestRule:
-    """Return the rule of the enabled role that is named; ``ValidationFailed`` without one."""
+    """Return the rule of the given enabled role; raises ``ValidationFailed`` if it has none."""
     role_id, role_code = given.get("role_id"), given.get("role_code")
     if (role_id is None) == (role_code is None):
         raise ValidationFailed(("roleId", "Give either roleId or roleCode"))
@@ -37,9 +37,9 @@ async def rule_of(connection: Connection, given: Mapping[str, Any]) -> RequestRu
 def new_request(
     author: Caller, rule: RequestRule, given: Mapping[str, Any], decision: Decision, now: datetime
 ) -> NewRequest:
-    """Return the request for a role by its rule; ``ValidationFailed`` with the fields that break it.
+    """Return a new request for the role of ``rule``; raises ``ValidationFailed`` with the invalid fields.
 
-    What is not approved when it is to begin expires then, if not before.
+    The deadline is the end of the rule's approval period, or the requested start if that is earlier.
     """
     begins, until, duration = (given.get(name) for name in ("valid_from", "valid_until", "duration"))
     since = max(now, begins) if begins is not None else now
@@ -85,20 +85,20 @@ def new_request(
 
 
 def until_of(request: NewRequest, now: datetime) -> datetime:
-    """Return when what is asked for ends, if it is given at ``now``: how late that is lengthens nothing."""
+    """Return the expiry of the grant; a late approval does not extend it."""
     if request.valid_until is not None:
         return request.valid_until
     return (request.valid_from or now) + timedelta(seconds=request.duration or 0)
 
 
 def given_until(request: NewRequest, until: datetime | None, now: datetime) -> datetime:
-    """Return when what is asked for ends by an approval until ``until``, which shortens it; None does not."""
+    """Return the expiry of the grant; the approval's ``until``, if not None, can only shorten it."""
     end = until_of(request, now)
     return end if until is None else min(end, until)
 
 
 def require_shorter(request: AccessRequest, until: datetime, now: datetime) -> None:
-    """Return when an approval that ends at ``until`` lengthens nothing; ``ValidationFailed`` else."""
+    """Raise ``ValidationFailed`` if an approval until ``until`` would extend the requested period."""
     if until <= max(now, request.valid_from or now):
         raise ValidationFailed(("until", "must be in the future, and after the beginning"))
     if until > until_of(request, now):

@@ -1,15 +1,15 @@
-"""The check of emergencies that wait for somebody to close them."""
+"""The check of emergencies that are not closed."""
 
 from typing import Final
 
 from service.features.access_requests import store
 from service.operator.findings import Check, Finding, Installation, few, ok, warning
 
-_MOST: Final = 5  # accounts that are named
+_MOST: Final = 5  # accounts named in the finding
 
 
 async def emergencies(installation: Installation) -> Finding:
-    """Who was given a role at once, in an emergency, was approved by nobody: somebody else looks at it."""
+    """Warn about roles granted in an emergency without approval, which another person must close."""
     async with installation.records() as connection:
         unclosed = await store.open_emergencies(connection)
     if not unclosed:

@@ -33,7 +33,7 @@ from service.settings import load
 from service.web.messages.schema import WHOLE_LIST, Page
 
 _WITHIN: Final = 30.0  # seconds
-_DEVICE: Final = "command-line"  # another login on it ends the one before, and no session of a browser
+_DEVICE: Final = "command-line"  # its own device, so that a login ends no browser session
 _HEAD: Final = ("ID", "STATE", "USER", "ROLE", "ASKED", "DEADLINE OR END", "REASON")
 
 
@@ -75,7 +75,7 @@ def _add_id(parser: ArgumentParser) -> None:
 
 
 def _show(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Print a request, with what was decided, and of a pending one what giving its role would do.
+    """Print a request with its decisions; for a pending one also the effect of the grant.
 
     Raises NotFound, PolicyError, SchemaError and Unavailable.
     """
@@ -139,10 +139,10 @@ def _add_decide(parser: ArgumentParser) -> None:
 
 
 def _decide(options: Namespace, _environ: Mapping[str, str]) -> None:
-    """Log in as a user, decide, log out, and print what the request is then; raises ``LaunchError``.
+    """Log in as a user, decide, log out, and print the new state; raises ``LaunchError``.
 
-    Who operates the machine is nobody who may decide. Password and code are asked for on a terminal, without
-    echo, and are else the first lines of the input.
+    The operator of the machine cannot decide. On a terminal, password and code are prompted without echo.
+    Otherwise they are the first lines of the standard input.
     """
     site = _Site(options.url)
     site.log_in(options.user)
@@ -151,16 +151,16 @@ def _decide(options: Namespace, _environ: Mapping[str, str]) -> None:
         given = {name: value for name, value in body.items() if value is not None}
         decided = site.data("POST", f"/api/access-request/{options.id}/decision", given)
     finally:
-        with suppress(LaunchError):  # what was decided stays so, and the session ends by itself
+        with suppress(LaunchError):  # the decision is stored, and the session expires
             site.ask("POST", "/api/auth/logout")
     say(f"Access request {decided['id']} for the role {decided['roleCode']} is {decided['state']}.")
 
 
 class _Site:
-    """The service at a URL, asked by one user."""
+    """Client of the service at a URL, for one user."""
 
     def __init__(self, url: str) -> None:
-        """Raises ``LaunchError`` for a URL over which no password goes."""
+        """Raises ``LaunchError`` for a URL that is not safe for passwords."""
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port
@@ -177,7 +177,7 @@ class _Site:
         self._token = ""
 
     def log_in(self, user_name: str) -> None:
-        """Log in by a password, and by a code if the service asks for one; ``LaunchError`` else."""
+        """Log in with a password, and a code if required; raises ``LaunchError`` on failure."""
         body = {"userName": user_name, "password": _secret("Password: "), "device": _DEVICE}
         status, answer = self.ask("POST", "/api/auth/login", body)
         if answer.get("code") == "second_factor_required" and "totp" in answer.get("methods", ()):
@@ -186,11 +186,11 @@ class _Site:
         self._token = _data(status, answer)["accessToken"]
 
     def data(self, method: str, path: str, body: Mapping[str, Any]) -> Any:
-        """Return the data of a success; ``LaunchError`` with what a refusal says."""
+        """Return the data of a successful answer; raises ``LaunchError`` with the message of a refusal."""
         return _data(*self.ask(method, path, body))
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> tuple[int, Any]:
-        """Return the status and the object of an answer; ``LaunchError`` without one. Follows no redirect."""
+        """Return status and object of an answer, following no redirect; raises ``LaunchError`` otherwise."""
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         sent = None if body is None else json.dumps(body).encode()
         if sent is not None:

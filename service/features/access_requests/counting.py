@@ -1,4 +1,4 @@
-"""Which approvals of a request count: each is asked anew, by what is stored; and who could approve it."""
+"""Count the approvals of a request by current rights, and find its possible approvers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,13 +22,13 @@ from service.laboratory.findings import passing
 from service.records import code_holders, role_rights
 
 MOST: Final = 100
-"""The most approvers that are told of a request."""
-_ASKED: Final = 1000  # holders of a code of a stage, or of a wildcard, at whom is looked
+"""Maximum number of approvers notified about a request."""
+_ASKED: Final = 1000  # maximum number of examined holders of a stage's code or a wildcard
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """An approval of somebody who may: in which stages, by which decisions, and the end that it sets."""
+    """An approval: the stages that the approver may decide, the decision ids, and the expiry it sets."""
 
     stages: Collection[int]
     decision_ids: Sequence[str]
@@ -37,13 +37,13 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Approvals:
-    """The approvals of a request that count, by user id; of accounts that are ``alike`` one of each pair."""
+    """The approvals of a request that count, by user id; of a pair of ``alike`` accounts only one counts."""
 
     by_user: Mapping[int, Approval] = field(default_factory=dict)
     alike: Collection[frozenset[int]] = ()
 
     def have_passed(self, request: AccessRequest) -> bool:
-        """True if every stage has the approvals that it takes."""
+        """Return true if every stage has enough approvals."""
         entitled = {user_id: approval.stages for user_id, approval in self.by_user.items()}
         return passing.have_passed(entitled, request.stage_approvals, self.alike)
 
@@ -51,9 +51,9 @@ class Approvals:
 async def approvals_of(
     unit: UnitOfWork, people: People, request: AccessRequest, decided: Sequence[AccessDecision], now: datetime
 ) -> Approvals:
-    """Return the approvals that count at ``now``: in every stage that its giver may decide now.
+    """Return the approvals that count at ``now``, in all stages that the approver may decide now.
 
-    Somebody may have come to be able to decide another stage since, where the approval is needed.
+    Approvers can have gained the right to decide another stage since, where the approval is needed.
     """
     persons = await TakingPart(people, request, decided, now).persons(unit.connection)
     appointed = await store_appointees.of_request(unit.connection, request.id)
@@ -79,12 +79,12 @@ async def approvals_of(
 
 
 async def approvers_of(unit: UnitOfWork, people: People, request: AccessRequest, now: datetime) -> list[int]:
-    """Return the ids of at most ``MOST`` accounts that may decide about a request: of other persons."""
+    """Return the ids of at most ``MOST`` accounts of other persons that may decide about a request."""
     appointed = await store_appointees.of_request(unit.connection, request.id)
     stored = await code_holders.codes_like(unit.connection, request.stage_codes)
     reach = await role_rights.reach_of_roles(unit.connection, [request.role_id])
     stages = [stage_for(request.role_code, number, "others") for number in range(1, len(request.stages) + 1)]
-    # Everybody who could decide is asked about under the lock of rights: few questions to the enforcer.
+    # All candidates are checked under the lock of rights, so keep the number of enforcer calls small.
     decider = BatchDecider(unit.check.policy)
     yielding = CooperativeYield()
 
@@ -111,9 +111,9 @@ async def approvers_of(unit: UnitOfWork, people: People, request: AccessRequest,
 async def _passed(
     unit: UnitOfWork, request: AccessRequest, held: HeldCodes, kept: HeldCodes
 ) -> Mapping[int, Decision]:
-    """Return the stages that a holder of ``held`` passes for others, by which decisions.
+    """Return the stages that a holder of ``held`` may decide for others, with the decision ids.
 
-    ``kept`` is what the holder goes on holding until the end of what is given.
+    ``kept`` are the codes that the holder keeps until the expiry of the grant.
     """
     answers = {
         number: unit.check.ask_of(APPROVE, stage_for(request.role_code, number, "others"), held)

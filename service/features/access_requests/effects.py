@@ -1,4 +1,4 @@
-"""What it would do to give the role of a request: which statements it breaks, and what it does not add."""
+"""Effect of granting a requested role: broken invariants, codes already held, changes of the role."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,10 +20,11 @@ from service.records.database.transactions import Connection
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """``breaks`` are sentences about statements of the invariants; ``held`` codes of the role, sorted.
+    """Effect of a grant.
 
-    ``permissions`` are what the role could give when it was asked for, None if that was not kept; ``added``
-    and ``removed`` are the differences since. All are sorted.
+    ``breaks`` are sentences about broken invariants. ``held`` are codes of the role that the author already
+    holds. ``permissions`` are the codes of the role at the time of the request; None if they were not stored.
+    ``added`` and ``removed`` are the changes since then. All codes are sorted.
     """
 
     breaks: Sequence[str]
@@ -36,9 +37,9 @@ class Effect:
 async def effect_of(
     connection: Connection, policy: Policy, invariants: Invariants, request: AccessRequest, now: datetime
 ) -> Effect:
-    """Return what giving the role of a pending request would do; it only reads.
+    """Return the effect of granting the role of a pending request, without writing.
 
-    Nobody else's roles change by it. So the statements are asked of what its author holds alone.
+    Only the author's roles change, so the invariants are checked for the author alone.
     """
     given = await roles.held_codes(connection)
     rights = await role_rights.of(connection, request.user_id, now)
@@ -64,7 +65,7 @@ async def effect_of(
 async def _since(
     connection: Connection, request: AccessRequest
 ) -> tuple[Sequence[str] | None, Sequence[str], Sequence[str]]:
-    """Return what the role could give when it was asked for, and what was added and removed since."""
+    """Return the role's codes at the time of the request, and the codes added and removed since."""
     then = await store.permissions_then(connection, request.id)
     if then is None:
         return None, (), ()
@@ -73,5 +74,5 @@ async def _since(
 
 
 async def permissions_of(connection: Connection, role_id: int) -> set[str]:
-    """Return what a role could give now, to be shown to those who decide."""
+    """Return the codes that a role can give now, for display to approvers."""
     return await role_rights.reach_of_roles(connection, [role_id])

@@ -1,4 +1,4 @@
-"""Requests that end early: their role is asked for in another way, or their author leaves."""
+"""Early end of requests: the rule of the role changes, or the author leaves."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -12,9 +12,9 @@ from service.records.database.transactions import Connection
 
 
 async def role_changes(connection: Connection, change: RoleChange) -> None:
-    """End the requests for a role that wait for approvals; ``Conflict`` while an emergency of it is open.
+    """Fail the pending requests for a role whose rule changes.
 
-    The latter only where others would close it, or nobody could.
+    If the approvers change, raises ``Conflict`` while an emergency of the role is open.
     """
     if change.approvers:
         await _require_closed(connection, change.role_id)
@@ -30,10 +30,10 @@ async def account_leaves(connection: Connection, leaving: Leaving) -> None:
 
 
 async def _require_closed(connection: Connection, role_id: int) -> None:
-    """Check that no emergency of the role is open; ``Conflict`` that names the oldest one else.
+    """Raise ``Conflict``, with the oldest emergency, if an emergency of the role is open.
 
-    The lines by which it is closed are those of the rule: without them nobody could, and with others those
-    whom somebody has chosen afterwards.
+    An emergency is closed by the approvers of the rule. Without a rule, the emergency could not be closed. A
+    changed rule would let approvers close it that were chosen afterwards.
     """
     for emergency in await store.open_emergencies(connection, role_id):
         who = f"{emergency.user_name} was given the role in an emergency that nobody has closed"
@@ -50,7 +50,7 @@ async def _fail_all(
     user_ids: Collection[int] = (),
     role_ids: Collection[int] = (),
 ) -> None:
-    """End the pending requests of these users and for these roles as failed, and log each."""
+    """Set the pending requests of these users and for these roles to failed, and log each."""
     ended = await store.fail_all(connection, at, reason, by=by, user_ids=user_ids, role_ids=role_ids)
     for request in ended:
         log += of_request(request.id, request.role_code, f"failed: {reason}")

@@ -1,4 +1,4 @@
-"""What becomes of requests with time: a job. No right depends on it but that of a later beginning."""
+"""The job that starts, expires and reports requests. Only grants with a later start depend on it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,13 +28,13 @@ from service.records import role_rights
 from service.records.database.transactions import Connection, Database
 from service.settings import Settings
 
-_AT_ONCE: Final = 500  # authors in one transaction
+_AT_ONCE: Final = 500  # authors per transaction
 
 
 async def settle_requests(database: Database, settings: Settings, notices: Notices) -> str:
-    """Begin what was approved, store what has expired, and tell authors how their requests have ended.
+    """Grant approved requests that start now, store expiries, and notify authors of results.
 
-    By the session store's clock. Raises Unavailable and PolicyError.
+    Uses the session store's clock. Raises Unavailable and PolicyError.
     """
     async with database.snapshot() as connection:
         if not await store.is_due(connection):
@@ -68,7 +68,7 @@ async def settle_requests(database: Database, settings: Settings, notices: Notic
 
 
 async def _begin(settings: Settings, requests: AccessRequests, request_id: int) -> bool:
-    """Give the role of a request, or end it as failed; tell the operation log. True if it was given."""
+    """Grant the role of a request or set it to failed, and log the result; return true if granted."""
     held = HeldCodes(["*"])
     write = Write(Caller(OPERATOR_ID, str(OPERATOR_ID), OPERATOR, OPERATOR, "", (), held, 0.0))
     begun = perf_counter()
@@ -106,7 +106,7 @@ async def _requests(
 
 
 class _JobDelegation(Delegation):
-    """Loads the policy when it is asked; the caller is nobody, and decides nothing."""
+    """Delegation that loads the policy on use; its caller is the operator and decides nothing."""
 
     def __init__(self, live: LivePolicy, database: Database, sessions: SessionStore) -> None:
         super().__init__(live, sessions.synchronized.instant)
@@ -116,7 +116,7 @@ class _JobDelegation(Delegation):
     async def check(
         self, connection: Connection, caller: Caller, change: Change | None = None
     ) -> DelegationCheck:
-        """Return what asks about others; see ``Delegation.check``."""
+        """Return a check for questions about other users; see ``Delegation.check``."""
         await role_rights.lock(connection)
         await self._policy.load(self._database)
         return DelegationCheck(self._policy.current, caller, caller.held, change)

@@ -1,9 +1,9 @@
-"""Requests for roles: users ask, others approve, and what is given ends by itself."""
+"""Requests for roles: users request, others approve, and the grant expires."""
 
 from service.kernel.feature import Feature, FeatureCommands, FeaturePage
 
 READ_REQUESTS = "read-requests others"
-"""Somebody reads the requests of all, and not only those that concern them."""
+"""The caller reads all requests, instead of only those that concern the caller."""
 _COMMANDS = "commands"
 
 FEATURE = Feature(

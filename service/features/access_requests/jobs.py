@@ -1,4 +1,4 @@
-"""The job of requests: it begins what was approved, and ends what was not."""
+"""The job of requests: it starts approved requests and expires the others."""
 
 from typing import Final
 

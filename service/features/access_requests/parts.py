@@ -1,4 +1,4 @@
-"""What a worker keeps to ask for roles, and to name roles that a refusal leaves to ask for."""
+"""Parts of a worker for requests, and for the requestable roles named in refusals."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from service.records.database.transactions import Connection
 
 
 class RequestsPart(Part):
-    """Requests for roles, and the roles that a refusal names."""
+    """Requests for roles, and the finder of requestable roles for refusals."""
 
     def __init__(self, container: Any) -> None:
         changes, stores = container.administration, container.stores
@@ -32,5 +32,5 @@ async def _samples(connection: Connection) -> list[Sample]:
 
 
 def samples_of_emergencies(unclosed: int) -> list[Sample]:
-    """Return the sample of how many emergencies nobody has closed."""
+    """Return the sample of the number of emergencies that are not closed."""
     return [Sample("portcullis_emergencies_open", unclosed, {})]

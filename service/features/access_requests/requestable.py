@@ -1,4 +1,4 @@
-"""Which roles, asked for and granted, would open what was refused: a refusal names them to a person."""
+"""Requestable roles that would allow a refused operation; refusals to persons name them."""
 
 from collections.abc import Sequence
 
@@ -16,15 +16,15 @@ from service.records.database.transactions import Database
 
 
 class RequestableRoles:
-    """Finds the roles that somebody may ask for, and that would open what was refused to them."""
+    """Finds requestable roles that would allow a refused operation."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def opening(self, policy: Policy, caller: Caller, refused: Refused) -> list[str]:
-        """Return the codes of at most ``MOST_ROLES`` such roles, sorted; none while they can't be read.
+        """Return the codes of at most ``MOST_ROLES`` roles, sorted; empty if the roles cannot be read.
 
-        Each of them alone, with the codes that ``caller`` holds, would open what was refused, by ``policy``.
+        Each role alone, added to the caller's codes, allows the refused operation by ``policy``.
         """
         decider = BatchDecider(policy)
         decide = any if refused.any_one else all
@@ -41,9 +41,10 @@ class RequestableRoles:
         return named
 
     async def _open_to(self, policy: Policy, caller: Caller) -> Sequence[tuple[str, Sequence[str]]]:
-        """Return the roles that ``caller`` may ask for, with the codes that each gives, by code.
+        """Return the codes of each role that ``caller`` may request, sorted by role code.
 
-        None while they can't be read. The database is asked only if the layer ``request`` opens some role.
+        Empty if the roles cannot be read. The database is queried only if the layer ``request`` allows a
+        role.
         """
         decider = BatchDecider(policy)
         codes = sorted({role_of(name) for name in policy.rules.objects(REQUEST)})
@@ -53,4 +54,4 @@ class RequestableRoles:
         try:
             return await roles.held_codes_of(self._database, open_codes)
         except Unavailable:
-            return []  # the refusal stands, and is all that matters
+            return []  # the refusal stands without roles

@@ -1,4 +1,4 @@
-"""Asking for roles, deciding about requests, and giving what was approved, each in a unit of work."""
+"""Request roles, decide about requests, and grant approved roles, each in a unit of work."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -50,16 +50,17 @@ TOO_FEW: Final = "Too few of its approvals count at its start"
 
 
 class Asked(AccessRequest, frozen=True, kw_only=True):
-    """A request that was made just now, and what giving its role would do; None if it was given."""
+    """A new request with the effect of the grant; the effect is None if the role was granted."""
 
     effect: Effect | None
 
 
 class AccessRequests:
-    """Requests for roles. ``now`` is the session store's time, in seconds since the epoch.
+    """Requests for roles.
 
-    ``invariants`` are the statements that a grant may not break, ``people`` who counts as one person. All
-    raise ``NotFound`` for a request that the caller may not see, and what ``RightsUnits`` raises.
+    ``now`` returns the session store's time in seconds since the epoch. ``invariants`` are statements that no
+    grant may break. ``people`` decides which accounts count as one person. All methods raise the exceptions
+    of ``RightsUnits``, and ``NotFound`` for a request that the caller cannot see.
     """
 
     def __init__(
@@ -77,14 +78,14 @@ class AccessRequests:
         self._invariants = invariants
 
     def now(self) -> datetime:
-        """Return the instant by which requests expire and begin."""
+        """Return the time by which requests expire and start."""
         return from_seconds(self._now())
 
     async def ask(self, write: Write, given: Mapping[str, Any]) -> Saved[Asked]:
-        """Ask for the role ``role_id`` or ``role_code``.
+        """Request the role ``role_id`` or ``role_code``.
 
-        Raises ``ValidationFailed`` with the field that breaks the rule, ``PermissionDenied`` if the caller
-        may not ask, and ``Conflict`` if another request for the role is pending.
+        Raises ``ValidationFailed`` with the invalid field, ``PermissionDenied`` if the caller may not request
+        the role, and ``Conflict`` if the caller has another pending request for the role.
         """
         async with self._units.of_rights(write, watched=False) as unit:
             unit.check.require_session("request")
@@ -95,7 +96,7 @@ class AccessRequests:
         return Saved(asked)
 
     async def effect(self, connection: Connection, policy: Policy, request: AccessRequest) -> Effect | None:
-        """Return what it would do to give the role of a pending request; None for one that has ended."""
+        """Return the effect of granting the role of a pending request; None if the request has ended."""
         if request.state != "pending":
             return None
         return await effect_of(connection, policy, self._invariants, request, self.now())
@@ -106,9 +107,9 @@ class AccessRequests:
         decided: Mapping[int, Sequence[AccessDecision]],
         requests: Iterable[AccessRequest],
     ) -> dict[int, Persons]:
-        """Return which accounts count as one person in each pending one of ``requests``, by its id.
+        """Return the accounts that count as one person in each pending one of ``requests``, by request id.
 
-        ``decided`` has what is decided about each.
+        ``decided`` has the decisions of each request.
         """
         now = self.now()
         parties = {
@@ -126,9 +127,9 @@ class AccessRequests:
         decided: Sequence[AccessDecision],
         user_id: int,
     ) -> str | None:
-        """Return why somebody does not count as another person, who could approve or close it else.
+        """Return the reason why a user counts as the same person and cannot approve or close the request.
 
-        None if they do, and where nothing is to be decided.
+        None if the user counts as another person, and if no decision is pending.
         """
         is_open = request.emergency and request.state == "approved"
         if request.state != "pending" and not is_open:
@@ -137,7 +138,7 @@ class AccessRequests:
         return await taking_part.not_another(connection, user_id, "close" if is_open else "approve")
 
     async def _tell_approvers(self, unit: UnitOfWork, request: AccessRequest) -> None:
-        """Tell those who may decide about a request that it was made, or given at once."""
+        """Notify the possible approvers of a new or immediately granted request."""
         if request.state not in ("pending", "approved"):
             return
         facts = {
@@ -191,14 +192,14 @@ class AccessRequests:
     async def decide(
         self, write: Write, request_id: int, given: Mapping[str, Any], visible: Visible | None
     ) -> Saved[tuple[AccessRequest, Sequence[AccessDecision]]]:
-        """Approve or deny a request; a second decision of the same person is none.
+        """Approve or deny a request; return the request with all decisions.
 
-        A second approval lets the first one be counted anew, by what its giver may decide now.
-        Returns it with all that is decided about it: of a dry run as it would be.
+        Each user decides once. A repeated approval counts the first approval again, by the user's current
+        rights. A dry run returns the expected result.
 
-        ``given`` has the ``decision``, its ``reason``, and ``valid_until``, which may shorten what was asked
-        for. Raises ``PermissionDenied`` with the layer that denies, ``ValidationFailed``, and ``Conflict`` if
-        the request has ended.
+        ``given`` has the ``decision``, its ``reason``, and ``valid_until``, which can shorten the grant.
+        Raises ``PermissionDenied`` with the denying layer, ``ValidationFailed``, and ``Conflict`` if the
+        request has ended.
         """
         async with self._units.of_rights(write) as unit:
             unit.check.require_session("approve")
@@ -232,9 +233,9 @@ class AccessRequests:
     async def close(
         self, write: Write, request_id: int, reason: str, visible: Visible | None
     ) -> Saved[AccessRequest]:
-        """Close an emergency: somebody else, who may decide about the request, has looked at it.
+        """Close an emergency after a review by another person who may decide about the request.
 
-        Raises as ``decide``, and ``Conflict`` for what is no emergency, or is closed.
+        Raises as ``decide``, and ``Conflict`` if the request is no emergency or is already closed.
         """
         async with self._units.of_rights(write) as unit:
             unit.check.require_session("approve")
@@ -255,10 +256,10 @@ class AccessRequests:
     async def begin(
         self, write: Write, request_id: int, failed: str | None = None
     ) -> tuple[AccessRequest, Sequence[FieldChange]]:
-        """Give the role of a request whose beginning has come, or end it as failed: all is decided anew.
+        """Grant the role of a request at its start, or set the request to failed; checks all rules again.
 
-        ``write`` is the operator's. Returns the request, and what has changed. ``failed`` says why the role
-        can't be given; without it raises ``ValidationFailed`` and ``Conflict`` where the role or an invariant
+        ``write`` is the operator's. Returns the request and the changes. ``failed`` is the reason of a
+        failure. Without ``failed``, raises ``ValidationFailed`` and ``Conflict`` if the role or an invariant
         forbids the grant.
         """
         async with self._units.of_rights(write) as unit:
@@ -284,7 +285,7 @@ class AccessRequests:
         given: Mapping[str, Any],
         now: datetime,
     ) -> AccessDecision:
-        """Return what the caller decides, if the enforcer lets them pass a stage."""
+        """Return the caller's decision; raises ``PermissionDenied`` if the caller may decide no stage."""
         caller, taking_part = unit.caller, TakingPart(self._people, request, decided, now)
         same = await taking_part.not_another(unit.connection, caller.user_id, given["decision"])
         whose: Whose = "others" if same is None else "self"
@@ -334,9 +335,9 @@ class AccessRequests:
         await self._give(unit, request, approvals)
 
     async def _give(self, unit: UnitOfWork, request: AccessRequest, approvals: Approvals) -> None:
-        """Assign the role as it was asked for, and no longer than each approval lets; or end as failed.
+        """Assign the role until the earliest expiry of request and approvals, or set the request to failed.
 
-        All who have approved give it: who gets it may not use it to approve a request of one of them.
+        All approvers count as granting the role: the author cannot use the role to approve their requests.
         """
         connection, now = unit.connection, self.now()
         given = approvals.by_user
@@ -356,7 +357,7 @@ class AccessRequests:
         require_demands(await roles.read(connection, request.role_id), new, now)
         user = await user_list.read(connection, request.user_id)
         async with AsyncExitStack() as watches:
-            for user_id in given.keys() - {unit.caller.user_id}:  # the unit watches the caller's
+            for user_id in given.keys() - {unit.caller.user_id}:  # the unit watches the caller
                 circle = await circle_of(connection, [user_id], unit.check.policy, self._people, now)
                 await watches.enter_async_context(circle.watching(connection))
             (assignment_id,) = await assignments.give(connection, target, [new])
@@ -387,7 +388,7 @@ async def _alert(request: AccessRequest) -> None:
 
 
 async def _fail(unit: UnitOfWork, request: AccessRequest, now: datetime, reason: str) -> None:
-    """End a request whose role can't be given."""
+    """Set a request to failed with a reason, and log it."""
     await store.end(unit.connection, request.id, "failed", now, by=None, reason=reason)
     unit.changes += _told(request, f"failed: {reason}")
 
@@ -408,7 +409,7 @@ def _require_pending(request: AccessRequest) -> None:
 
 
 async def _may_still_ask(unit: UnitOfWork, request: AccessRequest, now: datetime) -> bool:
-    """Tell whether the author is neither disabled nor banned, and may ask for the role by what is stored."""
+    """Return true if the author is neither disabled nor banned and may still request the role."""
     held = await role_rights.of_enabled_user(unit.connection, request.user_id, now)
     name = ask_at_once(request.role_code) if request.emergency else ask(request.role_code)
     return held is not None and unit.check.ask_of(REQUEST, name, HeldCodes(held.permissions)).allowed

@@ -1,4 +1,4 @@
-"""Requests for roles, and what people decided about them."""
+"""Requests for roles, and decisions about requests."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal, TypeAlias, get_args
@@ -12,18 +12,19 @@ from service.kernel.value_rules import Id, RoleCode, UserName
 from service.records.schema.base import chosen, filled, identity, metadata, moment, table_of
 
 State: TypeAlias = Literal["pending", "approved", "denied", "expired", "cancelled", "failed"]
-"""The state of a request: it leaves the first one once, for ever; a trigger keeps it so."""
+"""State of a request. A request leaves ``pending`` once and permanently; a trigger enforces this."""
 Verdict: TypeAlias = Literal["approve", "deny"]
-"""What somebody decides about a pending request."""
+"""A decision about a pending request."""
 
 STATES: Final = get_args(State)
 
 
 class NewRequest(Struct, frozen=True, kw_only=True):
-    """What a request asks for: the role from ``valid_from`` on, None for at once.
+    """A new request for a role, from ``valid_from`` on; None for an immediate start.
 
-    Until ``valid_until``, or for ``duration`` seconds: one of the two. ``decision_id`` names the refusal that
-    it came from, ``asked_decision_id`` the decision that its author may ask. The rest is of the rule.
+    Exactly one of ``valid_until`` and ``duration`` (seconds) is set. ``decision_id`` names the refusal that
+    led to the request, ``asked_decision_id`` the decision that allowed it. Other fields are copied from the
+    rule.
     """
 
     user_id: Id
@@ -46,15 +47,15 @@ class NewRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The stages, in order."""
+        """Return the stages, in order."""
         return tuple(map(Stage, self.stage_codes, self.stage_approvals))
 
 
 class AccessRequest(NewRequest, frozen=True, kw_only=True):
-    """A request. ``complete``: all stages have passed, and it waits for its beginning.
+    """A request. ``complete``: all stages have passed, and the request waits for its start.
 
-    One that has ended has ``end_time``; ``ended_by`` is who ended it, None for nobody. One that was approved
-    has its ``assignment_id``, and from when until when that was given.
+    ``end_time`` is set once the request has ended; ``ended_by`` is the deciding user, or None. Approved
+    requests have an ``assignment_id`` and the validity interval of the grant.
     """
 
     id: Id
@@ -69,7 +70,7 @@ class AccessRequest(NewRequest, frozen=True, kw_only=True):
     version: Annotated[int, Meta(ge=1)]
 
 
-# Kept when its author or the role is deleted: no foreign keys.
+# No foreign keys: the row is kept when the author or the role is deleted.
 access_request = table_of(
     AccessRequest,
     "access_request",
@@ -81,7 +82,7 @@ access_request = table_of(
     sa.Column("duration", sa.Integer, sa.CheckConstraint("duration > 0", name="duration")),
     filled("asked_decision_id"),
     sa.Column("stage_approvals", ARRAY(sa.Integer), nullable=False),
-    # What the role could give when it was asked for; null for requests from before this was kept.
+    # The role's codes at the time of the request; null for older requests.
     sa.Column("role_permissions", ARRAY(sa.Text)),
     sa.Column("complete", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("version", sa.Integer, nullable=False, server_default=sa.text("1")),
@@ -114,10 +115,10 @@ access_request = table_of(
 
 
 class AccessDecision(Struct, frozen=True, kw_only=True):
-    """What somebody decided about a request; an approval may shorten what was asked for.
+    """A decision about a request; an approval can shorten the grant.
 
-    ``stages`` are those that they were entitled to decide, from 1, by the decisions ``decision_ids``.
-    ``close`` is said of an emergency, once.
+    ``stages`` are the numbers, from 1, of the stages that the user could decide, and ``decision_ids`` the
+    decisions that allowed this. ``close`` occurs once, for an emergency.
     """
 
     user_id: Id
@@ -149,7 +150,7 @@ access_decision = table_of(
     sa.Index(None, "user_id"),
 )
 
-# To whom somebody of the author's person gave what it takes to approve, while the request was open.
+# Users who got an approver's rights from an account of the author's person while the request was open.
 access_request_appointee = sa.Table(
     "access_request_appointee",
     metadata,

@@ -1,8 +1,8 @@
-"""``sys.access_request`` and ``sys.access_decision``: who has asked for which role, and what others decided.
+"""``sys.access_request`` and ``sys.access_decision``: requests for roles, and decisions about them.
 
-A request that nobody has approved expires at its ``deadline`` by itself: it is read as expired from then on,
-whenever a job stores that. Callers that change one have read it ``for_update``, and hold
-``role_rights.lock`` where they give a role.
+A pending request expires at its ``deadline``. Queries return it as expired from then on, even before a job
+stores the state. Callers that change a request have read it ``for_update``. Callers that grant a role hold
+``role_rights.lock``.
 """
 
 from collections.abc import Collection, Sequence
@@ -34,7 +34,7 @@ from service.records.schema.rights import role, user
 
 
 class Granted(Struct, frozen=True):
-    """The assignment of a request that was approved, and its window."""
+    """The assignment of an approved request, and its validity interval."""
 
     assignment_id: int
     granted_from: datetime
@@ -42,7 +42,7 @@ class Granted(Struct, frozen=True):
 
 
 class OpenEmergency(Struct, frozen=True):
-    """A role that was given at once, and that nobody has closed."""
+    """An emergency grant that is not closed."""
 
     id: int
     user_id: int
@@ -52,7 +52,7 @@ class OpenEmergency(Struct, frozen=True):
 
 
 class Ended(Struct, frozen=True):
-    """A request whose author is to hear how it has ended; ``granted_until`` of one that was approved."""
+    """An ended request whose author must be notified; ``granted_until`` is set for approved requests."""
 
     id: int
     user_id: int
@@ -64,7 +64,7 @@ class Ended(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class RequestFilter:
-    """A filter of requests; ``state`` is the stored one, or expired."""
+    """A filter of requests; ``state`` is the stored state, or expired."""
 
     state: Annotated[Collection[State] | None, filters.ELSEWHERE] = None
     role_code: Annotated[str | None, filters.equals(access_request.c.role_code), Meta(max_length=64)] = None
@@ -72,22 +72,22 @@ class RequestFilter:
 
 
 class Visible(Struct, frozen=True):
-    """Which requests somebody may see: the own ones, those they decided, and those for ``role_codes``."""
+    """The requests that a user can see: their own, those they decided, and those for ``role_codes``."""
 
     user_id: int
     role_codes: Collection[str]
 
 
 SORTS: Final = sorts_of(access_request, "id", "create_time", "deadline", "user_name", "role_code")
-"""The columns by which a list of requests can be sorted."""
+"""The columns that can sort a list of requests."""
 
 MOST_PENDING: Final = 20
-"""The most pending requests of an author."""
+"""Maximum number of pending requests of an author."""
 MOST_IN_AN_HOUR: Final = 20
-"""The most requests of an author within an hour, whatever has become of them; and the most emergencies."""
+"""Maximum number of an author's requests within an hour, in any state; also the maximum of emergencies."""
 
 ENDED: Final = "access_request_ended"
-"""The kind of the notice by which authors hear how their requests have ended."""
+"""The kind of notice that reports the result of a request to its author."""
 
 _DECISION: Final = RowMapper(AccessDecision, access_decision)
 _OPEN: Final = RowMapper(OpenEmergency, access_request)
@@ -96,7 +96,7 @@ _CLOSED: Final = sa.exists().where(
     access_decision.c.request_id == access_request.c.id, access_decision.c.decision == "close"
 )
 IS_OPEN: Final = sa.and_(access_request.c.emergency, access_request.c.state == "approved", ~_CLOSED)
-"""The condition of an emergency that nobody has closed."""
+"""The condition that a row is an emergency that is not closed."""
 
 
 def _over(at: datetime | None) -> sa.ColumnElement[bool]:
@@ -117,10 +117,10 @@ def _records(at: datetime) -> RowMapper[AccessRequest]:
 async def create(
     connection: AsyncConnection, new: NewRequest, permissions: Collection[str] | None = None
 ) -> AccessRequest:
-    """Write a request for a role that could give ``permissions`` at that time, None for not known.
+    """Write a request for a role with its current ``permissions``; None if these are unknown.
 
-    Conflict if another one of its author for the role is pending, and if its author has too many pending
-    ones or has asked too often: each is mailed to its approvers.
+    Raises Conflict if the author has another pending request for the role, too many pending requests, or too
+    many recent ones. The limits exist because approvers are mailed about each request.
     """
     records = _records(new.create_time)
     columns = values_of(new) | {name: list(getattr(new, name)) for name in ("stage_codes", "stage_approvals")}
@@ -161,7 +161,7 @@ async def read(
     *,
     for_update: bool = False,
 ) -> AccessRequest:
-    """Return a request as it is at ``at``; NotFound for one that is not ``visible``; None sees all."""
+    """Return a request with its state at ``at``; raises NotFound if it is not ``visible``; None sees all."""
     records = _records(at)
     statement = records.select.where(access_request.c.id == request_id, *_seen(visible))
     if for_update:
@@ -173,7 +173,7 @@ async def read(
 
 
 async def permissions_then(connection: AsyncConnection, request_id: int) -> list[str] | None:
-    """Return what the role could give when it was asked for, sorted; None if that was not kept."""
+    """Return the role's codes at the time of the request, sorted; None if they were not stored."""
     kept = sa.select(access_request.c.role_permissions).where(access_request.c.id == request_id)
     permissions: list[str] | None = (await connection.execute(kept)).scalar_one()
     return permissions
@@ -191,7 +191,7 @@ async def page(
 ) -> Page[AccessRequest]:
     """Return page ``page`` (from 1) of the matching requests that are ``visible``; None sees all.
 
-    ValidationFailed for a ``sort`` that is not in ``SORTS``.
+    Raises ValidationFailed for a ``sort`` that is not in ``SORTS``.
     """
     records = _records(at)
     matching = records.select.where(*filters.conditions_of(criteria), *_seen(visible))
@@ -208,7 +208,7 @@ def _seen(visible: Visible | None) -> list[sa.ColumnElement[bool]]:
     decided = sa.exists().where(
         access_decision.c.request_id == table.id, access_decision.c.user_id == visible.user_id
     )
-    # By id: the requests for a deleted role are none of those who decide about a new one of its code.
+    # By role id: requests for a deleted role are not visible to approvers of a new role with its code.
     theirs = sa.select(role.c.id).where(role.c.role_code.in_(list(visible.role_codes)))
     return [(table.user_id == visible.user_id) | table.role_id.in_(theirs) | decided]
 
@@ -216,7 +216,7 @@ def _seen(visible: Visible | None) -> list[sa.ColumnElement[bool]]:
 async def decisions(
     connection: AsyncConnection, request_ids: Sequence[int]
 ) -> dict[int, list[AccessDecision]]:
-    """Return what was decided about these requests, in the order of time."""
+    """Return the decisions about each of these requests, in order of time."""
     table = access_decision.c
     chosen = sa.select(table.request_id, *_DECISION.columns).where(table.request_id.in_(request_ids))
     by_request: dict[int, list[AccessDecision]] = {request_id: [] for request_id in request_ids}
@@ -226,7 +226,7 @@ async def decisions(
 
 
 async def decide(connection: AsyncConnection, request_id: int, made: AccessDecision) -> None:
-    """Write what somebody decided, once."""
+    """Write a user's decision."""
     columns = values_of(made) | {name: list(getattr(made, name)) for name in ("stages", "decision_ids")}
     await connection.execute(sa.insert(access_decision).values(request_id=request_id, **columns))
 
@@ -238,7 +238,7 @@ async def count_in(
     stages: Collection[int],
     decision_ids: Sequence[str],
 ) -> None:
-    """Store in which stages an approval counts now, by which decisions."""
+    """Store the stages in which an approval counts now, and the decisions that allow this."""
     table = access_decision.c
     given = (table.request_id == request_id) & (table.user_id == user_id)
     changed = sa.update(access_decision).where(given, table.stages != sorted(stages))
@@ -255,7 +255,7 @@ async def end(
     reason: str | None = None,
     granted: Granted | None = None,
 ) -> None:
-    """End a pending request for good; one that is approved was ``granted``."""
+    """End a pending request permanently; ``granted`` is set for an approved request."""
     values = {"state": state, "end_time": at, "ended_by": by, "end_reason": reason}
     if granted is not None:
         values |= values_of(granted)
@@ -284,9 +284,9 @@ async def fail_all(
     user_ids: Collection[int] = (),
     role_ids: Collection[int] = (),
 ) -> list[Ended]:
-    """End the pending requests of these users and for these roles as failed; return them.
+    """Set the pending requests of these users and for these roles to failed; return them.
 
-    Those whose deadline has passed have expired before.
+    Requests past their deadline are expired first.
     """
     await expire(connection, at)
     table = access_request.c
@@ -298,7 +298,7 @@ async def fail_all(
 
 
 async def expire(connection: AsyncConnection, at: datetime, *, user_id: int | None = None) -> list[int]:
-    """Store that requests have expired at their deadline, of all users or of one; return their ids."""
+    """Store the expiry of requests past their deadline, of all users or one user; return their ids."""
     table, over = access_request.c, _over(at)
     if user_id is not None:
         over &= table.user_id == user_id
@@ -308,20 +308,20 @@ async def expire(connection: AsyncConnection, at: datetime, *, user_id: int | No
 
 
 def _begun(at: datetime | None) -> sa.ColumnElement[bool]:
-    """Return the condition that all stages have passed and the beginning has come; others have expired."""
+    """Return the condition that all stages have passed and the start is reached; others have expired."""
     table = access_request.c
     return (table.state == "pending") & table.complete & (table.valid_from <= instant(at))
 
 
 async def beginning(connection: AsyncConnection, at: datetime) -> list[int]:
-    """Return the ids of the requests that are to be decided anew, since their beginning has come, by it."""
+    """Return the ids of the requests whose start is reached, in order of start."""
     table = access_request.c
     chosen = sa.select(table.id).where(_begun(at)).order_by(table.valid_from, table.id)
     return list((await connection.execute(chosen)).scalars())
 
 
 async def open_emergencies(connection: AsyncConnection, role_id: int | None = None) -> list[OpenEmergency]:
-    """Return the emergencies that nobody has closed, of all roles or of one, the oldest first."""
+    """Return the emergencies that are not closed, of all roles or one role, the oldest first."""
     chosen = _OPEN.select.where(IS_OPEN).order_by(access_request.c.id)
     if role_id is not None:
         chosen = chosen.where(access_request.c.role_id == role_id)
@@ -329,9 +329,9 @@ async def open_emergencies(connection: AsyncConnection, role_id: int | None = No
 
 
 def _untold() -> sa.ColumnElement[bool]:
-    """Return the condition that a request ended within a day and its author has not heard of it.
+    """Return the condition that a request ended within a day and its author was not notified.
 
-    Who withdrew one knows, and who was given a role at once.
+    Authors need no notice of a request that they withdrew, or of an emergency grant.
     """
     table = access_request.c
     known = (
@@ -350,19 +350,19 @@ def _untold() -> sa.ColumnElement[bool]:
 
 
 async def to_tell(connection: AsyncConnection, most: int) -> list[Ended]:
-    """Return at most ``most`` requests of which their authors are to be told how they have ended."""
+    """Return at most ``most`` ended requests whose authors must be notified."""
     chosen = _ENDED.select.where(_untold()).order_by(access_request.c.id).limit(most)
     return await _ENDED.all(connection, chosen)
 
 
 async def is_due(connection: AsyncConnection) -> bool:
-    """Return whether a request begins or has expired, or an author is to be told how one has ended."""
+    """Return true if a request starts or has expired, or an author must be notified."""
     asked = (sa.exists().where(condition) for condition in (_over(None), _begun(None), _untold()))
     return bool(await connection.scalar(sa.select(sa.or_(*asked))))
 
 
 async def in_need(connection: AsyncConnection) -> tuple[int, str]:
-    """Return how many requests are pending, or emergencies that nobody has closed, and why that matters."""
+    """Return the number of pending requests and open emergencies, and the reason why they block a change."""
     pending = (access_request.c.state == "pending") & ~_over(None)
     statement = sa.select(sa.func.count()).select_from(access_request).where(pending | IS_OPEN)
     count: int = (await connection.execute(statement)).scalar_one()

@@ -1,6 +1,6 @@
-"""``sys.access_request_appointee``: to whom the author of a request gave what it takes to approve it.
+"""``sys.access_request_appointee``: users whom the author of a request gave an approver's rights.
 
-Callers hold ``role_rights.lock``, so that no request is made and no right changes meanwhile.
+Callers hold ``role_rights.lock``, so that no request is created and no right changes meanwhile.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,7 @@ from service.records.schema.rights import menu, role, role_menu, user, user_role
 
 
 class PendingStages(Struct, frozen=True):
-    """A request: the role, the codes of its stages, and whether approvers must be able to grant its codes."""
+    """A request: role, codes of its stages, and true if approvers must be able to grant the role's codes."""
 
     id: int
     user_id: int
@@ -42,11 +42,11 @@ class Ground(Struct, frozen=True):
 
     @property
     def key(self) -> tuple[int, int, str]:
-        """What stays the same while a window or a state changes."""
+        """Return the identity of the ground, which changes of window or state keep."""
         return self.assignment_id, self.button_id, self.code
 
     def is_within(self, other: "Ground") -> bool:
-        """True if it gives nothing that ``other``, with the same key, did not give."""
+        """Return true if this ground gives no more than ``other``, which has the same key."""
         begins = other.valid_from is None or (
             self.valid_from is not None and self.valid_from >= other.valid_from
         )
@@ -56,7 +56,7 @@ class Ground(Struct, frozen=True):
         return begins and ends and all(map(bool.__le__, self.enabled, other.enabled))
 
 
-# A literal: the partial index is of no use to a prepared statement with a parameter.
+# A literal, because a prepared statement with a parameter cannot use the partial index.
 _IDS: Final = sa.ARRAY(sa.BigInteger)
 _IS_PENDING: Final = access_request.c.state == sa.literal_column("'pending'")
 _PENDING: Final = RowMapper(PendingStages, access_request)
@@ -82,23 +82,23 @@ _OPEN_ONES: Final = (
 async def open_ones(
     connection: AsyncConnection, user_ids: Collection[int]
 ) -> list[tuple[PendingStages, bool]]:
-    """Return the pending requests, and emergencies that nobody has closed, by id.
+    """Return the pending requests and the emergencies that are not closed, by id.
 
-    Each with whether one of these users was appointed an approver of it by its author.
+    The flag of each is true if its author appointed any of these users as an approver.
     """
     rows = await connection.execute(_OPEN_ONES, {"user_ids": list(user_ids)})
     return [(_PENDING.of(row), row.appointed) for row in rows]
 
 
 async def appoint(connection: AsyncConnection, request_id: int, user_ids: Collection[int]) -> None:
-    """Note that the author of a request gave these users what it takes to approve it."""
+    """Record these users as approvers appointed by the author of a request."""
     if user_ids:
         rows = [{"request_id": request_id, "user_id": user_id} for user_id in sorted(user_ids)]
         await connection.execute(upsert(access_request_appointee).on_conflict_do_nothing(), rows)
 
 
 async def of_request(connection: AsyncConnection, request_id: int) -> set[int]:
-    """Return to whom the author of a request gave what it takes to approve it."""
+    """Return the users whom the author of a request gave an approver's rights."""
     table = access_request_appointee.c
     chosen = sa.select(table.user_id).where(table.request_id == request_id)
     return {*(await connection.execute(chosen)).scalars()}

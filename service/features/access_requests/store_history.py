@@ -1,4 +1,4 @@
-"""What archives of evidence tell of requests."""
+"""Requests in archives of evidence."""
 
 from collections.abc import Sequence
 from datetime import datetime

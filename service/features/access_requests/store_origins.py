@@ -1,4 +1,4 @@
-"""Assignments that a request has given: which one, and who has approved it."""
+"""Requests and approvers behind assignments."""
 
 from typing import Any
 

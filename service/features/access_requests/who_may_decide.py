@@ -1,7 +1,7 @@
-"""Whose request it is to somebody who decides about it: another person's, or as good as the own one.
+"""Separation of persons in a request: authors cannot approve or close their own requests.
 
-The author and those who have approved take part in a request; in an emergency its author and who closes it.
-Accounts that count as one person count once, and those of the author's person not at all.
+The parties of a request are its author and its approvers; those of an emergency its author and the user who
+closes it. Accounts that count as one person count once. Accounts of the author's person do not count.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ Deciding: TypeAlias = Verdict | Literal["close"]
 
 @dataclass(frozen=True, slots=True)
 class TakingPart:
-    """A request at an instant, and what is ``decided`` about it."""
+    """A request at an instant, with its decisions ``decided``."""
 
     people: People
     request: AccessRequest
@@ -29,22 +29,23 @@ class TakingPart:
 
     @property
     def approvers(self) -> list[int]:
-        """The ids of those who have approved, in order."""
+        """Return the ids of the approvers, in order."""
         return [each.user_id for each in self.decided if each.decision == "approve"]
 
     @property
     def parties(self) -> set[int]:
-        """The ids of all who take part by now."""
+        """Return the ids of the current parties."""
         return {self.request.user_id, *self.approvers}
 
     async def persons(self, connection: Connection) -> Persons:
-        """Return which of the accounts that take part count as one person."""
+        """Return the parties that count as one person."""
         return await self.people.of(connection, self.parties, self.at)
 
     async def not_another(self, connection: Connection, user_id: int, deciding: Deciding) -> str | None:
-        """Return why somebody who decides does not count as another person; None if they do.
+        """Return the reason why a deciding user does not count as another person; None if the user does.
 
-        Another one than the author; and to approve, than each who has approved: a denial needs one person.
+        Every decision requires another person than the author. An approval also requires another person than
+        each earlier approver, because a denial needs only one person.
         """
         author = self.request.user_id
         approved = [] if deciding == "close" else [each for each in self.approvers if each != user_id]
