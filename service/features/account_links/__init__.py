@@ -1,1 +1,1 @@
-"""Links that owners of accounts are sent, and what each opens."""
+"""Links mailed to account owners, and the operations that they allow."""

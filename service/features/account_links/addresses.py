@@ -1,6 +1,6 @@
-"""Addresses: the one for recovery is one to which its owner has agreed, and at which a link was opened.
+"""Recovery addresses: an address needs the owner's agreement and a link opened at the address.
 
-Until then the one before stays that for recovery. For a day, the one before can undo a change.
+Until then the former address remains the recovery address. The former address can undo a change for a day.
 """
 
 from typing import Final
@@ -35,11 +35,11 @@ class NewAddresses:
         self._throttle = throttle
 
     async def follow(self, connection: Connection, before: User | None, after: User, by: int | None) -> None:
-        """Mail a link to the new address of a person, in the transaction in which ``by`` sets it.
+        """Mail a link to a person's new address, in the transaction in which ``by`` sets the address.
 
-        The link tells that the address is reached; who has agreed to it is told apart. That of somebody
-        invited is confirmed by the invitation. A user for whom too many links were mailed gets none, and can
-        ask for one later.
+        The link proves that the address is reachable; the owner's agreement is recorded separately. The
+        invitation confirms the address of an invited user. If a user has reached the limit of mailed links,
+        no link is sent, and the user can request one later.
         """
         former = None if before is None else before.email
         if not self._links.by_mail or after.kind == "service" or after.email == former:
@@ -55,9 +55,9 @@ class NewAddresses:
 
 
 class Addresses:
-    """Mails links that confirm addresses, takes them back, and lets administrators do without.
+    """Mails links that confirm addresses, accepts them, and lets administrators confirm without a link.
 
-    All raise ``Unavailable``.
+    All methods raise ``Unavailable``.
     """
 
     def __init__(
@@ -80,9 +80,10 @@ class Addresses:
         self._entries = log
 
     async def ask(self, caller: Caller) -> None:
-        """Mail the caller a link to confirm the own address.
+        """Mail the caller a link that confirms the caller's address.
 
-        Raises ``Conflict`` without one, and for a service account, ``MailNotConfigured`` and ``RateLimited``.
+        Raises ``Conflict`` if the caller has no address or is a service account, ``MailNotConfigured`` and
+        ``RateLimited``.
         """
         self._links.require_mail()
         async with self._database.transaction() as connection:
@@ -91,10 +92,10 @@ class Addresses:
             await self._links.mail(connection, "address", user.id, user.user_name, str(user.email))
 
     async def confirm(self, token: str, address: str) -> None:
-        """Note that somebody has opened a link at the address of a user; the client is at ``address``.
+        """Record that a link was opened at a user's address, by a client at ``address``.
 
-        It becomes that for recovery once the owner has agreed to it. Raises ``LinkInvalid``, also if it is
-        not the user's any more, and ``RateLimited``.
+        With the owner's agreement, the address becomes the recovery address. Raises ``RateLimited``, and
+        ``LinkInvalid``, also if the user's address has changed.
         """
         await self._throttle.from_address(address)
         async with self._database.transaction() as connection:
@@ -109,10 +110,11 @@ class Addresses:
         change_log.saved(changes)
 
     async def agree(self, caller: Caller, email: str) -> None:
-        """Note that the caller agrees to the own address, ``email``, which somebody else may have set.
+        """Record the caller's agreement to the caller's address ``email``, which others can have set.
 
-        It becomes that for recovery once a link was opened there. Raises ``Conflict`` if the address is
-        another one, and for a service account, ``PermissionDenied`` and ``InsufficientAuthentication``.
+        Once a link was opened there, the address becomes the recovery address. Raises ``Conflict`` if the
+        address has changed or the caller is a service account, ``PermissionDenied`` and
+        ``InsufficientAuthentication``.
         """
         async with self._database.transaction() as connection:
             check = await self._delegation.of_own_account(connection, caller)
@@ -126,10 +128,10 @@ class Addresses:
         change_log.saved(changes)
 
     async def undo(self, token: str, address: str) -> None:
-        """Bring the address back to which a link was mailed, and end all sessions of the account.
+        """Restore the former address with a link that was mailed there, and end all sessions of the account.
 
-        The client is at ``address``. Of an account that a directory manages, only the address for recovery
-        comes back. Raises ``LinkInvalid`` and ``RateLimited``.
+        The client is at ``address``. If a directory manages the account, only the recovery address is
+        restored. Raises ``LinkInvalid`` and ``RateLimited``.
         """
         await self._throttle.from_address(address)
         async with self._database.transaction() as connection:
@@ -148,9 +150,10 @@ class Addresses:
         self._entries.own("logout_all", user.id, user.user_name, None, reason="link")
 
     async def verify(self, caller: Caller, user_id: int) -> None:
-        """Declare the address of a user confirmed who holds no more than the caller, and tell that user.
+        """Confirm the address of a user who holds no more rights than the caller, and notify the user.
 
-        Raises ``NotFound``, ``PermissionDenied`` and ``Conflict`` without an address.
+        Raises ``NotFound``, ``PermissionDenied``, and ``Conflict`` for a service account or without an
+        address.
         """
         async with self._database.transaction() as connection:
             check = await self._delegation.check(connection, caller)
@@ -171,18 +174,18 @@ class Addresses:
         change_log.saved(changes)
 
     async def _moving(self, connection: Connection, user: User, email: str, by: ActedBy = "self") -> None:
-        """Tell the address for recovery that ``email`` takes its place, which it can undo."""
+        """Notify the recovery address that ``email`` replaces it, with a link to undo the change."""
         if user.recovery_email not in (None, email):
             await self._notices.tell(connection, user.id, "recovery_changed", by, {"email": email})
 
 
 def address_changed(settings: Settings, throttle: Throttle) -> AddressChanged:
-    """Return what follows a new address of a user: a link is mailed to it."""
+    """Return the handler of new addresses, which mails links."""
     return NewAddresses(links_of(settings, mailer_of(settings)), throttle).follow
 
 
 async def _own(connection: Connection, caller: Caller) -> User:
-    """Return the caller as a person with an address; ``Conflict`` for others."""
+    """Return the caller's account; raises ``Conflict`` without an address and for service accounts."""
     users = await user_list.read_all(connection, [caller.user_id])
     if not users:  # deleted while the token was valid
         raise RefreshRequired
@@ -195,7 +198,7 @@ async def _own(connection: Connection, caller: Caller) -> User:
 
 
 async def _saving(connection: Connection, before: User) -> list[FieldChange]:
-    """Return what has changed of the addresses of a user, once the log has taken it as about to be saved."""
+    """Return the changes of a user's addresses, after announcing them to the operation log."""
     after = await user_list.read(connection, before.id)
     fields = [{"email": user.email, "recoveryEmail": user.recovery_email} for user in (before, after)]
     target = change_log.user_target(before.user_name)

@@ -1,4 +1,4 @@
-"""Links that owners of accounts are sent, and what they open: their tokens are in bodies, never in paths."""
+"""Endpoints of mailed links; tokens are sent in bodies, never in paths."""
 
 from typing import Annotated, Final, Literal
 
@@ -43,7 +43,7 @@ class SentLink(Schema, omit_defaults=True):
 
 
 def _sent(link: Link) -> SentLink:
-    """Return the answer about a link; the link itself only if it was not mailed."""
+    """Return the answer about a link; the answer contains the link only if no mail was sent."""
     ends = moment(link.expires_time)
     return SentLink(ends, sent=True) if link.mailed else SentLink(ends, url=link.url)
 

@@ -1,7 +1,7 @@
-"""Forgotten passwords: a link by mail, and a proof of the second factor of a user who has one.
+"""Forgotten passwords: a mailed link, and proof of the second factor if the user has one.
 
-The answer to a request says nothing about the account, and neither does the time that it takes: the request
-is written down, and a job looks for the account.
+Neither the answer to a request nor its duration reveals anything about the account: the request is stored,
+and a job looks up the account.
 """
 
 from datetime import timedelta
@@ -26,14 +26,14 @@ from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
 
 PAUSE: Final = timedelta(minutes=20)
-"""For how long nobody is sent another link: the one before is good, so requests of strangers harm nobody."""
+"""Minimum time between links to a user. Requests by strangers thus cannot replace a valid link."""
 _PURPOSE: Final = "password_reset"
 
 
 class ForgottenPasswords:
-    """Takes requests for links, sends them for administrators, and sets passwords by them.
+    """Accepts requests for links, sends links for administrators, and sets passwords with links.
 
-    The request, and the link of an administrator, raise ``MailNotConfigured`` where no mail is.
+    ``request`` and ``start`` raise ``MailNotConfigured`` without mail.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ForgottenPasswords:
         self._closed = closed
 
     async def request(self, user_name: str, address: str) -> None:
-        """Note that a client at ``address`` asks for a link, whether or not there is such a user.
+        """Record a request for a link by a client at ``address``, whether the user exists or not.
 
         Raises ``RateLimited`` for the address, and ``Unavailable``.
         """
@@ -68,10 +68,10 @@ class ForgottenPasswords:
             await account_tokens.ask(connection, name_key(user_name), address)
 
     async def start(self, caller: Caller, user_id: int) -> Link:
-        """Mail a link to a user who holds no more than the caller, who does not see it.
+        """Mail a link to a user who holds no more rights than the caller; the caller does not see the link.
 
-        Raises ``NotFound``, ``PermissionDenied``, and ``Conflict`` for who has no password, is disabled or
-        banned, or has no confirmed address.
+        Raises ``NotFound``, ``PermissionDenied``, and ``Conflict`` if the user has no password, is disabled
+        or banned, or has no confirmed address.
         """
         async with self._database.transaction() as connection:
             check = await self._delegation.check(connection, caller)
@@ -93,9 +93,10 @@ class ForgottenPasswords:
             return await self._links.mail(connection, _PURPOSE, *known, created_by=check.acting_id)
 
     async def options(self, token: str, address: str) -> dict[str, Any]:
-        """Return ``methods``, ``expires_in`` and ``public_key`` for the second factor beside a link.
+        """Return ``methods``, ``expires_in`` and ``public_key`` for the second factor that a link requires.
 
-        There are no methods for who has none. Raises ``LinkInvalid``, ``RateLimited`` and ``Unavailable``.
+        ``methods`` is empty for users without a second factor. Raises ``LinkInvalid``, ``RateLimited`` and
+        ``Unavailable``.
         """
         await self._throttle.from_address(address)
         async with self._database.transaction() as connection:
@@ -108,12 +109,14 @@ class ForgottenPasswords:
     async def confirm(
         self, token: str, password: str, answer: Answer | None, address: str, user_agent: str
     ) -> None:
-        """Set the password of the owner of a link, and end all sessions; bans and factors stay.
+        """Set the password of the owner of a link, and end all sessions; bans and factors remain.
 
-        Raises ``LinkInvalid``, ``ValidationFailed`` for ``password``; ``SecondFactorRequired`` for who has a
-        factor and sends no ``answer``, ``LoginFailed`` for a wrong one, which leaves the link for
-        ``MOST_WRONG`` of them; ``Conflict`` if the account was changed meanwhile, ``RateLimited`` and
-        ``Unavailable``.
+        - ``LinkInvalid``: the link is invalid.
+        - ``ValidationFailed``: ``password`` breaks the rules.
+        - ``SecondFactorRequired``: the user has a factor, and ``answer`` is missing.
+        - ``LoginFailed``: the answer is wrong. A link allows ``MOST_WRONG`` attempts.
+        - ``Conflict``: the account was changed meanwhile.
+        - ``RateLimited`` and ``Unavailable``.
         """
         await self._throttle.from_address(address)
         digest = digest_of(token)
@@ -147,12 +150,13 @@ class ForgottenPasswords:
     async def _prove(
         self, known: Credentials, digest: bytes, answer: Answer | None, client: tuple[str, str]
     ) -> None:
-        """Return if ``answer`` is right; each try is counted before, for the link and for the account."""
+        """Verify ``answer``; each attempt is first counted, for the link and for the account."""
         if answer is None:
             methods = await self._second_factors.methods(known.user_id)
             raise SecondFactorRequired("The account has a second factor: prove it as well", methods=methods)
         by_passkey = answer.method == "passkey"
-        # Recovery codes count here: whoever has the mailbox could try them, though hardly guess one.
+        # Recovery codes count too: a person with access to the mailbox could try them, but hardly guess
+        # one.
         attempt = await self._throttle.second_factor(
             known.user_name, *client, guessed=answer.method == "totp", counted=not by_passkey
         )
@@ -166,10 +170,11 @@ class ForgottenPasswords:
 async def answer_requests(
     database: Database, links: AccountLinks, notices: Notices, closed: ClosedPasswords
 ) -> str:
-    """Mail a link to each user who has asked for one, and may have it; return how many were mailed.
+    """Mail a link to each eligible user with a stored request; return the number of links as a text.
 
-    A name that no user has, or one who is disabled, banned or invited, a service account, without a confirmed
-    address, or whose password is ``closed``, or whom a directory manages, is forgotten. Raises Unavailable.
+    Requests are discarded for unknown names, for users who are disabled, banned or invited, or have no
+    confirmed address, for service accounts, for ``closed`` passwords, and for accounts managed by a
+    directory. Raises Unavailable.
     """
     mailed = 0
     while True:

@@ -15,7 +15,7 @@ from service.records.database.transactions import Connection, Database
 
 
 class Invitations:
-    """Invites users who hold no more than the caller, and takes the first passwords of those invited."""
+    """Invites users who hold no more rights than the caller, and sets their first passwords."""
 
     def __init__(
         self,
@@ -33,11 +33,11 @@ class Invitations:
         self._throttle = throttle
 
     async def invite(self, caller: Caller, user_id: int) -> Link:
-        """Return a link by which a user sets the first password, mailed if mail is; the one before ends.
+        """Return an invitation link, mailed if mail is configured; the former invitation expires.
 
-        Raises ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks, ``Conflict``
-        for a user who has a password, for a service account, and for who has no address for the mail, and
-        ``Unavailable``.
+        Raises ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks, and
+        ``Unavailable``. Raises ``Conflict`` for a user with a password, for a service account, and without an
+        address to mail to.
         """
         async with self._database.transaction() as connection:
             check = await self._delegation.check(connection, caller)
@@ -49,7 +49,8 @@ class Invitations:
                 raise Conflict("Only a person who has no password yet is invited", rule="has_password")
             by = {"created_by": check.acting_id}
             if not self._links.by_mail:
-                # The caller sees the link. To who has made the account it is what the first password is.
+                # The caller sees the link. For the creator of the account this equals setting the first
+                # password.
                 own = check.acting_id == await accounts.maker(connection, user_id)
                 await check.take_over(connection, [user_id], "made" if own else "link")
                 return await self._links.make(connection, "invitation", user_id, email=None, **by)
@@ -58,9 +59,9 @@ class Invitations:
             return await self._links.mail(connection, "invitation", user_id, user.user_name, user.email, **by)
 
     async def accept(self, token: str, password: str, address: str) -> None:
-        """Set the first password of the user who was sent ``token``, from the client at ``address``.
+        """Set the first password of the user to whom ``token`` was sent, for a client at ``address``.
 
-        The address that the invitation was mailed to is then confirmed. Raises ``LinkInvalid``,
+        This confirms the address to which the invitation was mailed. Raises ``LinkInvalid``,
         ``ValidationFailed`` for ``password``, ``RateLimited`` and ``Unavailable``.
         """
         await self._throttle.from_address(address)
@@ -78,7 +79,7 @@ class Invitations:
             if spent is None:
                 raise LinkInvalid
             if spent.email is not None:
-                # Who sets the first password by a link that was mailed there agrees to the address.
+                # Setting the first password with a mailed link counts as agreement to the address.
                 await accounts.confirm_address(connection, spent.user_id, spent.email)
             return owner(spent.user_id)
 
@@ -86,4 +87,4 @@ class Invitations:
 
 
 async def _nothing_more(_known: Credentials) -> None:
-    """Accept the link as all the proof that there can be: nobody has logged in yet."""
+    """Require no proof except the link: the user has no other credentials yet."""

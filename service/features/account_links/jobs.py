@@ -1,4 +1,4 @@
-"""The jobs of links: to mail those that were asked for, and to forget those that have expired."""
+"""Jobs of links: mail requested links, and delete expired links."""
 
 from functools import partial
 from typing import Final
@@ -18,7 +18,7 @@ _HOUR: Final = 3600.0
 
 
 async def forget_links(database: Database) -> str:
-    """Delete links of accounts that have expired, and acts on accounts of long ago. Raises Unavailable."""
+    """Delete expired links of accounts, and old records of acts on accounts. Raises Unavailable."""
     links = await forget_in_portions(database, store_tokens.forget_expired)
     links += await forget_in_portions(database, store_undos.forget_expired)
     return f"{links} links and {await forget_in_portions(database, account_control.forget_old)} acts deleted"

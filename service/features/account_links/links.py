@@ -1,4 +1,4 @@
-"""The links that owners of accounts are sent: a token of 256 bits in a fragment, which no server is sent."""
+"""Links to account owners: each has a token of 256 bits in the URL fragment, which browsers do not send."""
 
 import secrets
 from dataclasses import dataclass, field, replace
@@ -21,18 +21,18 @@ _PAGES: Final[dict[Purpose, str]] = {
     "address": "address",
     "end_sessions": "end-sessions",
 }
-"""The page of the console that each link leads to."""
+"""The console page of each link."""
 _LETTERS: Final[dict[Purpose, str]] = {
     "invitation": "invitation",
     "password_reset": "password_reset",
     "address": "address_confirmation",
 }
-"""The kind of letter that brings each link."""
+"""The kind of mail of each link."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A new link: its address, and when it ends; ``mailed`` if it is on its way to the owner."""
+    """A new link: URL and expiry; ``mailed`` is true if it was queued as mail to the owner."""
 
     url: str = field(repr=False)
     expires_time: datetime
@@ -40,21 +40,21 @@ class Link:
 
 
 class AccountLinks:
-    """Makes links, and mails them. They begin with ``server.public_url``, whatever host a request names."""
+    """Creates and mails links. Links begin with ``server.public_url``, whatever host a request names."""
 
     def __init__(self, mailer: Mailer, public_url: str, seconds: int) -> None:
-        """Links are good for so many ``seconds``."""
+        """Create links that expire after ``seconds``."""
         self._mailer = mailer
         self._public_url = public_url
         self._seconds = seconds
 
     @property
     def by_mail(self) -> bool:
-        """True if links can be mailed."""
+        """Return true if links can be mailed."""
         return self._mailer.enabled
 
     def require_mail(self) -> None:
-        """Return if links can be mailed; raises ``MailNotConfigured``."""
+        """Raise ``MailNotConfigured`` if links cannot be mailed."""
         if not self.by_mail:
             raise MailNotConfigured
 
@@ -67,9 +67,9 @@ class AccountLinks:
         email: str | None,
         created_by: int | None = None,
     ) -> Link:
-        """Return a new link for an account; the one before of its purpose ends.
+        """Return a new link for an account; the former link of the same purpose expires.
 
-        ``email`` is the address that it is mailed to. Without ``server.public_url`` the link is a path.
+        ``email`` is the address of the mail, or None. Without ``server.public_url``, the link is a path.
         """
         token = secrets.token_urlsafe(_BYTES)
         ends = await account_tokens.put(
@@ -86,7 +86,7 @@ class AccountLinks:
     async def of_notice(
         self, connection: Connection, purpose: NoticeLink, user_id: int, *, email: str
     ) -> Link:
-        """Return a new link of a notice that is mailed to ``email``; several may be good at a time."""
+        """Return a new link for a notice mailed to ``email``; several can be valid at a time."""
         if purpose == "end_sessions":
             return await self.make(connection, purpose, user_id, email=email)
         token = secrets.token_urlsafe(_BYTES)
@@ -103,7 +103,7 @@ class AccountLinks:
         *,
         created_by: int | None = None,
     ) -> Link:
-        """Mail a new link to ``email``, and return it; the one before of its purpose ends."""
+        """Mail a new link to ``email``, and return the link; the former link of the same purpose expires."""
         link = await self.make(connection, purpose, user_id, email=email, created_by=created_by)
         facts: dict[str, str | datetime] = {"user_name": user_name, "until": link.expires_time}
         await self._mailer.mail(connection, _LETTERS[purpose], email, user_id, facts=facts, link=link.url)
@@ -114,10 +114,10 @@ class AccountLinks:
 
 
 def links_of(settings: Settings, mailer: Mailer) -> AccountLinks:
-    """Return what makes links in the installation of ``settings``, and mails them by ``mailer``."""
+    """Return the link factory of the installation, which mails with ``mailer``."""
     return AccountLinks(mailer, settings.server.public_url, settings.auth.link_timeout)
 
 
 def digest_of(token: str) -> bytes:
-    """Return the digest by which a token is known; of any text that a client sends."""
+    """Return the digest of a token, which is any text sent by a client."""
     return sha256(token.encode("utf-8", "surrogatepass")).digest()

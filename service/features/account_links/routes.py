@@ -1,4 +1,4 @@
-"""The routes of links."""
+"""Routes of links."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from service.web.requests.routes import Routes
 
 
 def add_routes(routes: Routes, container: Any) -> None:
-    """Register the endpoints, made of the parts of ``container``."""
+    """Register the endpoints of links."""
     administration, sign_in = container.administration, container.sign_in
     database, notices = container.stores.database, administration.notices
     links = links_of(container.settings, container.mailer)

@@ -1,4 +1,4 @@
-"""The links that owners of accounts are sent, and who has asked for one."""
+"""Tables of mailed links, and of requests for links."""
 
 import sqlalchemy as sa
 
@@ -8,16 +8,16 @@ from service.records.schema.rights import user
 account_token = sa.Table(
     "account_token",
     metadata,
-    # The SHA-256 of the token, which only the link has.
+    # The SHA-256 of the token; only the link contains the token.
     digest("digest", primary_key=True),
     chosen("purpose", "invitation", "password_reset", "address", "end_sessions", nullable=False),
     sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False, index=True),
-    # The address that the link was mailed to; null if it was handed over otherwise.
+    # The address to which the link was mailed; null if it was not mailed.
     sa.Column("email", sa.Text),
     sa.Column("expires_time", sa.DateTime(timezone=True), nullable=False, index=True),
-    # Second factors that were tried with it.
+    # Number of second factors tried with the link.
     sa.Column("wrong", sa.Integer, nullable=False, server_default=sa.text("0")),
-    # No foreign key: the id stays when that user is deleted. Null for what the owner has asked for.
+    # No foreign key: the id remains when the user is deleted. Null if the owner requested the link.
     sa.Column("created_by", sa.BigInteger),
     moment("create_time"),
     sa.Index(
@@ -32,20 +32,20 @@ account_token = sa.Table(
 address_undo = sa.Table(
     "address_undo",
     metadata,
-    # The SHA-256 of the token, which only the link has.
+    # The SHA-256 of the token; only the link contains the token.
     digest("digest", primary_key=True),
     sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False, index=True),
-    # The address before, to which the link was mailed.
+    # The former address, to which the link was mailed.
     filled("email"),
     sa.Column("expires_time", sa.DateTime(timezone=True), nullable=False, index=True),
     moment("create_time"),
 )
-"""Links by which the address before undoes a change: several may be good for one account."""
+"""Links with which the former address undoes a change; several can be valid for one account."""
 
 reset_request = sa.Table(
     "reset_request",
     metadata,
-    # As it was typed, in the form in which names are compared; a job looks for its user.
+    # The typed name, normalized for comparison; a job looks up the user.
     sa.Column("user_name_key", sa.Text, primary_key=True),
     sa.Column("client_ip", sa.Text, nullable=False),
     moment("create_time"),

@@ -1,4 +1,4 @@
-"""The end of all sessions by a link in a mail."""
+"""End all sessions with a link from a mail."""
 
 from service.administration import change_log
 from service.authn.login_log import LoginLog
@@ -12,7 +12,7 @@ from service.records.database.transactions import Database
 
 
 class SessionEnding:
-    """Ends the sessions of the owner of a link, once; it tells nothing about the owner."""
+    """Ends the sessions of a link's owner, once, without revealing anything about the owner."""
 
     def __init__(
         self, database: Database, revocations: Revocations, throttle: Throttle, log: LoginLog
@@ -23,10 +23,10 @@ class SessionEnding:
         self._entries = log
 
     async def end(self, token: str, address: str) -> None:
-        """End all sessions of the user who was sent ``token``, for a client at ``address``.
+        """End all sessions of the user to whom ``token`` was sent, for a client at ``address``.
 
-        They end before the commit, so that the link is not spent while the session store is unavailable, and
-        again after it. Raises ``LinkInvalid``, ``RateLimited`` and ``Unavailable``.
+        Sessions end before the commit, so that an outage of the session store does not use up the link. They
+        end again after the commit. Raises ``LinkInvalid``, ``RateLimited`` and ``Unavailable``.
         """
         await self._throttle.from_address(address)
         async with self._database.transaction() as connection:

@@ -1,8 +1,8 @@
-"""``sys.account_token``: links that owners of accounts are sent, each for one act; and who asked for one.
+"""``sys.account_token``: mailed links, each for one operation; and requests for links.
 
-A link is good until it expires, is used, or is followed by another one of its purpose; and only while what it
-was made for still is: nobody has set a first password yet, the password was not changed since, the address
-that it was mailed to is still the one, and no directory manages an account that is to get a password.
+A link expires with time, with its use, or with a new link of the same purpose. A link is also invalid after a
+change of its conditions: the invited user has a password, the password has changed, the address has changed,
+or a directory manages an account that would get a password.
 """
 
 from collections.abc import Sequence
@@ -32,14 +32,14 @@ from service.records.schema.of_users import directory_account
 from service.records.schema.rights import user
 
 Purpose: TypeAlias = Literal["invitation", "password_reset", "address", "end_sessions"]
-"""What a link is for: a first password, a forgotten one, to confirm an address, to end all sessions."""
+"""Purpose of a link: first password, forgotten password, confirmed address, end of all sessions."""
 MOST_WRONG: Final = 5
-"""How many second factors may be tried with one link."""
+"""Maximum number of second factors tried with a link."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccountToken:
-    """A link that is good: whose it is, and the address that it was mailed to, None for none."""
+    """A valid link: its owner, and the address to which it was mailed, or None."""
 
     user_id: int
     user_name: str
@@ -48,7 +48,7 @@ class AccountToken:
 
 @dataclass(frozen=True, slots=True)
 class ResetRequest:
-    """Somebody has asked for a link for a forgotten password, of whatever name."""
+    """A request for a password link, with any user name."""
 
     user_name_key: str
     client_ip: str
@@ -58,7 +58,7 @@ class ResetRequest:
 _TOKEN: Final = RowMapper(AccountToken, account_token, user_name=user.c.user_name)
 _REQUEST: Final = RowMapper(ResetRequest, reset_request)
 _UNMANAGED: Final = ~exists().where(directory_account.c.user_id == user.c.id, directory_account.c.managed)
-"""A directory that manages an account leaves it no password of its own."""
+"""The condition that no directory manages the account; managed accounts have no local password."""
 _OF: Final[dict[Purpose, ColumnElement[bool]]] = {
     "invitation": and_(
         _UNMANAGED,
@@ -88,7 +88,7 @@ async def put(
     seconds: int,
     created_by: int | None = None,
 ) -> datetime:
-    """Write a token that is good for ``seconds``, and return its end; the one before is good no more."""
+    """Write a token that expires after ``seconds``, and return its expiry; the former token is replaced."""
     lasts = bindparam("lasts", timedelta(seconds=seconds), Interval())
     row = upsert(account_token).values(
         digest=digest,
@@ -111,20 +111,20 @@ async def put(
 
 
 async def find(connection: AsyncConnection, purpose: Purpose, digest: bytes) -> AccountToken | None:
-    """Return the token if it is good, with factors left to try; None else, whatever it lacks."""
+    """Return the token if it is valid and more second factors may be tried; otherwise None."""
     known = select(*_TOKEN.columns).join(user, user.c.id == account_token.c.user_id)
     left = account_token.c.wrong < MOST_WRONG
     return await _TOKEN.one_or_none(connection, known.where(_good(purpose, digest), left))
 
 
 async def spend(connection: AsyncConnection, purpose: Purpose, digest: bytes) -> AccountToken | None:
-    """Delete the token if it is good, and return it; None else, and for all but one of several requests."""
+    """Delete and return a valid token; None otherwise. Only one of several concurrent requests gets it."""
     gone = delete(account_token).where(user.c.id == account_token.c.user_id, _good(purpose, digest))
     return await _TOKEN.one_or_none(connection, gone.returning(*_TOKEN.columns))
 
 
 async def tried(connection: AsyncConnection, digest: bytes) -> bool:
-    """Count a second factor before it is checked; False if as many were tried as may be."""
+    """Count an attempt at a second factor before its check; return false if the limit is reached."""
     counted = update(account_token).where(
         account_token.c.digest == digest, account_token.c.wrong < MOST_WRONG
     )
@@ -132,7 +132,7 @@ async def tried(connection: AsyncConnection, digest: bytes) -> bool:
 
 
 async def made_within(connection: AsyncConnection, purpose: Purpose, user_id: int, ago: timedelta) -> bool:
-    """Return whether the latest token of a user was made less than so long ago."""
+    """Return true if the latest token of a user was created less than ``ago`` before now."""
     since = func.now() - bindparam("ago", ago, Interval())
     latest = select(account_token.c.digest).where(
         account_token.c.user_id == user_id,
@@ -143,7 +143,7 @@ async def made_within(connection: AsyncConnection, purpose: Purpose, user_id: in
 
 
 async def forget_expired(connection: AsyncConnection, most: int) -> int:
-    """Delete at most ``most`` tokens that have expired; return how many."""
+    """Delete at most ``most`` expired tokens; return their number."""
     expired = select(account_token.c.digest).where(account_token.c.expires_time < func.now())
     chosen = expired.limit(most).with_for_update(skip_locked=True)
     return (
@@ -152,25 +152,25 @@ async def forget_expired(connection: AsyncConnection, most: int) -> int:
 
 
 async def forget_all(connection: AsyncConnection) -> None:
-    """Delete all tokens and requests: after a restore, some of them were used before."""
+    """Delete all tokens and requests: after a restore, used tokens could be back."""
     await connection.execute(delete(account_token))
     await connection.execute(delete(address_undo))
     await connection.execute(delete(reset_request))
 
 
 async def ask(connection: AsyncConnection, user_name_key: str, client_ip: str) -> None:
-    """Note that somebody has asked for a link; once for a name until a job has looked at it."""
+    """Store a request for a link, once per name until a job has processed it."""
     row = upsert(reset_request).values(user_name_key=user_name_key, client_ip=client_ip)
     await connection.execute(row.on_conflict_do_nothing())
 
 
 async def is_asked(connection: AsyncConnection) -> bool:
-    """Return whether somebody has asked, and no job has looked at it yet."""
+    """Return true if a request waits for the job."""
     return (await connection.execute(select(reset_request.c.user_name_key).limit(1))).first() is not None
 
 
 async def take_requests(connection: AsyncConnection, most: int) -> Sequence[ResetRequest]:
-    """Delete and return at most ``most`` requests; those that another transaction takes are left out."""
+    """Delete and return at most ``most`` requests, except those locked by another transaction."""
     chosen = select(reset_request.c.user_name_key).limit(most).with_for_update(skip_locked=True)
     gone = delete(reset_request).where(reset_request.c.user_name_key.in_(chosen))
     return await _REQUEST.all(connection, gone.returning(*_REQUEST.columns))

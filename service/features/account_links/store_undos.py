@@ -1,4 +1,4 @@
-"""``sys.address_undo``: links by which the address before comes back, each mailed to that address."""
+"""``sys.address_undo``: links that restore the former address, each mailed to that address."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,12 +13,12 @@ from service.records.database.row_mapper import RowMapper
 from service.records.schema.rights import user, user_ban
 
 LASTS: Final = timedelta(days=1)
-"""How long the address before can undo a change."""
+"""Time in which the former address can undo a change."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddressUndo:
-    """A link that is good: whose account it is about, the address before, and when the link was made."""
+    """A valid link: its account, the former address, and the creation time."""
 
     user_id: int
     user_name: str
@@ -30,7 +30,7 @@ _UNDO: Final = RowMapper(AddressUndo, address_undo, user_name=user.c.user_name)
 
 
 async def put(connection: AsyncConnection, user_id: int, digest: bytes, email: str) -> datetime:
-    """Write a link to undo a change, mailed to ``email``, and return its end. Those before stay good."""
+    """Write a link to undo a change, mailed to ``email``; return its expiry. Older links remain valid."""
     ends = func.date_trunc("milliseconds", func.now() + bindparam("lasts", LASTS, Interval()))
     row = insert(address_undo).values(digest=digest, user_id=user_id, email=email, expires_time=ends)
     end: datetime = (await connection.execute(row.returning(address_undo.c.expires_time))).scalar_one()
@@ -38,15 +38,15 @@ async def put(connection: AsyncConnection, user_id: int, digest: bytes, email: s
 
 
 async def find(connection: AsyncConnection, digest: bytes) -> AddressUndo | None:
-    """Return the link if it is good; None else. It is not good while the account is disabled or banned."""
+    """Return the link if it is valid; otherwise None. Links of disabled or banned accounts are invalid."""
     known = select(*_UNDO.columns).join(user, user.c.id == address_undo.c.user_id)
     return await _UNDO.one_or_none(connection, known.where(_good(digest)))
 
 
 async def spend(connection: AsyncConnection, digest: bytes) -> AddressUndo | None:
-    """Delete the link if it is good, with those that were made after it, and return it; None else.
+    """Delete a valid link and all later ones, and return it; otherwise return None.
 
-    Later ones went to addresses that came after: they bring none of these back. Earlier ones stay good.
+    Later links were mailed to later addresses, which must not be restored. Earlier links remain valid.
     """
     gone = delete(address_undo).where(user.c.id == address_undo.c.user_id, _good(digest))
     spent = await _UNDO.one_or_none(connection, gone.returning(*_UNDO.columns))
@@ -57,7 +57,7 @@ async def spend(connection: AsyncConnection, digest: bytes) -> AddressUndo | Non
 
 
 async def forget_expired(connection: AsyncConnection, most: int) -> int:
-    """Delete at most ``most`` links that have expired; return how many."""
+    """Delete at most ``most`` expired links; return their number."""
     expired = select(address_undo.c.digest).where(address_undo.c.expires_time < func.now())
     chosen = expired.limit(most).with_for_update(skip_locked=True)
     return (await connection.execute(delete(address_undo).where(address_undo.c.digest.in_(chosen)))).rowcount
