@@ -1,1 +1,1 @@
-"""Assignments of roles to users: given with a beginning, an end and a reason, edited, and ended."""
+"""Assignments of roles to users, with start, expiry and reason."""

@@ -92,7 +92,7 @@ def _answer(context: RequestContext, saved: Saved[store.Assignment]) -> Assignme
 
 
 class AssignmentEndpoint:
-    """The base of the endpoints of assignments."""
+    """Base class of the endpoints of assignments."""
 
     def __init__(self, database: Database, edits: AssignmentEdits) -> None:
         self.database = database

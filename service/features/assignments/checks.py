@@ -1,4 +1,4 @@
-"""The checks of assignments that end soon, or are not as their roles demand."""
+"""Checks of assignments that expire soon, or break the demands of their roles."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,7 +13,7 @@ _MANY: Final = 5
 
 
 async def role_ends(installation: Installation) -> Finding:
-    """Who loses a role without having another one asks for it when it is gone."""
+    """Warn about users who lose a role soon because no other assignment continues it."""
     week, day = store_ends.NOTICE
     async with installation.records() as connection:
         ending = await store_ends.ending(connection, week)
@@ -29,7 +29,7 @@ async def role_ends(installation: Installation) -> Finding:
 
 
 async def role_demands(installation: Installation) -> Finding:
-    """A role that demands an end or a reason may have been assigned before it did."""
+    """Warn about assignments without an expiry or reason that their roles demanded later."""
     async with installation.records() as connection:
         breaking = await store_ends.breaking(connection)
     if not breaking:

@@ -32,14 +32,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _time(text: str) -> timedelta:
-    """Return the time that ``text`` names; ValueError for any other text."""
+    """Parse a duration from ``text``; raises ValueError for an invalid one."""
     if (match := re.fullmatch(r"([0-9]{1,4})([dhm])", text)) is None:
         raise ValueError(text)
     return int(match[1]) * _UNITS[match[2]]
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Print the assignments by whose end an enabled user loses a role, the next end first.
+    """Print the assignments whose expiry takes a role from an enabled user, ordered by expiry.
 
     Raises ``SchemaError`` and ``Unavailable``.
     """

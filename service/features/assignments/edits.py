@@ -1,7 +1,7 @@
-"""Assigning a role to a user for a time, changing when it begins and ends, and ending it.
+"""Assign a role to a user, change its start and expiry, and revoke it.
 
-A role is assigned under the rules of an edit of the user (``user_edits``): the caller may act on the user,
-and may grant every code of the role, also to let it end later or begin earlier.
+A role is assigned under the rules of an edit of the user (``user_edits``). The caller must be allowed to act
+on the user and to grant every code of the role. Extensions and earlier starts demand the same.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -41,7 +41,7 @@ _TIMES: Final = (("valid_from", "from"), ("valid_until", "until"))
 
 @dataclass(frozen=True, slots=True)
 class _Edited:
-    """An edit under way at ``now``, of the roles of a user."""
+    """An edit in progress at ``now`` of a user's roles."""
 
     unit: UnitOfWork
     target: Target
@@ -52,8 +52,8 @@ class _Edited:
 class AssignmentEdits:
     """Assigns roles, one assignment at a time.
 
-    ``now`` is the session store's time in seconds, by which assignments begin and end. All raise
-    ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks, or the role gives one,
+    ``now`` is the session store's time in seconds, by which assignments start and expire. All methods raise
+    ``NotFound``, ``PermissionDenied`` if the user or the role has a code that the caller lacks,
     ``ActOnOneself`` for the caller's own roles, ``Conflict`` as ``Accounts.update`` does, and
     ``Unavailable``.
     """
@@ -64,14 +64,15 @@ class AssignmentEdits:
         self._now = now
 
     def now(self) -> datetime:
-        """Return the instant by which assignments begin and end, in whole milliseconds, rounded down."""
+        """Return the time by which assignments start and expire, rounded down to whole milliseconds."""
         return whole_milliseconds(from_seconds(self._now()))
 
     async def create(self, write: Write, user_id: int, given: Mapping[str, Any]) -> Saved[Assignment]:
         """Assign the role ``role_id`` or ``role_code``, from ``valid_from`` until ``valid_until``.
 
-        Both times, and the ``reason``, may be absent. Raises ``ValidationFailed`` with the field, and
-        ``Conflict`` if there is the same assignment already, and for a window that a worker does not know.
+        Both times and the ``reason`` are optional. Raises ``ValidationFailed`` with the field. Raises
+        ``Conflict`` for an identical assignment, and for an interval while a worker does not support
+        intervals.
         """
         async with self._changing(write, user_id) as edited:
             role = await _role_of(edited.unit.connection, given)
@@ -93,9 +94,9 @@ class AssignmentEdits:
     async def update(
         self, write: Write, user_id: int, assignment_id: int, given: Mapping[str, Any], match: Match
     ) -> Saved[Assignment]:
-        """Store those of ``valid_from``, ``valid_until`` and ``reason`` that are given; None clears one.
+        """Store the given ones of ``valid_from``, ``valid_until`` and ``reason``; None clears a field.
 
-        An assignment that has begun keeps its beginning: ``ValidationFailed`` for a later one. Otherwise as
+        The start of an assignment in force cannot be moved: raises ``ValidationFailed``. Otherwise as
         ``create``.
         """
         async with self._changing(write, user_id) as edited:
@@ -124,7 +125,7 @@ class AssignmentEdits:
         return Saved(after)
 
     async def delete(self, write: Write, user_id: int, assignment_id: int, match: Match) -> Saved[None]:
-        """End an assignment now, or take it back before it begins; it is kept among the past ones."""
+        """Revoke an assignment now, or cancel it before its start; it is kept among the past assignments."""
         async with self._changing(write, user_id, "urgent") as edited:
             before, _role = await self._stored(edited, assignment_id, match)
             await assignments.revoke(edited.unit.connection, edited.target, before.id, edited.now)
@@ -133,7 +134,7 @@ class AssignmentEdits:
 
     @asynccontextmanager
     async def _changing(self, write: Write, user_id: int, pace: Pace = "usual") -> AsyncIterator[_Edited]:
-        """Let the block change the roles of a user, if the caller may and an administrator remains."""
+        """Run a block that changes a user's roles, if the caller may and an administrator remains."""
         async with self._units.of_rights(write, pace=pace) as unit:
             user = await user_list.read(unit.connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
@@ -142,7 +143,7 @@ class AssignmentEdits:
             yield _Edited(unit, target, user, self.now())
 
     async def _stored(self, edited: _Edited, assignment_id: int, match: Match) -> tuple[Assignment, Role]:
-        """Return the assignment that is to change, and its role; ``Conflict`` if it has ended."""
+        """Return the assignment to change, and its role; raises ``Conflict`` if the assignment has ended."""
         connection = edited.unit.connection
         stored = await store.read(connection, edited.target.user_id, assignment_id, at=edited.now)
         await edited.unit.check.require_roles(connection, [stored.role_id])
@@ -157,7 +158,7 @@ class AssignmentEdits:
         return await store.read(edited.unit.connection, edited.target.user_id, assignment_id, at=edited.now)
 
     async def _changed(self, edited: _Edited, before: Assignment | None, after: Assignment | None) -> None:
-        """Raise the user's version, tell the log and the user, and have older tokens refreshed."""
+        """Increment the user's version, log the change, notify the user, and refresh older tokens."""
         unit = edited.unit
         had, has = _shown(before), _shown(after)
         if had == has:
@@ -168,7 +169,7 @@ class AssignmentEdits:
         await accounts.update(unit.connection, edited.target, {})
         unit.refreshing.add(edited.target.user_id)
         shown = after or before
-        assert shown is not None  # noqa: S101 - one of the two differs
+        assert shown is not None  # noqa: S101 - at least one differs
         kind = "changedRoles" if before and after else "givenRoles" if after else "takenRoles"
         facts: dict[str, list[str] | datetime | str | None] = {kind: [shown.role_code]}
         if after is not None:
@@ -182,20 +183,21 @@ def _time(given: datetime | None) -> datetime | None:
 
 
 def _begin(given: datetime | None, now: datetime) -> datetime | None:
-    """Return when a new assignment begins; None for at once."""
+    """Return the start of a new assignment; None for an immediate start."""
     return None if given is None or given <= now else whole_milliseconds(given)
 
 
 def _since(before: Assignment, now: datetime) -> datetime:
-    """Return since when an assignment has been in force; ``now`` where it begins later, or nobody knows."""
+    """Return the time since which an assignment is in force; ``now`` if it starts later or is unknown."""
     begins = max(filter(None, (before.valid_from, before.create_time)), default=now)
     return min(begins, now)
 
 
 def _moved(before: Assignment, given: datetime | None, now: datetime) -> datetime | None:
-    """Return when an assignment begins that is to begin at ``given``, None for at once.
+    """Return the new start of an assignment; None for an immediate start.
 
-    What has begun stays as it was: ValidationFailed for a later beginning, which would rewrite what was.
+    An assignment in force keeps its start: a later one would falsify the history, and raises
+    ValidationFailed.
     """
     later = _begin(given, now)
     if before.valid_from is not None and before.valid_from > now:
@@ -206,7 +208,7 @@ def _moved(before: Assignment, given: datetime | None, now: datetime) -> datetim
 
 
 def _require_approved(before: Assignment, new: Given) -> None:
-    """Return when an assignment is not to last longer than was approved; ValidationFailed else."""
+    """Raise ValidationFailed if the assignment would last longer than approved."""
     if before.source != "request" or before.valid_until is None:
         return
     if new.valid_from != before.valid_from:
@@ -216,13 +218,13 @@ def _require_approved(before: Assignment, new: Given) -> None:
 
 
 async def _require_giving(edited: _Edited, new: Given) -> None:
-    """Return when the caller may give the role of ``new`` on until it ends; PermissionDenied else."""
+    """Raise PermissionDenied if the caller may not grant the role of ``new`` until its expiry."""
     until = FOR_GOOD if new.valid_until is None else new.valid_until
     await edited.unit.check.require_roles(edited.unit.connection, [new.role_id], until=until)
 
 
 def _require_order(new: Given, given: Mapping[str, Any], now: datetime) -> None:
-    """Return when the window of ``new`` ends after it begins, and after ``now``; ValidationFailed else."""
+    """Raise ValidationFailed if the interval of ``new`` ends before its start, or before ``now``."""
     if new.valid_until is None:
         return
     if new.valid_until <= now:
@@ -233,7 +235,7 @@ def _require_order(new: Given, given: Mapping[str, Any], now: datetime) -> None:
 
 
 async def _role_of(connection: Connection, given: Mapping[str, Any]) -> Role:
-    """Return the role that is given by its id or its code; ValidationFailed for none, and for both."""
+    """Return the role given by id or by code; raises ValidationFailed unless exactly one is given."""
     role_id, role_code = given.get("role_id"), given.get("role_code")
     if (role_id is None) == (role_code is None):
         raise ValidationFailed(("roleId", "Give either roleId or roleCode"))
@@ -250,17 +252,17 @@ def _require_text(reason: str | None) -> None:
 
 
 async def _require_new(connection: Connection, target: Target, new: Given, but: int = 0) -> None:
-    """Return when there is no other assignment of the role with the same window; Conflict else."""
+    """Raise Conflict if the user has another assignment of the role with the same interval."""
     same = await assignments.identical(connection, target, new, but)
     if same is not None:
         raise Conflict("The user has the same assignment already", rule="unique", assignmentId=same)
 
 
 async def _require_known(connection: Connection, new: Given) -> None:
-    """Have every node know the window of ``new``, if it has one.
+    """Require that every reporting worker supports intervals, if ``new`` has one.
 
-    Conflict while a worker that reports does not: it would grant the role for ever. One of an older version
-    that starts later is refused by the least version of the schema.
+    Raises Conflict otherwise: a worker without this support would grant the role permanently. Workers of
+    older versions that start later are rejected by the least version of the schema.
     """
     if new.valid_from is None and new.valid_until is None:
         return
@@ -268,7 +270,7 @@ async def _require_known(connection: Connection, new: Given) -> None:
 
 
 def _shown(stored: Assignment | None) -> frozenset[str]:
-    """Return an assignment as the operation log names it: ``auditor until 2026-12-01T00:00:00.000Z``."""
+    """Format an assignment for the operation log: ``auditor until 2026-12-01T00:00:00.000Z``."""
     if stored is None:
         return frozenset()
     times = ((word, getattr(stored, name)) for name, word in _TIMES)

@@ -1,4 +1,4 @@
-"""Assignments of roles to users, one by one, with their ends."""
+"""Assignments of roles to users, with expiries."""
 
 from service.kernel.feature import Feature, FeatureCommands
 

@@ -1,4 +1,4 @@
-"""The job that follows the ends of assignments; no right depends on it."""
+"""The job of expired assignments; no right depends on the job."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The routes of assignments."""
+"""Routes of assignments."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from service.web.requests.routes import Routes
 
 
 def add_routes(routes: Routes, container: Any) -> None:
-    """Register the endpoints, made of the parts of ``container``."""
+    """Register the endpoints of assignments."""
     administration, stores = container.administration, container.stores
     edits = AssignmentEdits(administration.units, administration.notices, stores.sessions.synchronized.now)
     assigned = stores.database, edits

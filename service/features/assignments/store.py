@@ -1,4 +1,4 @@
-"""Assignments of roles as administrators see them: one, those of a user, and pages of all."""
+"""Read assignments of roles: one, those of a user, and pages of all."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ from service.records.user_list import PLANNING
 class Assignment(Struct, frozen=True, kw_only=True):
     """An assignment of a role to a user.
 
-    In force from ``valid_from`` on, None from its making on, and no longer at ``valid_until``, None for
-    no end. One that has ended has ``end_time`` and ``how``, and ``ended_by`` who ended it; its ``version`` is
-    0. ``directory`` is the one that has given it, ``access_request_id`` the request, which ``approved_by``
-    have approved. ``create_time`` and ``created_by`` are None for one that a version without windows has
-    made.
+    The assignment is in force from ``valid_from``, or from its creation if None, until before
+    ``valid_until``, or without expiry if None. An ended assignment has ``end_time``, ``how`` and
+    ``ended_by``, and the ``version`` 0. ``directory`` is the directory that granted it. ``access_request_id``
+    is the request that granted it, with its approvers in ``approved_by``. ``create_time`` and ``created_by``
+    are None for assignments created by a version without intervals.
     """
 
     id: Id
@@ -70,7 +70,7 @@ class Assignment(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class AssignmentFilter:
-    """A filter of assignments that have not ended; ``endless``: without an end."""
+    """A filter of assignments that have not ended; ``endless``: without expiry."""
 
     user_id: Annotated[int | None, filters.equals(user_role.c.user_id), ID] = None
     role_code: Annotated[str | None, filters.ELSEWHERE, Meta(max_length=64)] = None
@@ -97,13 +97,13 @@ SORTS: Final[dict[str, sa.ColumnElement[Any]]] = {
     "until": _END,
     "createTime": user_role.c.create_time,
 }
-"""The columns by which a list of assignments can be sorted."""
+"""The columns that can sort a list of assignments."""
 
 _OF_RECORD: Final = ("id", "user_id", "role_id", "valid_from", "valid_until", "reason", "source", "directory")
 
 
 def _live(moment: sa.ColumnElement[datetime]) -> sa.Select[*tuple[Any, ...]]:
-    """Select what ``sys.user_role`` holds; what has ended by itself says so."""
+    """Select the rows of ``sys.user_role``; expired ones are marked as such."""
     table = user_role.c
     over = ~not_ended(moment)
     return sa.select(
@@ -118,7 +118,7 @@ def _live(moment: sa.ColumnElement[datetime]) -> sa.Select[*tuple[Any, ...]]:
 
 
 def _over() -> sa.Select[*tuple[Any, ...]]:
-    """Select what ``sys.ended_assignment`` holds."""
+    """Select the rows of ``sys.ended_assignment``."""
     table = ended_assignment.c
     return sa.select(
         *(table[name] for name in _OF_RECORD),
@@ -140,18 +140,18 @@ async def page(
 ) -> Page[Assignment]:
     """Return page ``page`` (from 1) of the matching assignments that have not ended at ``at``.
 
-    Those that begin later are among them. ValidationFailed for a ``sort`` that is not in ``SORTS``. Only ids
-    are sorted and skipped.
+    Assignments with a later start are included. Raises ValidationFailed for a ``sort`` that is not in
+    ``SORTS``. Only ids are sorted and skipped.
     """
     moment = instant(at)
     await connection.execute(PLANNING)
     conditions = [not_ended(moment), *filters.conditions_of(criteria)]
     if criteria.role_code is not None:
-        # The id is read first: the planner estimates the number of assignments by it.
+        # Read the id first: the planner uses it to estimate the number of assignments.
         named = await connection.execute(sa.select(role.c.id).where(role.c.role_code == criteria.role_code))
         conditions.append(user_role.c.role_id == (named.scalar_one_or_none() or 0))
     order = order_by(sort, SORTS, user_role.c.id)
-    # PostgreSQL leaves an outer join out where nothing is sorted by it: each has its user and its role.
+    # PostgreSQL omits the outer joins if no sort uses them; each assignment has a user and a role.
     joined = user_role.outerjoin(user, user.c.id == user_role.c.user_id)
     joined = joined.outerjoin(role, role.c.id == user_role.c.role_id)
     matching = sa.select(user_role.c.id).select_from(joined).where(*conditions)
@@ -163,7 +163,7 @@ async def page(
 async def in_order(
     connection: AsyncConnection, ids: Sequence[int], at: datetime | None = None
 ) -> tuple[Assignment, ...]:
-    """Return stored assignments by their ids, in the order of these."""
+    """Return the stored assignments with these ids, in the same order."""
     rows = await connection.execute(_live(instant(at)).where(user_role.c.id.in_(ids)))
     records = {row.id: _read(row) for row in rows}
     return tuple(records[assignment_id] for assignment_id in ids)
@@ -178,9 +178,9 @@ async def of_user(
     size: int = 20,
     at: datetime | None = None,
 ) -> Page[Assignment]:
-    """Return page ``page`` (from 1) of the assignments of a user, by id; with ``ended`` also the past ones.
+    """Return page ``page`` (from 1) of a user's assignments, by id; ``ended`` includes the past ones.
 
-    NotFound if there is no such user.
+    Raises NotFound for an unknown user.
     """
     if (await connection.execute(sa.select(user.c.id).where(user.c.id == user_id))).first() is None:
         raise NotFound("There is no such user")
@@ -201,7 +201,7 @@ async def of_user(
 async def read(
     connection: AsyncConnection, user_id: int, assignment_id: int, *, at: datetime | None = None
 ) -> Assignment:
-    """Return an assignment of a user, which may have ended; NotFound if there is none with that id."""
+    """Return an assignment of a user, current or past; raises NotFound for an unknown id."""
     live = _live(instant(at)).where(user_role.c.user_id == user_id, user_role.c.id == assignment_id)
     over = _over().where(ended_assignment.c.user_id == user_id, ended_assignment.c.id == assignment_id)
     for statement in (live, over):
@@ -211,7 +211,7 @@ async def read(
 
 
 def _read(row: sa.Row[*tuple[Any, ...]]) -> Assignment:
-    return Assignment(**row._mapping)  # noqa: SLF001 - the public name of it
+    return Assignment(**row._mapping)  # noqa: SLF001 - a public name
 
 
 async def every(
@@ -220,6 +220,6 @@ async def every(
     order: sa.ColumnElement[Any],
     at: datetime | None = None,
 ) -> list[Assignment]:
-    """Return the stored assignments of enabled users of which ``condition`` is true, in ``order``."""
+    """Return the stored assignments of enabled users that fulfil ``condition``, in ``order``."""
     chosen = _live(instant(at)).where(condition, user.c.status == "enabled")
     return [_read(row) for row in await connection.execute(chosen.order_by(order, user_role.c.id))]

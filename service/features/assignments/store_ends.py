@@ -1,4 +1,4 @@
-"""Assignments of roles that end soon, and those that are not as their roles demand."""
+"""Assignments that expire soon, and assignments that break the demands of their roles."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -15,17 +15,17 @@ from service.records.schema.of_users import notice
 from service.records.schema.rights import role, user_role
 
 NOTICE: Final = (timedelta(days=7), timedelta(days=1))
-"""How long before its end the user is told of one, the longest first."""
+"""Times before the expiry at which users are notified, the longest first."""
 _LIMITS: Final = tuple(zip(NOTICE, (*NOTICE[1:], timedelta(0)), strict=True))
 SETTLED: Final = timedelta(minutes=5)
-"""How long ago an assignment must have ended to be set aside: the clock may not be the session store's.
+"""Time since expiry after which an assignment is archived; the database clock may differ from the store's.
 
-That it has ended is decided by its window, whatever the job does.
+The interval alone decides when an assignment expires.
 """
 
 
 def _goes_on() -> sa.ColumnElement[bool]:
-    """Return the condition that the user has the role after that end, by another assignment."""
+    """Return the condition that another assignment continues the role after the expiry."""
     other = user_role.alias("other")
     beside = (other.c.user_id == user_role.c.user_id) & (other.c.role_id == user_role.c.role_id)
     begun = other.c.valid_from.is_(None) | (other.c.valid_from <= user_role.c.valid_until)
@@ -36,14 +36,14 @@ def _goes_on() -> sa.ColumnElement[bool]:
 async def ending(
     connection: AsyncConnection, within: timedelta, at: datetime | None = None
 ) -> list[Assignment]:
-    """Return the assignments by whose end, within that time, the user loses the role; the next end first."""
+    """Return the assignments whose expiry within that time takes a role from the user, by expiry."""
     moment = instant(at)
     soon = (user_role.c.valid_until > moment) & (user_role.c.valid_until <= moment + within)
     return await every(connection, soon & ~_goes_on(), user_role.c.valid_until, at)
 
 
 async def breaking(connection: AsyncConnection, at: datetime | None = None) -> list[Assignment]:
-    """Return the assignments that last longer than their role says from now on, or lack the reason."""
+    """Return the assignments that last longer from now than their role allows, or lack a required reason."""
     moment = instant(at)
     rest = user_role.c.valid_until - sa.func.greatest(moment, user_role.c.valid_from)
     longest = sa.func.make_interval(0, 0, 0, 0, 0, 0, role.c.max_duration)
@@ -54,9 +54,9 @@ async def breaking(connection: AsyncConnection, at: datetime | None = None) -> l
 
 
 def _untold(ahead: timedelta, least: timedelta, at: datetime | None) -> sa.ColumnElement[bool]:
-    """Return the condition that an end is between ``least`` and ``ahead`` away, and was not told of so.
+    """Return the condition that the expiry is between ``least`` and ``ahead`` away, without a notice yet.
 
-    A role that was assigned for a shorter time needs no such notice.
+    Roles assigned for less than ``ahead`` need no notice.
     """
     moment, end = instant(at), user_role.c.valid_until
     known = (
@@ -82,11 +82,11 @@ def _untold(ahead: timedelta, least: timedelta, at: datetime | None) -> sa.Colum
 async def to_tell(
     connection: AsyncConnection, at: datetime | None = None
 ) -> list[tuple[Assignment, Mapping[str, str]]]:
-    """Return the ends that users are to be told of now, each with the facts of the notice."""
+    """Return the expiries to notify users of now, each with the facts of the notice."""
     due: list[tuple[Assignment, Mapping[str, str]]] = []
     for ahead, least in _LIMITS:
         for ends in await every(connection, _untold(ahead, least, at), user_role.c.id, at):
-            assert ends.valid_until is not None  # noqa: S101 - its end is what it was chosen by
+            assert ends.valid_until is not None  # noqa: S101 - selected by its expiry
             facts = {
                 "role": ends.role_code,
                 "until": rfc3339(ends.valid_until),
@@ -98,7 +98,7 @@ async def to_tell(
 
 
 async def is_due(connection: AsyncConnection) -> bool:
-    """Return whether assignments are to be set aside, or users to be told of an end."""
+    """Return true if assignments must be archived, or users notified of an expiry."""
     over = user_role.c.valid_until <= instant(None) - SETTLED
     untold = (_untold(*limits, None) for limits in _LIMITS)
     return (
@@ -107,6 +107,6 @@ async def is_due(connection: AsyncConnection) -> bool:
 
 
 async def set_aside(connection: AsyncConnection, most: int) -> int:
-    """Set aside at most ``most`` assignments that ended ``SETTLED`` ago; return of how many users."""
+    """Archive at most ``most`` assignments that expired ``SETTLED`` ago; return the number of users."""
     now: Any = (await connection.execute(sa.select(sa.func.now()))).scalar_one()
     return len(await assignments.set_aside(connection, most, now - SETTLED))

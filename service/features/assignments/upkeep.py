@@ -1,4 +1,4 @@
-"""What follows the ends of assignments, and what comes before them: a job, on which no right depends."""
+"""A job that archives expired assignments and announces expiries; no right depends on the job."""
 
 from typing import Final
 
@@ -7,11 +7,11 @@ from service.kernel.notify import Notices
 from service.records.database.transactions import Database
 from service.records.installation import schema_revision
 
-_AT_ONCE: Final = 1000  # rows in one transaction
+_AT_ONCE: Final = 1000  # rows per transaction
 
 
 async def settle_ends(database: Database, notices: Notices) -> str:
-    """Move assignments that have ended to the past ones, and tell users of ends to come.
+    """Move expired assignments to the past ones, and notify users of coming expiries.
 
     Raises Unavailable.
     """
