@@ -1,1 +1,1 @@
-"""The proof that logs, policy revisions and the past of rights are as they were written."""
+"""Proof that logs, policy revisions and past rights are unchanged."""

@@ -1,4 +1,4 @@
-"""Checks of ``doctor``: logs that are verified, and the past of rights as it was sealed."""
+"""Checks of ``doctor``: verification of logs, and of past rights against their seals."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -26,7 +26,7 @@ _VERIFIED: Final = timedelta(days=3)
 
 
 async def log_verification(installation: Installation) -> Finding:
-    """Entries that were changed or removed are noticed by verification only."""
+    """Report the result of log verification, which alone detects changed or removed entries."""
     now = datetime.now(UTC)
     async with installation.records() as connection:
         verified = await chain.latest_verifications(connection)
@@ -53,7 +53,7 @@ async def log_verification(installation: Installation) -> Finding:
 
 
 async def history(installation: Installation) -> Finding:
-    """Answers about the past are made of rows that whoever writes to the database can change."""
+    """Verify past rights against their seals: anyone who can write to the database can change them."""
     settings = installation.settings
     if installation.database is None:
         raise Unanswered("the database does not answer")
@@ -64,7 +64,7 @@ async def history(installation: Installation) -> Finding:
     try:
         anchored = await store.revision_key.checkpoints(map(anchor_name, names[-1:]))
     except Unavailable:
-        pass  # the check of the session store says so
+        pass  # reported by the check of the session store
     finally:
         await store.close()
     try:
@@ -89,4 +89,4 @@ CHECKS: Final = (
     Check("log-verification", log_verification, after="log-months"),
     Check("history", history, after="log-verification"),
 )
-"""The checks of the proof."""
+"""Checks of the audit proof."""

@@ -1,4 +1,4 @@
-"""``portcullis audit verify``: checks that logs, policy revisions, past and evidence are as they were."""
+"""``portcullis audit verify``: verify logs, policy revisions, past rights and evidence."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace
@@ -44,7 +44,7 @@ class InputError(LaunchError):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the days, and what else is known of the logs."""
+    """Add the options."""
     add_data(parser)
     day = date.fromisoformat
     parser.add_argument("--from", dest="begin", type=day, metavar="DAY", help="the first day, as 2026-11-21")
@@ -64,17 +64,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Verify policy revisions, the past of rights, and the logs from day ``--from`` to ``--to``.
+    """Verify policy revisions, past rights, and the logs from day ``--from`` to ``--to``; print the results.
 
-    Prints the results.
-    What the session store keeps of heads counts, and what ``--heads`` has, a file with lines of the service's
-    log that report heads; what a restore accounts for is said and no fault. ``--old-keys`` names a file with
-    earlier keys of the chain, one per line. Of revisions before ``--from`` and after ``--to``, the lines that
-    history keeps are not compared. With ``--evidence``, only that archive is verified,
-    which was made with a key if there is one, unless ``--unauthenticated``.
+    Also compares with heads kept by the session store, and with heads in the service's log lines in the file
+    ``--heads``. Losses explained by a restore are reported, and are no fault. ``--old-keys`` names a file
+    with former keys of the chain, one per line. Kept lines of revisions outside the days are not compared.
 
-    Raises ``TamperingError`` if anything is wrong, ``InputError``,
-    ``SchemaError`` and ``Unavailable``.
+    With ``--evidence``, only that archive is verified. If there is a key, the archive must be sealed with a
+    key, unless ``--unauthenticated`` is set.
+
+    Raises ``TamperingError`` for any fault, ``InputError``, ``SchemaError`` and ``Unavailable``.
     """
     if options.evidence is not None:
         _verify_evidence(options, load(environ))
@@ -101,7 +100,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 def _verify_evidence(options: Namespace, settings: Settings) -> None:
-    # It imports all records of which an archive tells, which the logs do not need.
+    # The import loads all records of an archive, which the verification of logs does not need.
     verifies = provided("evidence").values()
     if not verifies:
         raise InputError("nothing here makes evidence, or knows how to verify it")
@@ -122,7 +121,7 @@ def _verify_evidence(options: Namespace, settings: Settings) -> None:
 
 
 class _Kept(NamedTuple):
-    """What the session store keeps: heads of logs, and hashes of revisions and of seals of the history."""
+    """Contents of the session store: heads of logs, hashes of revisions, and hashes of history seals."""
 
     heads: list[AnchoredCheckpoint]
     revisions: dict[int, str]
@@ -130,7 +129,7 @@ class _Kept(NamedTuple):
 
 
 async def _kept(settings: Settings, audit: Audit) -> _Kept:
-    """Return what the session store keeps; without it, say so."""
+    """Return what the session store keeps; print a message if the store is unavailable."""
     async with audit.database.snapshot() as connection:
         names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
     store = SessionStore(settings.redis, settings.auth)

@@ -1,4 +1,4 @@
-"""Verification of the logs: every entry of every day against its chain."""
+"""Verify every log entry of every day against its chain."""
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -18,16 +18,16 @@ from service.records.logs.chain import OUTERMOST, Head
 from service.records.logs.inserts import TABLES, Log
 
 WITHIN: Final = 86_400.0
-"""Seconds that reading one day of a log may take."""
+"""Maximum seconds to read one day of a log."""
 _HANDOVER: Final = timedelta(days=2)  # while a key is replaced, some nodes still write with the former one
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One day of a log: the number of its entries, and what is wrong with them.
+    """One day of a log: the number of entries, and their faults.
 
-    ``fault_count`` counts all faults; ``faults`` lists the first ones. ``keyless`` marks a day that anybody
-    could have written, since its chain was made without a key although one is set now.
+    ``fault_count`` counts all faults; ``faults`` lists the first ones. ``keyless`` marks a day that anyone
+    could have written: its chain was created without a key, although a key is set now.
     """
 
     log: Log
@@ -40,7 +40,7 @@ class Day:
 
 
 class _SealFault(NamedTuple):
-    """What is wrong with the seal of a head; ``is_unknown``: it may be that of a key that was not given."""
+    """A fault of a head's seal; ``is_unknown``: the seal can be of a key that was not given."""
 
     text: str
     is_unknown: bool
@@ -48,11 +48,11 @@ class _SealFault(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What heads tell of a log before its entries are read.
+    """Information from heads about a log, before its entries are read.
 
-    ``days`` are all its days, in order: those with a head or an entry, and those that a later head or a kept
-    one names. Of these ``present`` have entries, or should; ``suspects`` show a fault before their entries
-    are read; and ``left_out`` have a chain or a seal of a key that was not given, which is no fault.
+    ``days`` are all days of the log, in order: days with a head or an entry, and days named by later or kept
+    heads. ``present`` are the days that have or should have entries. ``suspects`` have a fault before their
+    entries are read. ``left_out`` have a chain or a seal of a key that was not given, which is no fault.
     ``missing`` has the faults of days that are gone, or that no log can have.
     """
 
@@ -71,10 +71,11 @@ class Outline:
 class Audit:
     """Compares the logs with their chains.
 
-    ``keys`` are the present and former keys, the present one first; ``checkpoints`` are heads that were kept
-    elsewhere. Days before ``begin`` and after ``end`` are left out by ``days``. With ``lenient``, seals of a
-    key that was not given are no fault where they are older than the given keys, nor chains without a key
-    while the first one came into use.
+    ``keys`` are the present key and then former keys. ``checkpoints`` are heads that were kept elsewhere.
+    ``days`` omits days before ``begin`` and after ``end``. With ``lenient``, these are no faults:
+
+    - seals of a key that was not given, if they are older than the given keys
+    - chains without a key from the days in which the first key came into use
     """
 
     database: Database
@@ -85,13 +86,13 @@ class Audit:
     lenient: bool = False
 
     async def survey(self) -> tuple[Lineage, list[Outline]]:
-        """Return the restores of the database, and what the heads tell of each log; raises Unavailable."""
+        """Return the restores of the database, and the outline of each log; raises Unavailable."""
         async with self.database.snapshot(within=WITHIN) as connection:
             begun = await restore_epochs.every(connection)
             heads = {log: await log_chain.heads(connection, log) for log in TABLES}
             entered = {log: await log_chain.days_with_entries(connection, log) for log in TABLES}
         until = self._unknown_until([head for of_log in heads.values() for head in of_log])
-        # Without any key a seal proves nothing, but each restore makes one.
+        # Without any key a seal proves nothing, but each restore creates a seal.
         keyed = any(chain.key_id for chain in self.keys)
         lineage = lineage_of(begun, self.keys, self.checkpoints, until if keyed else date.min)
         reported = lineage.reported
@@ -107,9 +108,9 @@ class Audit:
                     yield await self.day(outline, day)
 
     async def day(self, outline: Outline, day: date) -> Day:
-        """Return one day of a log after reading it, in one snapshot, with a few entries in memory at a time.
+        """Return one day of a log after reading it, in one snapshot, with few entries in memory.
 
-        A day that can't be read is faulty. Raises Unavailable.
+        An unreadable day is faulty. Raises Unavailable.
         """
         try:
             return await self._day(outline, day)
@@ -163,7 +164,10 @@ class Audit:
         )
 
     def _unknown_until(self, heads: Iterable[Head]) -> date:
-        """Return until when seals of unknown keys are no fault: soon after the given keys came into use."""
+        """Return the last day on which seals of unknown keys are no fault.
+
+        With ``lenient``, this is shortly after the given keys came into use.
+        """
         if not self.lenient:
             return date.min
         given = {chain.key_id for chain in self.keys} - {""}
@@ -171,7 +175,7 @@ class Audit:
         return date.max if first is None else _after_handover(first)
 
     def _faults(self, heads: Iterable[Head], first_keyed: date, until: date) -> list[str]:
-        """Return the faults of heads of one day by themselves."""
+        """Return the faults of the heads of one day, without the entries."""
         faults = []
         keyless_until = _after_handover(first_keyed) if self.lenient else first_keyed
         for head in heads:
@@ -183,10 +187,10 @@ class Audit:
         return faults
 
     def _fault(self, head: Head) -> _SealFault | None:
-        """Return what is wrong with the seal of a head.
+        """Return the fault of a head's seal, or None.
 
-        A dropped head was sealed again, with the key of the day on which it was dropped. Where there is a key
-        now, that is no seal without one, unless the chain had none: anybody could have made it.
+        A dropped head was sealed again with the key of the day of the drop. If a key is set now, a seal
+        without a key is valid only for a chain without a key: anyone could have created it.
         """
         own = [chain for chain in self.keys if chain.key_id == head.key_id]
         keyless = self.keys[0].key_id == ""
@@ -203,7 +207,7 @@ def _after_handover(first: date) -> date:
 
 
 def _missing_days(heads: Sequence[Head]) -> dict[date, list[str]]:
-    """Return the faults of days that later heads refer to, but that have no head any more."""
+    """Return the faults of days that later heads refer to and that have no head."""
     known = {head.day for head in heads}
     return {
         head.prior_day: [f"it was removed with its head; {head.day} came after it"]

@@ -1,4 +1,4 @@
-"""The proof of the audit trail: seals of the past, and verification of what the core writes."""
+"""Audit proof: seals of the past, and verification of logs, revisions and history."""
 
 from service.kernel.feature import Feature, FeatureCommands
 

@@ -1,4 +1,4 @@
-"""What is wrong with the past of rights: its rows against their seals."""
+"""Verify past rights against their seals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,9 +26,9 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class HistoryAudit:
-    """What was found: ``count`` seals, and up to when they reach, as text.
+    """Result of the audit: ``count`` seals, and the time that they cover, as text.
 
-    ``faults`` lists the first faults, ``fault_count`` counts all; ``notes`` tell what is no fault.
+    ``faults`` lists the first faults, ``fault_count`` counts all; ``notes`` are findings that are no fault.
     """
 
     count: int
@@ -41,11 +41,10 @@ class HistoryAudit:
 async def audit_history(
     database: Database, chains: Sequence[Chain], anchored: Mapping[int, str], *, within: float = WITHIN
 ) -> HistoryAudit:
-    """Compare all facts that are over with their seals.
+    """Compare all past facts with their seals.
 
-    ``chains`` are those of the present key and of former ones, the present one first. ``anchored`` are hashes
-    of seals that the session store has, by number; ``within`` are the seconds that it may take. Raises
-    Unavailable.
+    ``chains`` are those of the present key and then of former keys. ``anchored`` are hashes of seals in the
+    session store, by number; ``within`` is the time limit in seconds. Raises Unavailable.
     """
     walk = _Walk(anchored)
     async with database.snapshot(within=within) as connection:
@@ -72,7 +71,7 @@ class _Walk:
     notes: list[str] = field(default_factory=list)
 
     def add(self, seal: HistorySeal) -> None:
-        """Compare a seal with the one before."""
+        """Compare a seal with its predecessor."""
         before = self.sealed[-1] if self.sealed else None
         if seal.number != (before.number + 1 if before else 1):
             self.faults.append(f"past of rights: seals before number {seal.number} were removed")
@@ -81,7 +80,7 @@ class _Walk:
         self.sealed.append(seal)
 
     def end(self, chains: Sequence[Chain]) -> None:
-        """Judge the newest seal, which covers the others."""
+        """Verify the newest seal, which covers the others."""
         newest = self.sealed[-1] if self.sealed else None
         for number, hash_ in sorted(self.anchored.items()):
             if newest is None or number > newest.number:
@@ -106,7 +105,7 @@ class _Walk:
 
 
 async def _faults_of(connection: Connection, source: Source, sealed: Sequence[HistorySeal]) -> list[str]:
-    """Return which parts of a source are not as they were sealed."""
+    """Return the faults of the parts of a source that differ from their seals."""
     due = {
         (number, part): digest
         for number, seal in enumerate(sealed)
@@ -120,7 +119,7 @@ async def _faults_of(connection: Connection, source: Source, sealed: Sequence[Hi
             continue
         if due.pop((stored.before, stored.part), "") != stored.digest:
             faults.append(_fault(source, stored.part, sealed[stored.before], "not as they were sealed"))
-    if source.moves:  # what was used again later is sealed, or will be, as of then
+    if source.moves:  # a fact used again later is sealed with its later use
         due = {place: digest for place, digest in due.items() if place[1] not in later}
     if source.kept_days is not None:
         first = f"{limits[-1] - timedelta(days=source.kept_days):%Y-%m-%d}"
@@ -133,7 +132,7 @@ async def _faults_of(connection: Connection, source: Source, sealed: Sequence[Hi
 
 
 async def _there(connection: Connection, parts: Sequence[str]) -> set[str]:
-    """Return those of the parts whose user was not deleted."""
+    """Return the parts whose user still exists."""
     users = await history_facts.users_among(connection, [history_facts.owner_of(part) for part in parts])
     return {part for part in parts if history_facts.owner_of(part) in users}
 

@@ -1,4 +1,4 @@
-"""The jobs that seal what is over, and verify again and again."""
+"""The jobs that seal the past, and verify logs and revisions regularly."""
 
 from functools import partial
 from typing import Final
@@ -56,7 +56,7 @@ async def _seal_history(database: Database, settings: Settings) -> str:
 
 
 async def _verify_logs(database: Database, settings: Settings) -> str:
-    """Verify the logs, also against what the session store keeps; raises as ``verify_again``."""
+    """Verify the logs, also against the session store; raises as ``verify_again``."""
     store = SessionStore(settings.redis, settings.auth)
     try:
         async with database.snapshot() as connection:

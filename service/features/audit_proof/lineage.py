@@ -1,4 +1,4 @@
-"""Heads that were told elsewhere, and what restores account for of them."""
+"""Reported heads, and the losses that restores explain."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ from service.records.installation.restore_epochs import RestoreEpoch
 
 
 def checkpoints_in(lines: Iterable[str]) -> list[AnchoredCheckpoint]:
-    """Read JSON lines of the log on standard output; lines that report no head are skipped.
+    """Read heads from JSON lines of the service's log; other lines are skipped.
 
-    Those of versions before restore epochs were kept are of the first one.
+    Heads reported by versions without restore epochs belong to the first epoch.
     """
     heads = []
     for line in lines:
@@ -36,11 +36,11 @@ def checkpoints_in(lines: Iterable[str]) -> list[AnchoredCheckpoint]:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """The restore epochs of a database, and what follows from them for heads that were told.
+    """The restore epochs of a database, and their consequences for reported heads.
 
-    ``reported`` are the heads that must still be there. ``notes`` tell each restore and what it has lost;
-    ``faults`` restores whose record was changed, and heads that no restore accounts for: those of another
-    database can't be told from those of a restore that was removed.
+    ``reported`` are the heads that must still exist. ``notes`` describe each restore and its losses.
+    ``faults`` are changed records of restores, and heads that no restore explains. Heads of another database
+    look the same as heads of a removed restore.
     """
 
     reported: ReportedHeads = field(default_factory=ReportedHeads)
@@ -54,9 +54,9 @@ def lineage_of(
     heads: Iterable[AnchoredCheckpoint],
     unknown_until: date = date.min,
 ) -> Lineage:
-    """Return which of the heads ``heads`` must be in a database with the restore epochs ``begun``.
+    """Return those of ``heads`` that must exist in a database with the restore epochs ``begun``.
 
-    Until the day ``unknown_until``, a seal of a restore may be of another key than ``keys``.
+    Until the day ``unknown_until``, restores can be sealed with a key that is not in ``keys``.
     """
     keyed = [chain for chain in keys if chain.key_id]
     known = {chain.key_id for chain in keyed}
@@ -76,7 +76,8 @@ def lineage_of(
             strange[head.restore_epoch] = strange.get(head.restore_epoch, 0) + 1
             continue
         kept = _kept(begun[end], head.place) if end < len(begun) else head.number
-        # A restore is sealed with the key of then: without one, it loses nothing that was made with a key.
+        # A restore is sealed with the key of its time. A restore without a key explains no loss of keyed
+        # entries.
         if head.number <= kept or (head.key_id in known and end not in proved):
             reported.hashes.setdefault(head.place, {})[head.number] = head.hash
         else:
@@ -99,7 +100,7 @@ def lineage_of(
 
 
 def _kept(cut: RestoreEpoch, place: Place) -> int:
-    """Return how many entries of a chain the backup had that has begun ``cut``."""
+    """Return the number of a chain's entries in the backup that began the epoch ``cut``."""
     numbers = (head.number for head in cut.heads if (head.log, head.day, head.key_id) == place)
     return max(numbers, default=0)
 

@@ -1,4 +1,4 @@
-"""Verification of policy revisions, and again and again of the logs too, a few days at a time."""
+"""Verify policy revisions, and regularly also the logs, a few days at a time."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ from service.settings import Oplog
 
 
 def anchored_revisions(lines: Iterable[str]) -> dict[int, str]:
-    """Read JSON lines of the log on standard output that tell revisions: the hash of each, by number."""
+    """Read reported revisions from JSON lines of the service's log: the hash of each, by number."""
     hashes: dict[int, str] = {}
     for line in lines:
         if REVISION_EVENT not in line:
@@ -42,9 +42,9 @@ def anchored_revisions(lines: Iterable[str]) -> dict[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class RevisionAudit:
-    """What was found: ``count`` revisions, of which ``unsealed`` have no seal though there is a key.
+    """Result of the audit: ``count`` revisions; ``unsealed`` of them lack a seal although a key is set.
 
-    ``faults`` lists the first faults, ``fault_count`` counts all; ``notes`` tell what is no fault.
+    ``faults`` lists the first faults, ``fault_count`` counts all; ``notes`` are findings that are no fault.
     """
 
     count: int
@@ -55,7 +55,7 @@ class RevisionAudit:
 
 
 class _Known(NamedTuple):
-    """What the chain needs to know of a revision."""
+    """Data of a revision that the chain needs."""
 
     hash: str
     prior: int | None
@@ -73,7 +73,7 @@ class _Walk:
     notes: list[str] = field(default_factory=list)
 
     def add(self, revision: PolicyRevision, judgement: Judgement) -> None:
-        """Take note of the next older revision."""
+        """Add the next older revision."""
         self.known[revision.revision] = _Known(
             hash_of(revision),
             revision.prior_revision,
@@ -87,7 +87,7 @@ class _Walk:
             self.faults.append(f"revision {revision.revision}: {judgement.reason}")
 
     def chain(self) -> list[int]:
-        """Return the revisions of the chain, the newest first; compares each with the one before it."""
+        """Return the revisions of the chain, the newest first; compares each with its predecessor."""
         trusted = [number for number, revision in self.known.items() if revision.judgement.is_trusted]
         chain: list[int] = []
         at = trusted[0] if trusted else None
@@ -95,7 +95,7 @@ class _Walk:
             chain.append(at)
             revision = self.known[at]
             if revision.prior is None:
-                # Of a version that kept none, or the first one.
+                # The first revision, or one of a version that stored no predecessor.
                 at = max((number for number in trusted if number < at), default=None)
                 continue
             before = self.known.get(revision.prior)
@@ -110,7 +110,7 @@ class _Walk:
         return chain
 
     def compare(self, hashes: Mapping[int, str]) -> None:
-        """Compare with revisions that were told elsewhere; what a restore has left behind is no fault."""
+        """Compare with reported revisions; revisions lost by a restore are no fault."""
         lost = 0
         for number, hash_ in sorted(hashes.items()):
             if (revision := self.known.get(number)) is not None:
@@ -137,10 +137,10 @@ async def audit_revisions(
     hashes: Mapping[int, str],
     is_chosen: Callable[[int, datetime], bool] = lambda _number, _time: True,
 ) -> RevisionAudit:
-    """Verify all revisions, and the kept lines of those that are ``is_chosen``, by number and time.
+    """Verify all revisions, and the kept lines of those that ``is_chosen`` selects by number and time.
 
-    ``seals`` has all keys that were in use. ``hashes`` are revisions that were kept elsewhere, as hashes by
-    number. Raises Unavailable.
+    ``seals`` has all keys that were in use. ``hashes`` are the hashes of revisions that were kept elsewhere,
+    by number. Raises Unavailable.
     """
     walk = _Walk()
     async with database.snapshot(within=WITHIN) as connection:
@@ -170,7 +170,7 @@ async def _line_faults(connection: Connection, revision: int, digest: str) -> li
 
 
 LATEST: Final = timedelta(days=2)
-"""How far back the days lie that are verified each time, beside today."""
+"""Age of the recent days, besides today, that every run verifies."""
 _MOST_NAMED: Final = 5
 _TURNS: Final = 100  # days in which the lines of each older revision are compared once
 
@@ -178,7 +178,7 @@ _log = structlog.get_logger()
 
 
 class TamperedError(OperatorError):
-    """Days of a log, restores or policy revisions are not as they were written."""
+    """Days of a log, restores or policy revisions were changed."""
 
 
 async def verify_again(
@@ -190,15 +190,19 @@ async def verify_again(
     anchored_revisions: Mapping[int, str] = MappingProxyType({}),
     anchored_history: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
-    """Verify the last days of the logs, and one older day: another one each day, so that each has its turn.
+    """Verify the recent days of the logs, and one older day in turn; return the results as text.
 
-    Besides, each day that is known to be gone, or whose head is not as it was sealed; restores; and the lines
-    that history keeps of policy revisions, as the days, with the seals of all of them. ``reported`` are heads
-    that were kept elsewhere, ``anchored_revisions`` and ``anchored_history`` hashes by number. The past of
-    rights is compared with its seals, all of it. Chains and restores with a seal of
-    a key that is no longer set are left out if they are older than the keys that are set. Records when each
-    log was verified, and with what result; faulty restores count as days of the operation log. Returns what
-    was verified, in words. Raises TamperedError and Unavailable.
+    Each run also verifies:
+
+    - days that are missing, or whose head differs from its seal
+    - restores, whose faults count as days of the operation log
+    - the seals of all policy revisions, and the kept lines of recent ones and of older ones in turn
+    - all past rights against their seals
+
+    ``reported`` are heads that were kept elsewhere, ``anchored_revisions`` and ``anchored_history`` hashes by
+    number. Chains and restores with a seal of a key that is no longer set are omitted if they are older than
+    the set keys. Records the time and the result of each log's verification. Raises TamperedError and
+    Unavailable.
     """
     today = today or datetime.now(UTC).date()
     keys = [Chain(settings.chain_key), Chain(), *map(Chain, filter(None, [settings.chain_previous_key]))]

@@ -1,4 +1,4 @@
-"""Verification of one day of a log, entry by entry along its chains."""
+"""Verify one day of a log, entry by entry along its chains."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ from service.records.logs.chain import Head
 from service.records.logs.inserts import Log
 
 MOST_FAULTS: Final = 100
-"""Faults of one day that are listed; the others are only counted."""
+"""Maximum number of listed faults of one day; further faults are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedHeads:
-    """Heads that must be there: the hashes of entries, by log, day, key and number."""
+    """Heads that must exist: hashes of entries, by log, day, key and number."""
 
     hashes: dict[Place, dict[int, str]] = field(default_factory=dict)
 
@@ -28,15 +28,15 @@ class ReportedHeads:
 
 @dataclass(slots=True)
 class _End:
-    """How far one chain has been followed."""
+    """Progress along one chain."""
 
     number: int
     hash: bytes | None
-    """None after a gap: the hash before the next entry is unknown."""
+    """None after a gap, because the hash before the next entry is unknown."""
 
 
 class Walk:
-    """Checks the entries of a day, given in the order of their chains; collects ``faults``."""
+    """Checks the entries of a day, in the order of their chains; collects ``faults``."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Walk:
     def _fits(self, values: Sequence[Any], chain: Chain, before: bytes, number: int, link: bytes) -> bool:
         try:
             return chain.link(before, number, canonical_bytes(self._log, values)) == link
-        except (ValueError, RecursionError):  # unreadable: not what was written
+        except (ValueError, RecursionError):  # unreadable, so changed
             return False
 
     def _compare_reported(self, key: str, number: int) -> None:
