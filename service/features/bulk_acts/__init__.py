@@ -1,1 +1,1 @@
-"""The same act on many users, roles or resources in one transaction."""
+"""The same operation on many users, roles or resources in one transaction."""

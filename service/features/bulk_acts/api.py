@@ -29,7 +29,7 @@ from service.web.messages.schema import Id, Revision, Schema
 F = TypeVar("F", bound=Callable[..., Any])
 
 MAX_RECORDS: Final = 200
-"""The most records of one bulk act, as many as a page has: other changes of rights wait meanwhile."""
+"""Maximum number of records per operation, equal to the page size; other changes of rights wait meanwhile."""
 
 
 class EnabledOrder(Schema):
@@ -86,7 +86,7 @@ def _report(_context: RequestContext, saved: Saved[Any]) -> BulkReport:
 
 
 def _bulk(responder: F) -> F:
-    """Declare what all bulk acts have in common."""
+    """Declare the common properties of bulk operations."""
     operation.dry_run(responder)
     operation.idempotent(_report)(responder)
     operation.refuses(Conflict, RowsRefused)(responder)
@@ -94,7 +94,7 @@ def _bulk(responder: F) -> F:
 
 
 class BulkEndpoint(Endpoint[BulkActs]):
-    """Acts on many users: each needs the code of the same act on one user, and opens nothing more."""
+    """Base class for operations on many users; each demands the code of the operation on one user."""
 
 
 class StatusOfUsers(BulkEndpoint):

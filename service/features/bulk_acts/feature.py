@@ -1,4 +1,4 @@
-"""The same act on many records at once."""
+"""The same operation on many records."""
 
 from service.kernel.feature import Feature
 

@@ -1,4 +1,4 @@
-"""What changes of many rows in one transaction share: the faults of all rows, reported together."""
+"""Changes of many rows in one transaction: report the faults of all rows together."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,14 +11,14 @@ from service import errors
 
 @dataclass(frozen=True, slots=True)
 class BulkDone:
-    """How many records of a bulk act have changed, and how many were already as they should be."""
+    """Numbers of records that a bulk operation has changed and left unchanged."""
 
     changed: int
     unchanged: int
 
 
 class RowFaults:
-    """Collects the faults of rows, so that all are reported together."""
+    """Collects the faults of rows, to report them together."""
 
     def __init__(self) -> None:
         self._found: list[errors.RowFault] = []
@@ -36,8 +36,8 @@ class RowFaults:
     def of(self, row: int, denied: str, conflict: str | None = None) -> Iterator[None]:
         """Add refusals raised by the block.
 
-        ``denied`` is the field for missing permissions, ``conflict``, by default the same, for a conflict;
-        both for refusals that name no field.
+        For refusals without a field, ``denied`` is the field of missing permissions, and ``conflict``, by
+        default the same, that of a conflict.
         """
         try:
             yield
@@ -52,7 +52,7 @@ class RowFaults:
             self.note(row, str(refusal.extra.get("field", conflict or denied)), refusal)
 
     def require_none(self) -> None:
-        """Raise RowsRefused if there is any fault."""
+        """Raise RowsRefused if a fault was added."""
         if self._found:
             raise errors.RowsRefused(sorted(self._found, key=itemgetter(slice(4))))
 
@@ -66,4 +66,4 @@ def once_each(faults: RowFaults, field: str, keys: Iterable[tuple[int, str]]) ->
 
 
 WITHIN: Final = 60.0
-"""Seconds that the transaction on many rows may take, with waiting; a thousand rows take a few."""
+"""Maximum seconds of a transaction on many rows, including waits; a thousand rows take a few."""

@@ -1,4 +1,4 @@
-"""The same edit of many records of one kind, with the checks of the edit of one for each."""
+"""The same edit of many records of one kind; each record is checked as in a single edit."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -11,7 +11,7 @@ from service.kernel.write import Write
 
 
 class _UnchangedError(Exception):
-    """A record has the values already that it is to get."""
+    """A record already has the new values."""
 
 
 async def update_all(
@@ -19,11 +19,11 @@ async def update_all(
 ) -> Saved[BulkDone]:
     """Store the ``given`` fields of many records: of all of them, or of none.
 
-    A record that has these values already is not touched. Raises ``RowsRefused`` with a fault for each
-    record of which the edit is refused, where ``row`` is the place among the ids, from 1.
+    Records that already have these values stay unchanged. Raises ``RowsRefused`` with a fault for each
+    refused record; ``row`` is its position in the ids, from 1.
     """
     update = changes.edits.update
-    assert update is not None  # noqa: S101 - such records have no endpoint that edits them
+    assert update is not None  # noqa: S101 - records without an update have no such endpoint
 
     def match(stored: Any) -> None:
         if all(getattr(stored, name) == value for name, value in given.items()):

@@ -1,4 +1,4 @@
-"""The routes of bulk acts."""
+"""Routes of bulk operations."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from service.web.requests.routes import Routes
 
 
 def add_routes(routes: Routes, container: Any) -> None:
-    """Register the endpoints, made of the parts of ``container``."""
+    """Register the endpoints of bulk operations."""
     administration, stores = container.administration, container.stores
     revocations = container.sign_in.revocations
     acts = BulkActs(administration.units, administration.accounts, revocations, stores.sessions)

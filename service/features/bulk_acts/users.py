@@ -1,4 +1,4 @@
-"""The same act on many users in one transaction, with the checks of the act on one user for each."""
+"""The same operation on many users in one transaction; each user is checked as in a single operation."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -21,21 +21,21 @@ from service.records.role_rights import Pace
 from service.records.user_list import Status, User
 
 MAX_USERS: Final = 500
-"""The most users of one bulk act; they take a few seconds, in which other changes of rights wait."""
+"""Maximum number of users per operation; it takes a few seconds, while other changes of rights wait."""
 
 RoleChange = Literal["give", "take"]
 
 
 _Change = Callable[[UnitOfWork, Target, User], Awaitable[bool]]
-"""Changes one user within a unit; False if there was nothing to change."""
+"""Change one user within a unit; return false if nothing changed."""
 
 
 class BulkActs:
-    """Does one act with many users: with all of them, or with none.
+    """Applies one operation to many users: to all of them, or to none.
 
-    The methods raise ``RowsRefused`` with a fault for each user with whom the caller may not do it, where
-    ``row`` is the place among the ids, from 1. What concerns the whole is refused as for one user:
-    ``Conflict`` if no administrator would remain, ``RefreshRequired`` and ``Unavailable``.
+    The methods raise ``RowsRefused`` with a fault for each user on whom the caller may not act; ``row`` is
+    the position in the ids, from 1. Faults of the whole are raised as for one user: ``Conflict`` if no
+    administrator would remain, ``RefreshRequired`` and ``Unavailable``.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class BulkActs:
         self._store = store
 
     async def set_status(self, write: Write, user_ids: Sequence[int], status: Status) -> Saved[BulkDone]:
-        """Enable or disable users; those who have the status already are not touched."""
+        """Enable or disable users; users with this status stay unchanged."""
 
         async def change(unit: UnitOfWork, target: Target, before: User) -> bool:
             if before.status != status:
@@ -61,9 +61,9 @@ class BulkActs:
     async def change_role(
         self, write: Write, user_ids: Sequence[int], role_id: int, action: RoleChange
     ) -> Saved[BulkDone]:
-        """Give a role to users, or take it from them; nobody's other roles change.
+        """Grant a role to users, or revoke it; their other roles remain.
 
-        Raises ``ValidationFailed`` if there is no such role, and ``PermissionDenied`` if it gives a code that
+        Raises ``ValidationFailed`` for an unknown role, and ``PermissionDenied`` if the role has a code that
         the caller lacks.
         """
 
@@ -86,10 +86,10 @@ class BulkActs:
         return await self._do(write, user_ids, ("edit", "set-roles"), change, require_role, pace=pace)
 
     async def end_sessions(self, write: Write, user_ids: Sequence[int]) -> Saved[BulkDone]:
-        """End all sessions of users; those who have none are unchanged.
+        """End all sessions of users; users without a session stay unchanged.
 
-        Their tokens are refused from the commit on. Raises ``Unavailable`` before it; what follows it is
-        repeated until the session store has done it.
+        The tokens are rejected from the commit on. Raises ``Unavailable`` before the commit. Later steps are
+        retried until the session store has completed them.
         """
 
         async def change(unit: UnitOfWork, target: Target, before: User) -> bool:
@@ -111,7 +111,7 @@ class BulkActs:
         *,
         pace: Pace,
     ) -> Saved[BulkDone]:
-        """Make ``change`` of each user to whom the caller may do ``acts``, once ``require`` has returned."""
+        """Apply ``change`` to each user on whom the caller may perform ``acts``, after ``require``."""
         faults = RowFaults()
         once_each(faults, "ids", enumerate(map(str, user_ids), 1))
         async with self._units.of_rights(write, within=WITHIN, pace=pace) as unit:
@@ -132,7 +132,7 @@ class BulkActs:
     async def _targets(
         self, unit: UnitOfWork, user_ids: Sequence[int], acts: Sequence[Act], faults: RowFaults
     ) -> list[tuple[Target, User]]:
-        """Return the users as somebody to whom the caller may do ``acts``; add a fault for each other one."""
+        """Return the users on whom the caller may perform ``acts``; add a fault for each other user."""
         stored = {user.id: user for user in await user_list.read_all(unit.connection, user_ids)}
         change_log.concerns(*(change_log.user_target(user.user_name) for user in stored.values()))
         targets = []
