@@ -1,1 +1,1 @@
-"""A cluster of Redis or Valkey as the session store."""
+"""A cluster of Redis or Valkey as session store."""

@@ -1,4 +1,4 @@
-"""Commands of a cluster, and what belongs to a script on other servers than the user's."""
+"""Send commands to a cluster, and complete scripts on servers other than the user's."""
 
 import asyncio
 import secrets
@@ -36,9 +36,9 @@ from service.keyspace.scripts import Elsewhere, Revoked, Scripts
 from service.keyspace.servers import Server
 
 _PING: Final = packed("PING")
-_REPEAT: Final = 0.5  # seconds until changes of indexes are sent again
+_REPEAT: Final = 0.5  # seconds until index changes are sent again
 _MOST: Final = 10_000
-"""The most changes of indexes that wait to be sent again."""
+"""Maximum number of index changes that wait to be sent again."""
 _REDIRECTS: Final[dict[type[ResponseError], str]] = {
     MovedError: "MOVED",
     AskError: "ASK",
@@ -53,13 +53,13 @@ class ClusterClient(PipelinedClient):
     """Sends each command to the server that has the slot of its key."""
 
     def __init__(self, servers: ClusterMap, anywhere: Address, open_node: OpenNode) -> None:
-        """``anywhere`` is where the pool of redis-py would connect; nothing is sent over it."""
+        """Create the client; ``anywhere`` is an address for redis-py's pool, over which nothing is sent."""
         pool = open_node(anywhere)
         super().__init__(pool, Pipeline(_refuse_to_connect, servers.timeout))
         self._map = servers
 
     async def send(self, *words: Any, **options: Any) -> Any:
-        """Send a command and return its reply, in the form that redis-py gives it."""
+        """Send a command and return its reply, in the form of redis-py."""
         text = packed(*words[0].split(), *words[1:])
         if words[0] == "SCRIPT LOAD":
             await self._map.owner_now(None)
@@ -77,7 +77,7 @@ class ClusterClient(PipelinedClient):
         return in_form(reply, **options) if in_form else reply
 
     def ask(self, *words: str | bytes | int) -> Awaitable[Any]:
-        """Send a command without a span; return what waits for its reply."""
+        """Send a command without a span; return an awaitable of its reply."""
         return self.send(*words)
 
     async def confirmed(
@@ -86,7 +86,7 @@ class ClusterClient(PipelinedClient):
         timeout: float,  # noqa: ASYNC109 - see ``confirming``
         *words: Any,
     ) -> tuple[Any, bool]:
-        """Run a script; return its reply, and whether so many replicas of that shard have its writes."""
+        """Run a script; return its reply, and true if ``replicas`` replicas of the shard have its writes."""
         slot, asking = _slot_of(words), False
         until = asyncio.get_running_loop().time() + timeout
         node = await self._map.owner_now(slot)
@@ -112,15 +112,15 @@ class ClusterClient(PipelinedClient):
         return list(await asyncio.gather(*(self.send("GET", name) for name in names)))
 
     async def remove(self, *names: str) -> int:
-        """Delete keys; return how many there were."""
+        """Delete keys; return the number of deleted keys."""
         return sum(await asyncio.gather(*(self.send("DEL", name) for name in names)))
 
     def is_up(self, key: str) -> bool:
-        """Whether the server of a key has answered last."""
+        """Return true if the last command to the key's server was answered."""
         return self._map.is_up(keys.slot_of(key))
 
     async def ready(self, key: str) -> None:
-        """Return once there is a connection to the server of ``key``; ConnectionError if none opens."""
+        """Wait for a connection to the server of ``key``; raises ConnectionError if none opens."""
         try:
             node = await self._map.owner_now(keys.slot_of(key))
         except Unavailable as error:
@@ -128,7 +128,7 @@ class ClusterClient(PipelinedClient):
         await node.command.ready()
 
     def delete_soon(self, key: str, answered: Callable[[Any], None]) -> None:
-        """Send the deletion of a key at once, or where it is redirected to; ``answered`` as for a server."""
+        """Send the deletion of a key at once, following redirections; ``answered`` as for a server."""
         slot = keys.slot_of(key)
         if (node := self._map.owner(slot)) is None:
             asyncio.get_running_loop().call_soon(answered, ConnectionError("the part has no primary"))
@@ -156,7 +156,7 @@ async def _refuse_to_connect(_replies: asyncio.Protocol) -> asyncio.StreamWriter
 
 
 class Cluster:
-    """The servers of a cluster; also what belongs to scripts elsewhere."""
+    """The servers of a cluster, and the parts of scripts that run on other servers."""
 
     def __init__(self, seeds: list[Address], open_node: OpenNode, timeout: float) -> None:
         self.names = keys.ClusterNames()
@@ -164,7 +164,7 @@ class Cluster:
         self.client = ClusterClient(self._map, seeds[0], open_node)
         self.checks = ClusterChecks(self._map, self.client)
         self.elsewhere: Elsewhere | None = self
-        self._scripts: Scripts  # both are set by ``uses``: they need this object themselves
+        self._scripts: Scripts  # set by ``uses``, because both need this object
         self._revocations: RevocationWriter
         self._tasks: set[asyncio.Task[None]] = set()
         self._left: list[tuple[list[str], list[str | int]]] = []
@@ -173,21 +173,21 @@ class Cluster:
         self._have_script: WeakSet[Node] = WeakSet()
 
     def uses(self, scripts: Scripts) -> None:
-        """Take the scripts by which other servers are told, and tell them so."""
+        """Connect with the scripts that run on other servers."""
         self._scripts, scripts.elsewhere = scripts, self
         self._revocations = RevocationWriter(scripts)
 
     async def primaries(self) -> list[Server]:
-        """Return the servers that take writes; raises ``Unavailable``."""
+        """Return the servers that accept writes; raises ``Unavailable``."""
         await self._map.owner_now(None)
         return self._map.servers()
 
     def covered(self) -> float:
-        """Return the part of all slots that have a server, from 0 to 1."""
+        """Return the fraction of slots that have a server, from 0 to 1."""
         return self._map.covered()
 
     def calls(self) -> Iterator[tuple[dict[str, str], Pipeline]]:
-        """Yield the connections, with labels that say what goes over them, and where."""
+        """Yield the connections, with labels for their purpose and server."""
         return self._map.calls()
 
     async def follow(self) -> None:
@@ -195,7 +195,7 @@ class Cluster:
         await self._map.follow()
 
     async def close(self) -> None:
-        """Disconnect, once what was sent has been answered."""
+        """Disconnect after all sent commands were answered."""
         self._closed = True
         if self._again is not None:
             self._again.cancel()
@@ -206,11 +206,10 @@ class Cluster:
         await self.client.connection_pool.disconnect()
 
     async def revoke(self, key: str, revoked: Sequence[Revoked]) -> None:
-        """Add to a list of revocations what the script with that ``key`` is going to revoke.
+        """Add ``revoked``, which the script with ``key`` will revoke, to a list of revocations.
 
-        The list is one on the server of the key, if there is one: then a failover that keeps what the script
-        writes keeps the entry, which is earlier. Each list is read, so another one does as well. Raises
-        ``Unavailable``.
+        A list on the key's server is preferred: a failover that keeps the script's writes then also keeps the
+        earlier entry. Otherwise any list will do, because all lists are read. Raises ``Unavailable``.
         """
         home = self._map.owner(keys.slot_of(key))
 
@@ -221,10 +220,10 @@ class Cluster:
         await self._revocations.add(min(self.names.queues, key=preferred), revoked)
 
     async def tell(self, key: str, ahead: int, changes: bytes) -> None:
-        """Pass on, soon, an instant that was ahead, and changes of indexes; ``key`` was the script's.
+        """Apply, in the background, a time that was ahead and index changes of the script with ``key``.
 
-        A session that could not be put into an index is put there later, or by its next refresh; one that
-        could not be taken out is dropped by who reads the index.
+        A missing index entry is added later, or by the session's next refresh. A reader of the index drops an
+        entry that could not be removed.
         """
         if changes:
             rows: list[list[str]] = json.decode(changes)
@@ -238,11 +237,10 @@ class Cluster:
             self._start(self._tell_ahead(key, ahead))
 
     async def end_rights(self) -> None:
-        """Replace the copies of the epoch of all rights; raises ``Unavailable`` unless all could be.
+        """Replace the copies of the epoch of all rights; raises ``Unavailable`` if a copy cannot be replaced.
 
-        No copy gets a text that another one may have had before a change. Each change ends the user's own
-        epoch first, so who reads a copy before the user's epoch knows of each change whose copies have been
-        replaced.
+        An epoch value is never reused. A change ends the user's epoch first. A reader that reads a copy
+        before the user's epoch thus sees every change whose copies have been replaced.
         """
         names = [self.names.of(keys.ALL_RIGHTS, tag) for tag in self.names.tags]
         stored, following = await self.client.values(*names), secrets.token_hex(20)
@@ -263,9 +261,10 @@ class Cluster:
         task.add_done_callback(self._tasks.discard)
 
     async def _put_now(self, names: list[str], words: list[str | int]) -> None:
-        """Send changes of indexes with the other commands of the moment, and again where that fails.
+        """Send index changes with the other commands of the moment; retry on failure.
 
-        So what is asked after it sees them. A server may not have the script yet: then this waits once.
+        Later commands thus see the changes. The first call for a server waits, because the server may lack
+        the script.
         """
         node = self._map.owner(keys.slot_of(names[0]))
         if node is None or not self._map.is_up(keys.slot_of(names[0])):
@@ -296,7 +295,7 @@ class Cluster:
         left, self._left = self._left, []
         for names, words in left:
             rows = [words[at : at + 3] for at in range(0, len(words), 3)]
-            # Not what was taken out: the session may have been opened again since.
+            # Do not repeat removals: the session may have been opened again since.
             kept = [word for row in rows if row[2] for word in row]
             if kept:
                 self._start(self._put(names, kept))
@@ -307,4 +306,4 @@ class Cluster:
             try:
                 await self._scripts.run("ahead", [self.names.of(keys.AHEAD, node.tag)], ahead)
             except Unavailable:
-                return  # it is found again as long as it is ahead
+                return  # it is detected again as long as it is ahead

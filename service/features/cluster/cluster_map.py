@@ -1,8 +1,9 @@
-"""The servers of a cluster: which of them has which slot, and the commands and checks that go there.
+"""The servers of a cluster: slot owners, and the commands and checks sent to them.
 
-A server that does not have a slot says who has (https://valkey.io/topics/cluster-spec/#redirection-and-resharding):
-the command is sent there, within the timeout of the store. Slots are read again when that happens, when a
-server fails, and every second, by which a failover is noticed that nobody says anything of.
+A server that does not own a slot redirects to the owner
+(https://valkey.io/topics/cluster-spec/#redirection-and-resharding). The command is sent there, within the
+store's timeout. Slots are read again after a redirection, after a server failure, and every second to detect
+failovers.
 """
 
 import asyncio
@@ -23,18 +24,18 @@ from service.keyspace.pipeline import Command, Pipeline, packed, refuse
 from service.keyspace.servers import Server
 
 EVERY: Final = 1.0
-"""Seconds between two questions which server has which slot."""
+"""Seconds between two queries of the slot owners."""
 _ASKED: Final = 3
-"""How many servers are asked at once; the one that knows most is believed."""
+"""Number of servers queried at once; the newest view wins."""
 _DOUBTED: Final = 5.0
-"""Seconds for which a server that has failed is not asked for what others can do."""
-_PAUSE: Final = 0.01  # seconds until a command is repeated whose keys are being moved
+"""Seconds during which a failed server is not queried if others can answer."""
+_PAUSE: Final = 0.01  # seconds until a command is retried whose keys are being moved
 
 _log = structlog.get_logger(__name__)
 
 
 class Node:
-    """A server of the cluster, and the connections to it. ``tag`` is that of a part whose slot it has."""
+    """A server of the cluster, and the connections to it; ``tag`` belongs to a part that the server owns."""
 
     def __init__(self, address: Address, pool: BlockingConnectionPool, timeout: float) -> None:
         self.address = address
@@ -42,7 +43,7 @@ class Node:
         self.command, self.check = (Pipeline(partial(connect, pool), timeout) for _ in range(2))
         self.tag: str | None = None
         self.copies = b""
-        """The command that reads the policy revision and the epoch of all rights of that part."""
+        """The command that reads the policy revision and the epoch of all rights of the part."""
         self.doubted_until = 0.0
         self._waiting: list[Command] = []
 
@@ -57,14 +58,14 @@ class Node:
         self.command.send(*waiting)
 
     async def close(self) -> None:
-        """Disconnect; commands under way fail."""
+        """Disconnect; pending commands fail."""
         await self.command.close()
         await self.check.close()
         await self.pool.disconnect()
 
 
 class _View(NamedTuple):
-    """What a server knows of the cluster: the higher the ``epoch``, the newer."""
+    """A server's view of the cluster; a higher ``epoch`` is newer."""
 
     epoch: int
     ranges: tuple[tuple[int, int, Address], ...]
@@ -76,7 +77,7 @@ _SLOTS: Final = packed("CLUSTER", "SLOTS")
 
 
 class ClusterMap:
-    """Knows which server has which slot, and sends commands to servers."""
+    """Maps slots to servers, and sends commands to servers."""
 
     def __init__(
         self, seeds: Sequence[Address], open_node: OpenNode, timeout: float, names: keys.Names
@@ -93,7 +94,7 @@ class ClusterMap:
         self._closed = False
 
     def owner(self, slot: int) -> Node | None:
-        """Return the server that has a slot; None if none is known."""
+        """Return the owner of a slot; None if it is unknown."""
         return self._owners[slot]
 
     def primaries(self) -> list[Node]:
@@ -101,7 +102,7 @@ class ClusterMap:
         return list(dict.fromkeys(node for node in self._owners if node is not None))
 
     async def owner_now(self, slot: int | None) -> Node:
-        """Return the server that has a slot, None for any; raises ``Unavailable`` if there is none."""
+        """Return the owner of a slot, or any server for None; raises ``Unavailable`` without one."""
         if not self._ranges:
             await self.look()
         node = next(iter(self.primaries()), None) if slot is None else self._owners[slot]
@@ -111,7 +112,7 @@ class ClusterMap:
         return node
 
     def is_up(self, slot: int) -> bool:
-        """Whether the server of a slot is known, and has answered last."""
+        """Return true if the owner of a slot is known and the last command to it was answered."""
         node = self._owners[slot]
         return not self._ranges or (
             node is not None and node.doubted_until <= asyncio.get_running_loop().time()
@@ -139,9 +140,9 @@ class ClusterMap:
         return reply
 
     async def redirected(self, error: str, slot: int | None, asked: Node, until: float) -> tuple[Node, bool]:
-        """Return where a command is sent next that was refused with ``error``, and whether by ASKING.
+        """Return the next server for a command refused with ``error``, and true if it needs ASKING.
 
-        Raises ``Unavailable`` if it can't be served until then (the loop's time).
+        Raises ``Unavailable`` if the command cannot be served before ``until`` (the loop's time).
         """
         kind, _, rest = error.partition(" ")
         if asyncio.get_running_loop().time() < until:
@@ -161,7 +162,7 @@ class ClusterMap:
         raise Unavailable("The session store is out of reach") from ReplyError(error)
 
     async def look(self) -> None:
-        """Read which server has which slot; raises ``Unavailable`` if no server can say it."""
+        """Read the slot owners; raises ``Unavailable`` if no server can report them."""
         if self._closed:
             raise Unavailable("The session store is out of reach")
         if self._looking is None:
@@ -170,13 +171,13 @@ class ClusterMap:
         await asyncio.shield(self._looking)
 
     def look_soon(self) -> None:
-        """Do so in the background."""
+        """Read the slot owners in the background."""
         if self._looking is None and not self._closed:
             self._looking = asyncio.get_running_loop().create_task(self._look())
             self._looking.add_done_callback(self._looked)
 
     async def follow(self) -> None:
-        """Look every ``EVERY`` seconds until cancelled."""
+        """Read the slot owners every ``EVERY`` seconds until cancelled."""
         while True:
             await asyncio.sleep(EVERY)
             with suppress(Unavailable):
@@ -193,12 +194,12 @@ class ClusterMap:
     def _looked(self, task: asyncio.Task[None]) -> None:
         self._looking = None
         if not task.cancelled():
-            task.exception()  # those who wait raise it
+            task.exception()  # waiting callers raise it
 
     async def _look(self) -> None:
         now = asyncio.get_running_loop().time()
         known = [node.address for node in self.primaries()]
-        random.shuffle(known)  # no server is asked by all workers
+        random.shuffle(known)  # spread the queries of all workers
         known.sort(key=lambda address: self._nodes[address].doubted_until > now)
         asked = list(dict.fromkeys([*known, *self._seeds]))
         for first in range(0, len(asked), _ASKED):
@@ -211,7 +212,7 @@ class ClusterMap:
         raise Unavailable("The session store is out of reach")
 
     async def _view(self, node: Node) -> _View | None:
-        """Return what a server says; None if it sees no cluster that works, as when it is cut off."""
+        """Return a server's view; None if the server sees no working cluster, as when it is cut off."""
         answers: list[asyncio.Future[Any]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
         for future, text in zip(answers, (_INFO, _SLOTS), strict=True):
             settle = partial(_settle, future)
@@ -254,7 +255,7 @@ class ClusterMap:
         self._drop({address for *_, address in view.ranges})
 
     def _drop(self, kept: set[Address]) -> None:
-        """Disconnect from servers that have no slots: what they were sent fails, and goes to others then."""
+        """Disconnect from servers without slots; commands sent to them fail and are sent to other servers."""
         for address in set(self._nodes) - kept:
             task = asyncio.get_running_loop().create_task(self._nodes.pop(address).close())
             self._closing.add(task)
@@ -275,11 +276,11 @@ class ClusterMap:
         return [Server("{}:{}".format(*node.address), node.pool, node.tag) for node in self.primaries()]
 
     def covered(self) -> float:
-        """Return the part of all slots that have a server."""
+        """Return the fraction of slots that have a server."""
         return sum(node is not None for node in self._owners) / keys.SLOTS
 
     def calls(self) -> Iterator[tuple[dict[str, str], Pipeline]]:
-        """Yield the connections to them, with labels."""
+        """Yield the connections to the servers, with labels."""
         for node in self.primaries():
             shard = "{}:{}".format(*node.address)
             yield {"call": "check", "shard": shard}, node.check

@@ -1,4 +1,4 @@
-"""``portcullis sessions copy``: from a session store of one server to a cluster."""
+"""``portcullis sessions copy``: copy a session store of one server to a cluster."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace
@@ -15,7 +15,7 @@ from service.settings import load
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the two stores."""
+    """Add the options of both stores."""
     add_data(parser)
     url = "a URL, or @FILE for one that others of this machine must not see"
     parser.add_argument("--from", dest="source", metavar="URL", help=f"{url}; redis.url unless given")

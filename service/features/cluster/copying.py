@@ -1,4 +1,4 @@
-"""Copies a session store of one server to a cluster: the same keys, with the names that they have there."""
+"""Copy a session store of one server to a cluster, with the key names of a cluster."""
 
 import re
 from collections import Counter
@@ -15,22 +15,21 @@ from service.keyspace.restored import walk
 from service.keyspace.servers import Servers, open_servers
 from service.settings import Redis as RedisSettings
 
-# Made anew, or gone in an hour.
+# Recreated by the service, or expired within an hour.
 _SKIPPED: Final = re.compile(r"auth:(?:ahead|probe|rights|revocations|online:page)")
 _KIND: Final = re.compile(r"auth:log:[a-z]+|auth:online|auth:[a-z]+|policy:[a-z]+|rate")
 
 
 class CopyError(OperatorError):
-    """One of the stores is not as it must be; the message says what is expected."""
+    """A store is not in the required state; the message names the state."""
 
 
 async def copy_to_cluster(source: RedisSettings, target: RedisSettings) -> Counter[str]:
-    """Copy all keys of ``source``, a server or group, to ``target``, an empty cluster, with their ends.
+    """Copy all keys of ``source``, a server or group, and their expiries to ``target``, an empty cluster.
 
-    Return how many there were, by the beginning of their names. Nobody may use either meanwhile.
-    Refresh ids that have ended, of which nothing says whose they were, are left out: they are refused all the
-    same. Raises ``CopyError`` if the stores are not as they must be, and ``Unavailable``; then empty
-    ``target``, and copy again.
+    Returns the number of keys by the prefix of their names. Neither store may be used meanwhile. Ended
+    refresh ids without a user are omitted: they are rejected in any case. Raises ``CopyError`` if a store is
+    not in the required state, and ``Unavailable``; then empty ``target``, and copy again.
     """
     reading, writing = open_servers(source), open_servers(target)
     try:
@@ -67,7 +66,7 @@ class _Copying:
 
     async def _copy(self, name: str) -> bool:
         ends = await self._source.send("PEXPIRETIME", name)
-        if ends == -2:  # noqa: PLR2004 - it has ended meanwhile
+        if ends == -2:  # noqa: PLR2004 - expired meanwhile
             return False
         if name.startswith(("auth:device:", "auth:refresh:", "auth:spent:")):
             return await self._copy_text(name, ends)
@@ -90,7 +89,7 @@ class _Copying:
             yield self._names.of(name)
 
     async def _copy_text(self, name: str, ends: int) -> bool:
-        """Copy a text that names a refresh id, or whose name does: there these begin with a tag."""
+        """Copy a text with a refresh id in its value or name; in a cluster these ids begin with a tag."""
         text = await self._source.send("GET", name)
         if text is None:
             return False
@@ -115,7 +114,7 @@ class _Copying:
         return msgspec.json.encode(content)
 
     async def _copy_index(self, name: str, ends: int) -> None:
-        """Copy an index, each session into the part of its user."""
+        """Copy an index, each session into its user's part."""
         cursor: bytes | int = 0
         while True:
             cursor, rows = await self._source.send("ZSCAN", name, cursor, "COUNT", 1000)

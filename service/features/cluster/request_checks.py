@@ -1,4 +1,4 @@
-"""The per-request checks of a cluster: one round trip to each server that they concern."""
+"""Checks of each request in a cluster: one round trip per server."""
 
 import asyncio
 from functools import partial
@@ -16,16 +16,16 @@ from service.keyspace.pipeline import Command, PipelinedClient, begin_command, e
 
 
 class _ClusterPair(KeyPair):
-    """The command that reads two keys of a user, and what is known of them."""
+    """The command that reads two keys of a user, and cached data about them."""
 
     names: tuple[str, str]
     slot: int
 
 
 class ClusterChecks(Checks):
-    """Reads pairs of keys in one round trip to each server concerned; the copies there come first.
+    """Reads pairs of keys in one round trip per server; the copies there are read first.
 
-    So the epoch of all rights is never newer than what is read of a user: see ``CurrentRights``.
+    The epoch of all rights is thus never newer than the data of a user: see ``CurrentRights``.
     """
 
     def __init__(self, servers: ClusterMap, client: PipelinedClient) -> None:
@@ -36,14 +36,14 @@ class ClusterChecks(Checks):
         self._closed = False
 
     def pair(self, first: str, second: str) -> KeyPair:
-        """Return the keys with two documented names of a user, for ``ask``; they can be kept."""
+        """Return the keys with two documented names of a user, for ``ask``; callers can cache them."""
         names = (self._map.names.of(first), self._map.names.of(second))
         pair = _ClusterPair(packed("MGET", *names))
         pair.names, pair.slot = names, keys.slot_of(names[0])
         return pair
 
     def ask(self, pair: KeyPair, span: Span | None = None) -> asyncio.Future[Answer]:
-        """Return a future of the values of the two keys, as for one server."""
+        """Return a future of the values of the two keys."""
         assert isinstance(pair, _ClusterPair)  # noqa: S101 - of this object
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
@@ -55,7 +55,7 @@ class ClusterChecks(Checks):
         return future
 
     async def close(self) -> None:
-        """Refuse all checks that wait."""
+        """Refuse all waiting checks."""
         self._closed = True
         self._send_waiting()
         for task in self._alone:
@@ -85,7 +85,7 @@ class ClusterChecks(Checks):
             node.check.send(command)
 
     def ask_alone(self, pair: _ClusterPair, future: asyncio.Future[Answer]) -> None:
-        """Read keys one by one: each can be read while the slot is moved, or has been moved."""
+        """Read keys one by one, which also works while a slot is moved, and after it."""
         task = asyncio.get_running_loop().create_task(self._read(pair, future))
         self._alone.add(task)
         task.add_done_callback(self._alone.discard)
@@ -115,7 +115,7 @@ def _refuse_unread(future: asyncio.Future[Answer], task: asyncio.Task[None]) -> 
 
 
 class _Batch:
-    """The checks of one command to one server."""
+    """The checks in one command to one server."""
 
     __slots__ = ("_asked", "_at", "_checks", "_copies", "_node")
 
@@ -129,7 +129,7 @@ class _Batch:
         self._at = 0
 
     def answered(self, reply: Any) -> None:
-        """Take the next reply: that of the copies first; raises for one that is none."""
+        """Process the next reply; the first is that of the copies. Raises an error for a malformed reply."""
         if self._copies is None:
             self._copies = _pair_in(reply)
             return
@@ -142,7 +142,7 @@ class _Batch:
             future.set_result(Answer(*values, *self._copies))
 
     def failed(self, cause: BaseException) -> None:
-        """Refuse the rest; after a lost connection each is asked once more."""
+        """Refuse the remaining checks; after a lost connection, retry each once."""
         self._checks.failed(self._node)
         for pair, future in self._asked[self._at :]:
             if isinstance(cause, TimeoutError):
@@ -152,7 +152,7 @@ class _Batch:
 
 
 def _pair_in(reply: Any) -> Any:
-    """Return a reply of two values, or a refusal that another server, or the time, may undo."""
+    """Return a reply of two values, or a refusal that another server or a retry may resolve."""
     if isinstance(reply, ReplyError):
         if str(reply).partition(" ")[0] in (
             "MOVED",

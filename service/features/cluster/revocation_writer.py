@@ -1,4 +1,4 @@
-"""The lists of revocations of a cluster, and what adds to them."""
+"""Write entries to the revocation lists of a cluster."""
 
 import asyncio
 from collections import defaultdict
@@ -21,7 +21,7 @@ class _Group:
 
 
 class RevocationWriter:
-    """Adds entries to the lists of a cluster: those that come while others are being added go together."""
+    """Adds entries to the lists of a cluster; entries that arrive during a write are added together."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
@@ -29,9 +29,9 @@ class RevocationWriter:
         self._next: dict[str, _Group] = {}
 
     async def add(self, tag: str, revoked: Sequence[Revoked]) -> None:
-        """Return once the list of a part has entries of all of ``revoked``.
+        """Wait until the list of a part has entries of all of ``revoked``.
 
-        Raises ``Unconfirmed`` if it has them and too few replicas do, and ``Unavailable``.
+        Raises ``Unconfirmed`` if the list has them but too few replicas do, and ``Unavailable``.
         """
         group = self._next.setdefault(tag, _Group())
         group.revoked += revoked
