@@ -15,7 +15,7 @@ from service.web.requests.routes import Routes
 
 
 def add_routes(routes: Routes, container: Any) -> None:
-    """Register the endpoints, made of the parts of ``container``."""
+    """Register the endpoints of decisions."""
     stores, sign_in = container.stores, container.sign_in
     now = stores.sessions.synchronized.now
     subjects = Subjects(sign_in.current_rights, sign_in.authenticator)

@@ -1,4 +1,4 @@
-"""Where the decision point answers, for its clients: ``/.well-known/authzen-configuration``."""
+"""Discovery document of the decision point: ``/.well-known/authzen-configuration``."""
 
 from service.errors import NotFound
 from service.web.messages.context import RequestContext
@@ -21,7 +21,7 @@ class AccessConfiguration:
     """``/.well-known/authzen-configuration``."""
 
     def __init__(self, public_url: str) -> None:
-        """``public_url`` is how clients reach the service; "" if that is not known."""
+        """Create the endpoint; ``public_url`` is the service's URL for clients, or "" if unknown."""
         self._base = public_url
 
     @refuses(NotFound)

@@ -1,4 +1,4 @@
-"""Decisions for other services (AuthZEN §5 to §7), and where they ask: ``/access/v1/evaluation``."""
+"""Decisions for other services (AuthZEN §5 to §7): ``/access/v1/evaluation``."""
 
 from collections.abc import Collection
 from functools import partial
@@ -27,7 +27,7 @@ from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import asks, example_body, named, needs
 
 TELLS_CODES: Final = "system:policy:read"
-"""The permission code by which a caller is told what would have opened a denied question."""
+"""Code required to see the codes that would allow a denied question."""
 
 _EXAMPLE: Final = {
     "subject": {"type": "user", "id": "admin"},
@@ -37,7 +37,7 @@ _EXAMPLE: Final = {
 
 
 class _Asking:
-    """Answers questions about the subjects that they name."""
+    """Base class of the evaluation endpoints."""
 
     def __init__(self, evaluator: Evaluator, note: Note | None = None) -> None:
         self._evaluator = evaluator
@@ -65,7 +65,7 @@ class _Asking:
 
 
 def _show(known: Known, policy: Policy, asking: Caller) -> EvaluationDecision:
-    """Return the answer as ``asking`` is sent it, and remember it."""
+    """Return the answer in the form for ``asking``, and cache it."""
     shown = known.shown = decision_of(known.answer, policy, partial(_layers_shown, policy, asking))
     return shown
 
@@ -77,9 +77,9 @@ def _policy_of(context: RequestContext) -> Policy:
 
 
 def _layers_shown(policy: Policy, asking: Caller) -> Collection[str]:
-    """Return the layers of which ``asking`` is told what a denied question needs.
+    """Return the layers whose required codes are shown to ``asking`` in denials.
 
-    Those of routes are told to who may ask as a proxy: to proxies, a 403 names them.
+    Accounts that may ask as a proxy see codes of routes, which a 403 also names to proxies.
     """
     if policy.judge(PERMISSION, TELLS_CODES, asking.held).allowed:
         return LAYERS

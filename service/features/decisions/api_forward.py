@@ -1,4 +1,4 @@
-"""Forward authentication: a proxy asks about each request before it passes it on to a service."""
+"""Forward authentication: a proxy asks about each request before forwarding it to a service."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -30,9 +30,9 @@ ServiceName = Annotated[str, Meta(pattern=whole(NAME.pattern), examples=["orders
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Forward:
-    """Decides about the original request; a class below for each header profile.
+    """Decides about the original request; each subclass handles one header profile.
 
-    ``note`` takes the answers, if anything does.
+    ``note`` receives the answers, if it is set.
     """
 
     profile: ClassVar[originals.HeaderProfile]
@@ -44,7 +44,7 @@ class _Forward:
 
     async def _decide(self, context: RequestContext, service: str) -> None:
         policy = context.policy
-        assert policy is not None  # noqa: S101 - the guard has taken it
+        assert policy is not None  # noqa: S101 - checked by the guard
         original = originals.original_of(context.scope, self.profile)
         self._require_proxy(context, service, original)
         known = policy.service(service)
@@ -61,7 +61,7 @@ class _Forward:
         self._let_pass(context, service, identified, decision_allowing(answer, caller))
 
     def _require_proxy(self, context: RequestContext, service: str, original: originals.Original) -> None:
-        """Return when the account may ask about requests to ``service``, as a proxy; ProxyRefused else."""
+        """Raise ProxyRefused if the account may not ask about requests to ``service`` as a proxy."""
         asking = context.user
         by_person = asking.kind == "person"
         name = BY_PERSON if by_person else f"forward {where(asking.service, service)}"

@@ -20,7 +20,7 @@ from service.web.messages.operation_metadata import asks, example_body, named, n
 from service.web.messages.schema import ProtocolSchema
 
 MOST_RESULTS: Final = 1000
-"""The most results of one answer, and their number where no limit is named."""
+"""Maximum number of results per answer; also the default limit."""
 
 
 class SubjectTarget(ProtocolSchema):
@@ -134,12 +134,12 @@ Find = Callable[[Policy, Caller, Part], Awaitable[Results[str]]]
 
 
 class _Searching(Endpoint[Search]):
-    """Answers searches, one page at a time."""
+    """Base class of the search endpoints, which return one page at a time."""
 
     async def _page(
         self, context: RequestContext, find: Find, page: PageOfSearch | UnsetType, *question: object
     ) -> tuple[list[str], NextPage]:
-        """Return the ids of the page that is asked for; ``question`` is what a token belongs to."""
+        """Return the ids of the requested page; ``question`` identifies the search of a page token."""
         policy = context.policy
         if policy is None:
             raise Unavailable("No policy has been loaded yet")

@@ -1,4 +1,4 @@
-"""Assertions: who sends a request to another service, signed for that service."""
+"""Assertions: signed statements about the sender of a request, for one service."""
 
 from typing import Final
 
@@ -9,15 +9,15 @@ from service.kernel.identity import Caller
 from service.settings import Auth
 
 TYPE: Final = "portcullis-assertion+jwt"
-"""The ``typ`` in the header of an assertion: nothing that takes tokens takes one (RFC 8725 §3.11)."""
+"""The ``typ`` header of assertions; token consumers reject this type (RFC 8725 §3.11)."""
 LIFE: Final = 60
-"""Seconds for which an assertion is valid."""
+"""Time to live of an assertion in seconds."""
 
 
 class AssertionClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The claims of an assertion; without ``sub``, ``user_name`` and ``roles`` the user is not logged in.
+    """The claims of an assertion; anonymous users have no ``sub``, ``user_name`` and ``roles``.
 
-    ``aud`` is the name of the service, ``decision`` the id of the decision that let the request pass.
+    ``aud`` is the name of the service, ``decision`` the id of the decision that allowed the request.
     """
 
     iss: str
@@ -31,7 +31,7 @@ class AssertionClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Assertions:
-    """Signs assertions with the key of tokens; does nothing where the setting is off."""
+    """Signs assertions with the key of tokens; does nothing if the setting is off."""
 
     def __init__(self, settings: Auth, tokens: Tokens) -> None:
         self._on = settings.forward_assertion
@@ -39,10 +39,10 @@ class Assertions:
         self._tokens = tokens
 
     def issue(self, service: str, caller: Caller | None, decision: str, ends: float | None = None) -> str:
-        """Return an assertion for ``service`` about ``caller``, None for nobody; "" where they are off.
+        """Return an assertion about ``caller``, None if anonymous, for ``service``; "" if assertions are off.
 
-        It tells roles, so it ends with what the caller was known by, at ``ends`` (seconds since the epoch),
-        but lives for a second.
+        The assertion has roles, so it expires no later than the caller's credential, at ``ends`` (seconds
+        since the epoch). Its minimum time to live is one second.
         """
         if not self._on:
             return ""

@@ -1,7 +1,7 @@
-"""Answers questions about subjects that are named, and remembers what an account was answered.
+"""Answer questions about named subjects, and cache the answers.
 
-Services ask about the same resources again and again, a hundred at once. So what an account was answered
-about holders of the same codes is one look-up, until the policy changes.
+Services repeat questions about the same resources, a hundred at once. Answers to an account about holders of
+the same codes are cached until the policy changes.
 """
 
 from collections.abc import Sequence
@@ -29,14 +29,14 @@ from service.kernel.tracing import current_span
 from service.laboratory.analysis.answers import Answer, Answers, Question, is_short
 
 Posed: TypeAlias = tuple[Subject, Act]
-"""A question: its subject, and what the subject would do."""
+"""A question: its subject, and the action on a resource."""
 
 
 class Known(Struct, eq=False):
-    """An answer to an account about holders of the same codes, as long as the policy does not change.
+    """A cached answer to an account about holders of the same codes, until the policy changes.
 
-    ``shown`` is what the account is sent, and ``logged`` what the decision log says of it; each is made by
-    who needs it first.
+    ``shown`` is the answer sent to the account, ``logged`` its part of the decision log. Both are created on
+    first use.
     """
 
     act: Act
@@ -46,10 +46,10 @@ class Known(Struct, eq=False):
 
 
 class Answered(NamedTuple):
-    """Answers about one subject, in order. ``subject`` is None where a question was incomplete.
+    """Answers about one subject, in order. ``subject`` is None for an incomplete question.
 
-    ``caller`` is who the subject is, None for one that is not active; ``satisfied`` are the words about
-    authentication by which it was decided.
+    ``caller`` is the subject's caller, or None if the subject is not active. ``satisfied`` are the
+    authentication demands that the decision used.
     """
 
     subject: Subject | None
@@ -59,13 +59,13 @@ class Answered(NamedTuple):
 
 
 _MOST_KNOWN: Final = 10_000
-"""How many answers a process remembers for the accounts that ask; then it begins anew."""
+"""Maximum number of cached answers and tables per process; beyond it, the cache is emptied."""
 _Table: TypeAlias = dict[Act, Known]
 _NO_ACT: Final[Act] = ("", "", "", None)
 
 
 class Evaluator:
-    """Answers questions about subjects that are named."""
+    """Answers questions about named subjects."""
 
     def __init__(self, subjects: Subjects, answers: Answers) -> None:
         self._subjects = subjects
@@ -84,11 +84,11 @@ class Evaluator:
         ends_with: bool | None = None,
         all_rights: bytes | None = None,
     ) -> list[Answered]:
-        """Return the answers to ``posed`` in order; None stands for a question that is incomplete.
+        """Return the answers to ``posed`` in order; None stands for an incomplete question.
 
-        ``asking`` is the account that asks. The answers end behind the first one that is ``ends_with``, if
-        that is given; what follows is not asked. Other requests get turns in between.
-        ``all_rights`` as for ``CurrentRights``. Raises ``Unavailable``.
+        ``asking`` is the account that asks. If ``ends_with`` is set, the answers stop after the first one
+        with that outcome. Other requests get turns in between. ``all_rights`` as for ``CurrentRights``.
+        Raises ``Unavailable``.
         """
         subjects = {question[0] for question in posed if question is not None}
         callers = await self._subjects.callers(subjects, policy.permission_map, all_rights)
@@ -129,13 +129,13 @@ class Evaluator:
     def _about(
         self, policy: Policy, asking: Caller, subject: Subject, caller: Caller | None
     ) -> tuple[Answered, _Table]:
-        """Return where answers about a subject go, and what is remembered about holders of its codes."""
+        """Return the collector of answers about a subject, and the cache for holders of its codes."""
         if policy is not self._policy or self._kept >= _MOST_KNOWN:
             self._policy, self._kept = policy, 0
             self._tables, self._questions = {}, {}
         satisfied = words_asked(caller, self._answers.now())
         answered = Answered(subject, caller, satisfied, [])
-        # An answer about an API key names its account, and a trace has a span for each decision.
+        # No cache: an answer about an API key names its account, and a trace has a span for each decision.
         if current_span() is not None or (subject.type == TOKEN and is_api_key(subject.id)):
             return answered, {}
         about = None if caller is None else (caller.limited_to_nothing, caller.held.codes, satisfied)
@@ -147,7 +147,7 @@ class Evaluator:
         return answered, table
 
     def _find(self, policy: Policy, asking: Caller, about: Answered, table: _Table, act: Act) -> Known:
-        """Return the answer, asked anew, and remember it."""
+        """Decide the question and cache the answer."""
         subject, caller = about.subject, about.caller
         question = self._question(policy, asking, act)
         if isinstance(question, Answer):
@@ -167,7 +167,7 @@ class Evaluator:
 
     def _question(self, policy: Policy, asking: Caller, act: Act) -> Question | Answer:
         key = (act, asking.service, asking.limited_to_nothing, asking.held.codes)
-        is_current = policy is self._policy  # another request may have gone on to a newer one
+        is_current = policy is self._policy  # another request may use a newer policy
         question = self._questions.get(key) if is_current else None
         if question is None:
             question = question_by(policy, asking, *asked_of(act))

@@ -1,4 +1,4 @@
-"""What the decision log says about an answered question: the parts of its line."""
+"""Parts of the decision log's lines about answered questions."""
 
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ASSURANCE, RESOURCE
@@ -12,7 +12,7 @@ from service.laboratory.analysis.answers import Answer
 
 
 def subject_part(subject: Subject, caller: Caller | None) -> bytes:
-    """Return the part of a line about its subject, who is told by the user only, since a token is secret."""
+    """Return the part of a line about its subject; it has the user only, because tokens are secret."""
     kind = subject.type if subject.type in SUBJECT_TYPES else ""
     return of_subject(kind, None, ()) if caller is None else of_subject(kind, caller.user_id, caller.roles)
 
@@ -26,8 +26,8 @@ def answer_parts(
 ) -> OfAnswer:
     """Return the parts of a line about the answer to a question.
 
-    ``satisfied`` is what the subject satisfied; ``bound_to`` is the service that the account is bound to
-    which has asked.
+    ``satisfied`` are the demands that the subject satisfied; ``bound_to`` is the service of the asking
+    account.
     """
     decision = answer.decision
     line = None if decision is None else decision.line
@@ -56,7 +56,7 @@ def answer_parts(
 def _asked(
     asked: Asked, decision: Decision, satisfied: Satisfied | None, bound_to: str | None
 ) -> AskedRoute | None:
-    """Return the request of a question about a registered route of another service; None for any other."""
+    """Return the request in a question about a registered route of another service; otherwise None."""
     service = service_of(asked.resource, bound_to)
     registered = decision.object
     if decision.layer == ASSURANCE:

@@ -1,4 +1,4 @@
-"""The questions and answers of AuthZEN Authorization API 1.0, as they are sent."""
+"""Questions and answers of AuthZEN Authorization API 1.0 on the wire."""
 
 from collections.abc import Callable, Collection
 from functools import cached_property
@@ -18,7 +18,7 @@ Properties = dict[str, Any]
 Type = Annotated[str, Meta(examples=["user"])]
 
 MOST_AT_ONCE = 1000
-"""The most questions of one request."""
+"""Maximum number of questions per request."""
 
 
 class SubjectEntity(ProtocolSchema):
@@ -34,7 +34,7 @@ class SubjectEntity(ProtocolSchema):
 
     @property
     def entity(self) -> Subject:
-        """The subject."""
+        """Return the subject."""
         return Subject(self.type, self.id)
 
 
@@ -58,7 +58,7 @@ class ResourceEntity(ProtocolSchema):
 
     @property
     def entity(self) -> Resource:
-        """The resource."""
+        """Return the resource."""
         return Resource(self.type, self.id, named_service(self.properties))
 
 
@@ -72,17 +72,17 @@ class Evaluation(ProtocolSchema, dict=True):
 
     @property
     def may_be_kept(self) -> bool:
-        """Whether no token names the subject: services ask the same questions again and again."""
+        """Return true if the subject is no token; services then repeat the same questions."""
         return self.subject.type != TOKEN
 
     @cached_property
     def asked(self) -> Asked:
-        """The question."""
+        """Return the question."""
         return Asked(self.subject.entity, self.action.name, self.resource.entity)
 
     @cached_property
     def posed(self) -> Posed:
-        """The question, for an evaluator."""
+        """Return the question for an evaluator."""
         resource = self.resource
         act: Act = self.action.name, resource.type, resource.id, named_service(resource.properties)
         return self.subject.entity, act
@@ -180,11 +180,11 @@ _FAULTS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def posed_in(body: Evaluations) -> list[Posed | None]:
-    """Return the questions of ``body``; None in the place of one that is incomplete or faulty."""
+    """Return the questions of ``body``; None for an incomplete or faulty one."""
     questions: list[Question] | list[Question | None]
     try:
         questions = _questions(b"[%b]" % b",".join(body.evaluations))
-    except _FAULTS:  # one at least is faulty
+    except _FAULTS:  # at least one is faulty
         questions = [_read(raw) for raw in body.evaluations]
     subject = None if body.subject is UNSET else body.subject.entity
     posed: list[Posed | None] = []
@@ -212,7 +212,7 @@ def _read(raw: msgspec.Raw) -> Question | None:
 
 
 def question_in(raw: msgspec.Raw, defaults: Question) -> Asked | None:
-    """Return one of several questions; missing parts are those of ``defaults``. None for a faulty one."""
+    """Return one of several questions, with missing parts from ``defaults``; None for a faulty question."""
     own = _read(raw)
     if own is None:
         return None
@@ -229,17 +229,17 @@ ENDS_WITH: Final[dict[Semantic, bool | None]] = {
     "deny_on_first_deny": False,
     "permit_on_first_permit": True,
 }
-"""Behind which answer the list ends."""
+"""The outcome after which the list of answers stops."""
 
 
 def decision_of(
     answer: Answer, policy: Policy, shown_layers: Callable[[], Collection[str]]
 ) -> EvaluationDecision:
-    """Return the answer as it is sent; ``shown_layers`` returns those of which the asker is told codes."""
+    """Return the answer on the wire; ``shown_layers`` returns the layers whose codes are shown."""
     decision = answer.decision
     if decision is None:
         return EvaluationDecision(answer.allowed, DecisionContext(answer.reason, policy.revision))
-    # What a person has to do is told to everybody who asks: the words of a demand are no codes.
+    # Authentication demands are shown to every caller; they are no codes.
     needs = step_up(decision.required, decision.codes) if answer.reason == TOO_WEAK else None
     shows_codes = not answer.allowed and (needs is not None or decision.layer in shown_layers())
     account = answer.subject

@@ -1,4 +1,4 @@
-"""What is kept of answered questions: the use of permissions, and the events of the decision log."""
+"""Record answered questions: uses of permissions, and events of the decision log."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -13,11 +13,11 @@ from service.web.messages.context import RequestContext
 from service.web.observability.log_format import clock
 
 Note = Callable[[RequestContext, Sequence[Answered]], None]
-"""Takes the answers of a request: for the use of permissions, and for the decision log."""
+"""Receives the answers of a request, for the use of permissions and the decision log."""
 
 
 def noting(uses: PermissionUses, log: DecisionLog | None) -> Note:
-    """Return what takes answered questions; without ``log``, for the use of permissions alone."""
+    """Return the receiver of answered questions; without ``log``, it records the use of permissions alone."""
     if log is None:
         return lambda _context, answered: note_uses(uses, answered)
 
@@ -29,7 +29,7 @@ def noting(uses: PermissionUses, log: DecisionLog | None) -> Note:
 
 
 def note_uses(uses: PermissionUses, answered: Sequence[Answered]) -> None:
-    """Note which permission codes answered questions have needed: those of their subjects."""
+    """Record the permission codes that allowed answered questions, as used by their subjects."""
     for about in answered:
         if about.caller is None:
             continue
@@ -42,8 +42,8 @@ def note_uses(uses: PermissionUses, answered: Sequence[Answered]) -> None:
 
 
 def note_events(log: DecisionLog, context: RequestContext, answered: Sequence[Answered]) -> None:
-    """Hand on the lines of answered questions that are kept; never waits."""
-    assert context.policy is not None  # noqa: S101 - the guard has taken it
+    """Pass log lines of answered questions to the decision log, without waiting."""
+    assert context.policy is not None  # noqa: S101 - checked by the guard
     asking, keeps = context.user, log.keeps
     request = of_request(clock.text(), context.request_id, context.trace_id, asking.user_id)
     lines = []

@@ -1,4 +1,4 @@
-"""What questions name, as AuthZEN Authorization API 1.0 says it, and what the enforcer is asked for it."""
+"""Names in questions of AuthZEN Authorization API 1.0, and their mapping to the enforcer."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from service.kernel.text import name_key
 from service.kernel.value_rules import MAX_REGISTERED_PATH
 from service.laboratory.analysis.answers import Answer, Question, RequestsTo, RequestTo, Unanswerable, UseOf
 
-if TYPE_CHECKING:  # a follower asks the same, and has neither of these with the stores behind them
+if TYPE_CHECKING:  # a follower uses this module without the stores
     from service.authn.authenticate import Authenticator
     from service.authn.current_rights import CurrentRights, Who
 
 USER: Final = "user"
-"""The type of a subject that is named by its user name."""
+"""The type of a subject identified by its user name."""
 IDENTITY: Final = "identity"
-"""The type of a subject that is named by its login id: the ``sub`` of its tokens."""
+"""The type of a subject identified by its login id, the ``sub`` of its tokens."""
 TOKEN: Final = "token"  # noqa: S105 - a word, no token
-"""The type of a subject that is named by an access token."""
+"""The type of a subject identified by an access token."""
 ROUTE: Final = "route"
-"""The type of a resource that is a path, or a template of paths; its action is the method."""
+"""The type of a resource that is a path or a path template; the action is the method."""
 PERMISSION: Final = "permission"
-"""The type of a resource that is a permission code; the action counts for nothing."""
+"""The type of a resource that is a permission code; the action is ignored."""
 
 USE: Final = "use"
-"""The action that a search finds for a permission code."""
+"""The action that a search returns for a permission code."""
 
 
 class Subject(Struct, frozen=True):
-    """Who would act; the id of a token is secret."""
+    """The subject of a question; the id of a token is secret."""
 
     type: str
     id: str
@@ -57,7 +57,7 @@ class Subject(Struct, frozen=True):
 
 
 class Resource(Struct, frozen=True):
-    """What would be acted on. ``service`` is the one that ``properties`` name; None if they name none."""
+    """The resource of a question; ``service`` is the service in ``properties``, or None."""
 
     type: str
     id: str
@@ -73,9 +73,9 @@ class Asked(Struct, frozen=True):
 
 
 Act: TypeAlias = tuple[str, str, str, str | None]
-"""What a subject would do: the action, and the type, the id and the ``service`` of the resource.
+"""An action, and the type, the id and the ``service`` of the resource.
 
-A plain tuple: a request has a thousand of them, and answers are found by it.
+A plain tuple, because a request has a thousand of them and answers are cached by it.
 """
 
 
@@ -86,7 +86,7 @@ def asked_of(act: Act) -> tuple[str, Resource]:
 
 
 def named_service(properties: Mapping[str, Any]) -> str | None:
-    """Return the service that the properties of a resource name; "" for one that can't be a name."""
+    """Return the service named by the properties of a resource; "" for an invalid value."""
     service = properties.get("service")
     if service is None or isinstance(service, str):
         return service
@@ -97,9 +97,9 @@ _PART: Final = re.compile(r"[a-z0-9_-]+")
 
 
 def question_of(action: str, resource: Resource, bound_to: str | None) -> Question | Unanswerable:
-    """Return what is asked by an account that is bound to the service ``bound_to``, or to none.
+    """Return the enforcer's question for an account bound to the service ``bound_to``, or to none.
 
-    A route is of the service that it names, else of that of the account, else of this one.
+    A route belongs to the named service, else to the account's service, else to this service.
     """
     if resource.type == ROUTE:
         return _route(action, resource, bound_to)
@@ -114,7 +114,7 @@ def _joined(*parts: str) -> str | None:
 
 
 def service_of(resource: Resource, bound_to: str | None) -> str:
-    """Return the service of a route: the one that it names, else that of the account, else this one."""
+    """Return the service of a route: the named one, else the account's, else this service."""
     return resource.service or bound_to or PORTCULLIS
 
 
@@ -134,7 +134,7 @@ def _route(method: str, resource: Resource, bound_to: str | None) -> Question | 
 
 
 def question_by(policy: Policy, asking: Caller, action: str, resource: Resource) -> Question | Answer:
-    """Return what the account ``asking`` asks; the answer no for what it can't or may not ask."""
+    """Return the question of the account ``asking``; a denial if it is not answerable or not permitted."""
     question = question_of(action, resource, asking.service)
     if isinstance(question, str):
         return Answer(False, question)
@@ -144,7 +144,7 @@ def question_by(policy: Policy, asking: Caller, action: str, resource: Resource)
 
 
 def service_asked(question: Question) -> str:
-    """Return the service that a question is about, "" for none: a code is of the one that it begins with."""
+    """Return the service of a question, or "" for none; a code belongs to the service of its first part."""
     if isinstance(question, UseOf):
         first, more, _ = question.code.partition(":")
         return first if more else ""
@@ -155,15 +155,15 @@ NOT_ACTIVE = Answer(False, "subject_not_active")
 INCOMPLETE = Answer(False, "incomplete")
 
 SUBJECT_TYPES: Final = (USER, IDENTITY, TOKEN)
-"""The types of subjects that are known."""
+"""The supported types of subjects."""
 
 LOGIN_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
-_LONGEST_NAME: Final = 256  # characters: names that fit are shorter, whatever they fold to
+_LONGEST_NAME: Final = 256  # characters; valid names are shorter in every folding
 _REFUSED: Final = (TokenInvalid, TokenExpired, RefreshRequired, AccountBanned)
 
 
 class Subjects:
-    """Finds the callers whom subjects name."""
+    """Finds the callers of subjects."""
 
     def __init__(self, current: CurrentRights, authenticator: Authenticator) -> None:
         self._current = current
@@ -175,12 +175,11 @@ class Subjects:
         permission_map: PermissionMap,
         all_rights: bytes | None = None,
     ) -> dict[Subject, Caller]:
-        """Return the caller of each subject that may log in at this moment.
+        """Return the caller of each subject that may log in now.
 
-        Subjects that are unknown, disabled or banned, tokens that are not valid or were revoked, and subjects
-        of other types have none. A token has the rights that it carries, decoded by ``permission_map``, an
-        API key those of its account within its scopes. ``all_rights`` as for ``CurrentRights``. Raises
-        ``Unavailable``.
+        Unknown, disabled or banned subjects, invalid or revoked tokens, and subjects of other types have no
+        caller. A token has its own rights, decoded by ``permission_map``. An API key has the rights of its
+        account within its scopes. ``all_rights`` as for ``CurrentRights``. Raises ``Unavailable``.
         """
         users = {subject: who for subject in subjects if (who := _user(subject)) is not None}
         known = await self._current.of(set(users.values()), all_rights) if users else {}
@@ -196,7 +195,7 @@ class Subjects:
     async def caller(
         self, subject: Subject, permission_map: PermissionMap, all_rights: bytes | None = None
     ) -> Caller | None:
-        """Return the caller of one subject as ``callers`` does; None for one that has none."""
+        """Return the caller of one subject as ``callers`` does; None if it has no caller."""
         if subject.type == TOKEN:
             return await self._of_token(subject.id, permission_map)
         who = _user(subject)

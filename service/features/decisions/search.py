@@ -1,6 +1,6 @@
-"""Searches: all subjects, resources or actions for which a question is answered with yes.
+"""Searches: all subjects, resources or actions for which a question is allowed.
 
-The universe is finite: users, registered resources and the codes of Buttons. So the answers are exact.
+The results are exact, because the sets are finite: users, registered resources, and codes of Buttons.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from service.records.assignments import Present
 from service.records.database.transactions import Database
 
 WITHIN: Final = 30.0
-"""Seconds that reading roles and users may take."""
+"""Maximum seconds to read roles and users."""
 
 _PERSON: Final = BY_STRONGEST[LOGIN]
 _SERVICE: Final = BY_STRONGEST[SERVICE]
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Which results are wanted: at most ``limit``, after the first ``offset``, a multiple of ``limit``."""
+    """The requested part: at most ``limit`` results after the first ``offset``, a multiple of ``limit``."""
 
     offset: int
     limit: int
@@ -52,14 +52,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Results(Generic[T]):
-    """One part of the results, and how many there are."""
+    """One part of the results, and the total number."""
 
     items: list[T]
     total: int
 
 
 class Search:
-    """Finds what would be allowed; one search at a time, in the turns of questions about the whole policy."""
+    """Runs one search at a time, in the turns of questions about the whole policy."""
 
     def __init__(
         self,
@@ -68,20 +68,20 @@ class Search:
         concurrency: ConcurrencyLimit,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """``now`` is that of ``Answers``."""
+        """Create the search; ``now`` as for ``Answers``."""
         self._now = now
         self._database = database
         self._subjects = subjects
         self._concurrency = concurrency
-        self._answers = Answers(now)  # used in the thread of the turns alone
+        self._answers = Answers(now)  # used only in the thread of the turns
 
     async def subjects(
         self, policy: Policy, asking: Caller, kind: str, action: str, resource: Resource, *, part: Part
     ) -> Results[str]:
         """Return the ids of the subjects of type ``kind`` that may perform ``action`` on ``resource``.
 
-        By user name; none for a type whose subjects can't be listed. They are named, so persons count as
-        logged in with a password, at a time that is not known. Raises ``Unavailable``.
+        Sorted by user name; empty for types whose subjects cannot be listed. Persons count as logged in with
+        a password at an unknown time, because a search has no session. Raises ``Unavailable``.
         """
         question = question_by(policy, asking, action, resource)
         if isinstance(question, Answer) or kind not in (questions.USER, questions.IDENTITY):
@@ -107,9 +107,9 @@ class Search:
         return Results(ids, result.total)
 
     def _passing(self, standing: Standing, question: Question) -> tuple[list[Roles], Kind | None]:
-        """Return the sets of roles that pass, and the kind of accounts that do; None for both kinds.
+        """Return the sets of roles that pass, and the kind of accounts that pass; None for both kinds.
 
-        What a kind satisfies is the same whatever the roles, so it is asked once for the other kind.
+        The authentication of a kind does not depend on roles, so one question decides about the other kind.
         """
         persons = self._having(standing, question, _PERSON)
         if not persons:
@@ -119,7 +119,7 @@ class Search:
         return persons, None if also else "person"
 
     def _having(self, standing: Standing, question: Question, satisfied: Satisfied) -> list[Roles]:
-        """Return the sets of roles that pass: each choice of codes that can matter is asked about once."""
+        """Return the sets of roles that pass; each relevant choice of codes is decided once."""
         policy, allowed = standing.policy, dict[frozenset[str], bool]()
         decisive = DecisiveCodes(standing.codes, self._answers.codes(policy, question))
         passing = []
@@ -137,7 +137,7 @@ class Search:
     ) -> Results[str]:
         """Return the ids of the resources like ``target`` on which ``subject`` may perform ``action``.
 
-        They are of its type and service; its id counts for nothing. Routes are told as they are registered.
+        They have the target's type and service; its id is ignored. Routes are returned as registered.
         """
         caller = await self._caller(policy, subject)
         if caller is None:
@@ -186,7 +186,7 @@ class Search:
 
 
 def _ids(policy: Policy, asking: Caller, action: str, target: Resource) -> Iterator[str]:
-    """Yield the ids of all resources of the type of ``target`` that ``action`` may be about."""
+    """Yield the ids of all resources of the type of ``target`` to which ``action`` can apply."""
     if target.type == questions.ROUTE:
         yield from sorted(_routes(policy, action, service_of(target, asking.service)))
     elif target.type == questions.PERMISSION:
@@ -198,7 +198,7 @@ def _ids(policy: Policy, asking: Caller, action: str, target: Resource) -> Itera
 
 
 def _routes(policy: Policy, method: str, service: str) -> Iterator[str]:
-    """Yield the registered paths of a service for ``method``, and those of the routes of this one."""
+    """Yield the registered paths of a service for ``method``, including routes of this service."""
     for layer in (RESOURCE, ENDPOINT):
         for name in policy.rules.objects(layer):
             owner, route = split_object(name)
@@ -208,7 +208,7 @@ def _routes(policy: Policy, method: str, service: str) -> Iterator[str]:
 
 
 def _actions(policy: Policy, resource: Resource) -> Iterator[str]:
-    """Yield the names of all actions that may be performed on ``resource``."""
+    """Yield the names of all actions that can be performed on ``resource``."""
     if resource.type == questions.ROUTE:
         yield from METHODS
     elif resource.type == questions.PERMISSION:
@@ -220,7 +220,7 @@ def _actions(policy: Policy, resource: Resource) -> Iterator[str]:
 
 
 def _codes(policy: Policy) -> Iterator[tuple[str, str, str]]:
-    """Yield the parts of all codes that name a type, an id and an action."""
+    """Yield the parts of all codes with a type, an id and an action."""
     for code in sorted(policy.rules.objects(PERMISSION)):
         parts = code.split(":")
         if len(parts) == _PARTS and "*" not in parts:
