@@ -1,1 +1,1 @@
-"""Directories: what they manage is read-only elsewhere."""
+"""Directories; other parts of the program cannot edit what a directory manages."""

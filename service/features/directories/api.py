@@ -1,4 +1,4 @@
-"""The routes of directories: ``/api/directory``, and by which of them users are known."""
+"""Routes of directories, and of the links between users and directories."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from service.web.requests.routes import Routes
 
 
 def add_routes(routes: Routes, container: Any) -> None:
-    """Register the endpoints, made of the parts of ``container``."""
+    """Register the endpoints of directories."""
     stores, changes = container.stores, container.administration
     directories = directories_of(container)
     origins = SignInOrigins(

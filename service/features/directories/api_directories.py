@@ -1,4 +1,4 @@
-"""Directories, and what they may hand out: ``/api/directory``."""
+"""Directories and the roles that they may grant: ``/api/directory``."""
 
 from typing import Annotated, Final
 
@@ -86,7 +86,7 @@ _EXAMPLE: Final = {
 
 
 class DirectoryEndpoint:
-    """The base of the endpoints of directories."""
+    """Base class of the endpoints of directories."""
 
     def __init__(self, database: Database, changes: Directories) -> None:
         self.database = database

@@ -1,4 +1,4 @@
-"""By which directories users are known: ``/api/user/profile/origins``, and ``/api/user/{id}/origins``."""
+"""Links between users and directories: ``/api/user/profile/origins`` and ``/api/user/{id}/origins``."""
 
 from typing import Annotated
 

@@ -7,7 +7,7 @@ from service.operator.findings import Check, Finding, Installation, fault, few, 
 
 
 async def directory_names(installation: Installation) -> Finding:
-    """What provisions accounts and a provider of the same name would end roles of one another."""
+    """Report provisioning directories and providers of the same name: they would end each other's roles."""
     providers = installation.settings.oidc.names
     if not providers:
         return ok("nobody signs in with a provider")
@@ -23,4 +23,4 @@ async def directory_names(installation: Installation) -> Finding:
 
 
 CHECKS: Final = (Check("directory-names", directory_names, after="way-in"),)
-"""The checks of directories."""
+"""Checks of directories."""

@@ -1,4 +1,4 @@
-"""``portcullis directory cut-off NAME``: nobody comes in by a directory any more, and its sessions end."""
+"""``portcullis directory cut-off NAME``: disable a directory and end its sessions."""
 
 import asyncio
 import secrets
@@ -27,16 +27,17 @@ from service.settings import Settings, load
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the directory, and whether what it has given ends."""
+    """Add the options: the directory, and the end of its roles."""
     add_data(parser)
     parser.add_argument("name", metavar="NAME", help="the directory, or the provider of the settings")
     parser.add_argument("--roles", action="store_true", help="end the roles that it has given too")
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Disable a directory, and end the sessions that were opened by signing in with it.
+    """Disable a directory, and end the sessions of sign-ins with it.
 
-    Raises ``NotFound``, ``SchemaError``, and ``Unavailable`` if a store is out of reach: repeat it then.
+    Raises ``NotFound``, ``SchemaError``, and ``Unavailable`` if a store is unavailable; then repeat the
+    command.
     """
     with reachable(load(environ)) as settings:
         log_to_errors(settings)

@@ -1,8 +1,8 @@
-"""Roles that directories hand out: by their mapping, below their ceiling, and never beyond it.
+"""Roles granted by directories, by their mapping and within their ceiling.
 
-A directory is a provider of OpenID Connect, or what provisions accounts by SCIM. Each role that it assigns is
-asked of the layer ``grant`` with its ceiling as the caller, so that an attacker there can give
-nothing else. It edits nobody who holds more by others.
+A directory is a provider of OpenID Connect, or a client that provisions accounts by SCIM. The layer ``grant``
+decides about each granted role, with the ceiling as the caller. An attacker in the directory can thus grant
+nothing else. A directory cannot edit users who hold more rights from other sources.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -42,9 +42,9 @@ from service.records.roles import Role
 from service.records.user_list import User
 
 MOST_GROUPS: Final = 1000
-"""Groups that a mapping has at most; people may be in any number."""
+"""Maximum number of groups in a mapping; users can be in any number of groups."""
 MAX_GROUP: Final = 254
-"""Characters of the name of a group in a mapping."""
+"""Maximum characters of a group name in a mapping."""
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _BEYOND: Final = "The directory may not hand out all that the role gives"
 _ABOVE: Final = "The user holds more than the directory may hand out, and is not edited by it"
@@ -52,15 +52,15 @@ _ABOVE: Final = "The user holds more than the directory may hand out, and is not
 _log = structlog.get_logger(__name__)
 
 Match = Callable[[Directory | None], None]
-"""Raises ``PreconditionFailed`` if the directory has changed since the caller read it; None is none."""
+"""Raises ``PreconditionFailed`` if the directory has changed since the caller read it; None if missing."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What has become of the roles of a user: the codes of those given, renewed, ended and denied.
+    """Result for the roles of a user: the codes of granted, renewed, ended and denied roles.
 
-    ``denied`` has, by role, the decision that the ceiling does not allow it; ``unknown`` are roles of the
-    mapping that are not there any more.
+    ``denied`` has, by role, the decision of the ceiling that denied it. ``unknown`` are roles of the mapping
+    that no longer exist.
     """
 
     given: list[str] = field(default_factory=list)
@@ -71,14 +71,14 @@ class Outcome:
 
 
 _WITHIN: Final = 60.0
-"""Seconds in which the assignments of all members end."""
+"""Maximum seconds to end the assignments of all members."""
 
 
 class Directories:
-    """Says what directories may hand out, and does what they say. ``now`` is the session store's, in seconds.
+    """Stores the mappings and ceilings of directories, and applies their data to users.
 
-    ``providers`` are the names of those of the settings. Changes are made within units that the caller has
-    begun.
+    ``now`` returns the session store's time in seconds. Changes of users are made within units that the
+    caller has begun.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Directories:
         providers: Collection[str],
         off: Collection[str] = (),
     ) -> None:
-        """``providers`` are the names of those of the settings, ``off`` the kinds that nothing serves."""
+        """Create the object; ``providers`` are in the settings, ``off`` are kinds of disabled features."""
         self._units = units
         self._accounts = accounts
         self._revocations = revocations
@@ -102,15 +102,15 @@ class Directories:
         self._off = frozenset(off)
 
     def now(self) -> datetime:
-        """Return the instant by which assignments begin and end, in whole milliseconds, rounded down."""
+        """Return the time by which assignments start and expire, rounded down to whole milliseconds."""
         return whole_milliseconds(from_seconds(self._now()))
 
     async def put(self, write: Write, name: str, values: DirectoryValues, match: Match) -> Saved[Directory]:
-        """Store a directory, in the place of another one.
+        """Create or replace a directory.
 
-        What it has assigned and could not assign any more ends at once; members get their roles anew by a job
-        (``directory_members``). Raises ``PermissionDenied`` unless the caller may grant each code of the
-        ceiling, before and after, ``ValidationFailed`` with the field, and ``Conflict`` for a client that
+        Assignments of the directory that it could no longer grant end at once. A job (``directory_members``)
+        assigns the members' roles again. Raises ``PermissionDenied`` unless the caller may grant each code of
+        the old and new ceiling, ``ValidationFailed`` with the field, and ``Conflict`` for a client that
         provisions for another directory.
         """
         async with self._units.of_rights(write, within=_WITHIN, pace="bulk") as unit:
@@ -134,7 +134,7 @@ class Directories:
         return Saved(saved)
 
     async def delete(self, write: Write, name: str, match: Match) -> Saved[None]:
-        """Delete a directory, and end all that it has assigned; ``NotFound``, and as ``put``."""
+        """Delete a directory, and end its assignments; raises ``NotFound``, and as ``put``."""
         async with self._units.of_rights(write, within=_WITHIN, pace="bulk") as unit:
             before = await self._for_change(unit, name, match)
             if before is None:
@@ -155,7 +155,7 @@ class Directories:
         until: datetime | None,
         strict: bool = True,
     ) -> Outcome:
-        """Do what ``follow`` does for one user; ``strict`` raises ``PermissionDenied`` in place of a log."""
+        """Apply ``follow`` to one user; ``strict`` raises ``PermissionDenied`` instead of logging it."""
         return (await self.follow(unit, source, {user_id: groups}, until=until, strict=strict))[user_id]
 
     async def follow(
@@ -168,13 +168,15 @@ class Directories:
         since: datetime | None = None,
         strict: bool = False,
     ) -> dict[int, Outcome]:
-        """Give, renew and end roles of users, by id, so that they are those of their ``groups``, until then.
+        """Grant, renew and end roles of users, by id, to match their ``groups``, until ``until``.
 
-        Without an end, ``until`` is None. ``since`` is when the groups were told, None for just now: a role
-        that lasts a limited time ends so long after that, and is not given without an end. The statements are
-        about all users at once. Roles beyond the ceiling are left out. Who holds more by others gets nothing,
-        and still loses what the directory has given and these groups do not give; both are logged. Raises
-        ``NotFound`` for a user whom the directory does not know, and ``Conflict`` for one that is cut off.
+        ``until`` is None without expiry. ``since`` is the time at which the groups were reported, None for
+        now. A role with a maximum duration expires that long after ``since``, and is not granted without
+        ``until``. Invariants are checked for all users at once.
+
+        Roles beyond the ceiling are omitted. Users with more rights from other sources get no role, but still
+        lose roles that these groups do not grant. Both are logged. Raises ``NotFound`` for a user unknown to
+        the directory, and ``Conflict`` for a disabled directory.
         """
         connection, now = unit.connection, self.now()
         stored = await self._enabled(connection, source)
@@ -205,7 +207,7 @@ class Directories:
             has = {each.role_code: each for each in held.get(user_id, ())}
             outcome = outcomes[user_id] = Outcome(unknown=sorted(due - ids.keys()))
             outcome.denied = {code: denied[code] for code in sorted(due & denied.keys())}
-            for code in due & due_roles.keys() - given.keys():  # what has an end by itself keeps that
+            for code in due & due_roles.keys() - given.keys():  # roles that expire by themselves are kept
                 has.pop(code, None)
             for code in sorted(due & given.keys()):
                 if (before := has.pop(code, None)) is not None:
@@ -233,7 +235,7 @@ class Directories:
         *,
         strict: bool,
     ) -> set[int]:
-        """Return who holds more by others than the ceiling allows; what the directory gave does not count."""
+        """Return the users whose roles from other sources exceed the ceiling."""
         beside = await directories.roles_beside(connection, source, user_ids)
         over: dict[int, Decision] = {}
         for role_id in sorted(set().union(*beside.values())):
@@ -261,7 +263,7 @@ class Directories:
         *,
         strict: bool,
     ) -> dict[str, Decision]:
-        """Return the roles, of these by code, that the directory may not hand out."""
+        """Return the roles, of these by code, that the directory may not grant."""
         denied = {}
         for code in sorted(ids):
             denial = await self._denial(connection, check, [ids[code]], _BEYOND, strict=strict)
@@ -277,7 +279,7 @@ class Directories:
         return denied
 
     async def take_back(self, unit: UnitOfWork, source: str, user_id: int) -> None:
-        """End the roles that the directory has given to a user whom it knows."""
+        """End the roles that the directory granted to a user known to it."""
         await self._known(unit, source, user_id)
         now = self.now()
         held = (await directories.assigned(unit.connection, source, [user_id], now)).get(user_id, ())
@@ -285,10 +287,9 @@ class Directories:
         await self._changed(unit, {user_id: Outcome(ended=sorted(each.role_code for each in held))})
 
     async def deprovision(self, unit: UnitOfWork, source: str, user_id: int) -> User:
-        """Disable a user whom the directory knows, whatever that user holds; sessions end, rows stay.
+        """Disable a user known to the directory, regardless of the user's rights; sessions end, rows remain.
 
-        Raises ``NotFound``, and ``Conflict`` where no administrator
-        would remain, and for a directory that is cut off.
+        Raises ``NotFound``, and ``Conflict`` if no administrator would remain or the directory is disabled.
         """
         await self._enabled(unit.connection, source)
         target = await self._known(unit, source, user_id)
@@ -309,8 +310,8 @@ class Directories:
     ) -> tuple[Target, DelegationCheck]:
         """Return a user whom the directory may edit, and the check of its ceiling.
 
-        What it has assigned itself does not count: it may always take that back. Raises as
-        ``follow`` does, and ``PermissionDenied``.
+        Its own assignments do not count, because it may always revoke them. Raises as ``follow`` does, and
+        ``PermissionDenied``.
         """
         stored = stored or await self._enabled(unit.connection, source)
         target = await self._known(unit, source, user_id)
@@ -326,7 +327,7 @@ class Directories:
         return unit.check.provisioned(user_id)
 
     async def _enabled(self, connection: Connection, source: str) -> Directory | None:
-        """Return the stored directory; None for a provider without a mapping, which hands out nothing."""
+        """Return the stored directory; None for a provider without a mapping, which grants nothing."""
         stored = await directories.named(connection, source)
         if stored is not None and not stored.enabled:
             raise managed_by(source, "The directory {name} is cut off")
@@ -352,12 +353,12 @@ class Directories:
     async def _give(unit: UnitOfWork, user_ids: Collection[int], new: Given, now: datetime) -> None:
         while user_ids:
             await assignments.give_each(unit.connection, user_ids, new)
-            # Another directory has given the same window, and each pair of role and window is there once.
+            # Another directory granted the same interval, and role and interval are unique per user.
             user_ids = await assignments.lacking(unit.connection, user_ids, new)
             new = replace(new, valid_from=(new.valid_from or now) - _MILLISECOND)
 
     async def _renew(self, unit: UnitOfWork, target: Target, before: Assigned, new: Given) -> None:
-        """Let an assignment end as ``new`` does; by another one where it would last longer than allowed."""
+        """Set the expiry of an assignment to that of ``new``, or replace it if its duration is limited."""
         now = self.now()
         role = await roles.read(unit.connection, new.role_id)
         if role.max_duration is not None:
@@ -370,7 +371,7 @@ class Directories:
         await assignments.change(unit.connection, target, before.id, renewed)
 
     async def _changed(self, unit: UnitOfWork, outcomes: Mapping[int, Outcome]) -> None:
-        """Tell the log and the users, and have older tokens refreshed, which carry the end of a role too."""
+        """Log the changes, notify the users, and refresh older tokens, which carry role expiries."""
         alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = {}
         for user_id, outcome in outcomes.items():
             if outcome.given or outcome.ended:
@@ -390,9 +391,9 @@ class Directories:
             await self._notices.tell_each(unit.connection, user_ids, "roles_changed", "administrator", facts)
 
     def _require_name(self, name: str, values: DirectoryValues, before: Directory | None) -> None:
-        """Return unless what provisions would share a name, and so roles and mapping, with a provider.
+        """Raise ValidationFailed if a provisioning directory would share its name and roles with a provider.
 
-        One that was stored before there was the provider can still be cut off.
+        A directory that is older than the provider can still be disabled.
         """
         if values.kind == "scim" and name in self._providers and (before is None or values.enabled):
             raise ValidationFailed(
@@ -400,7 +401,7 @@ class Directories:
             )
 
     def _require_served(self, values: DirectoryValues) -> None:
-        """Return unless a directory would be on whose feature is off: the next start would refuse it."""
+        """Raise ValidationFailed for an enabled directory whose feature is off; the next start would fail."""
         if values.enabled and values.kind in self._off:
             fault = f"must be false: the feature {values.kind} is off, and nothing serves the directory"
             raise ValidationFailed(("enabled", fault))
@@ -412,7 +413,7 @@ class Directories:
         return before
 
     async def _end_others(self, unit: UnitOfWork, name: str, kept: Collection[int]) -> None:
-        """End what a directory has assigned but for the roles that are ``kept``."""
+        """End the assignments of a directory, except the roles ``kept``."""
         ended = await assignments.revoke_of_directory(unit.connection, name, kept, self.now())
         if ended:
             await accounts.raise_versions(unit.connection, ended)
@@ -454,7 +455,7 @@ async def _require_good(
 
 
 async def _fault_of_role(unit: UnitOfWork, values: DirectoryValues, role_id: int | None) -> str:
-    """Say why a directory may not give a role; "" if it may."""
+    """Return the reason why a directory may not grant a role; "" if it may."""
     if role_id is None:
         return "There is no such role"
     if values.kind == "scim" and (await roles.read(unit.connection, role_id)).max_duration:
@@ -465,9 +466,9 @@ async def _fault_of_role(unit: UnitOfWork, values: DirectoryValues, role_id: int
 
 
 def _by_role(role: Role, source: str, until: datetime | None, since: datetime) -> Given | None:
-    """Return the assignment of a role by a directory, with an end of its own where the role asks for one.
+    """Return the assignment of a role by a directory, limited to the role's maximum duration.
 
-    None for a role that lasts a limited time where there is no end: nothing would renew it.
+    Returns None for such a role without an expiry, because nothing would renew it.
     """
     if role.max_duration is not None:
         if until is None:
@@ -489,7 +490,7 @@ def _roles_of(values: DirectoryValues) -> set[str]:
 
 
 def _shown(stored: Directory | None) -> dict[str, Any]:
-    """Return a directory as the operation log tells it."""
+    """Return a directory in the form of the operation log."""
     if stored is None:
         return {}
     mapping = {f"{group}: {code}" for group, codes in stored.mapping.items() for code in codes}
@@ -503,7 +504,7 @@ def _shown(stored: Directory | None) -> dict[str, Any]:
 
 
 async def read(database: Database, name: str) -> Directory:
-    """Return a directory; ``NotFound`` without one."""
+    """Return a directory; raises ``NotFound`` without one."""
     async with database.snapshot() as connection:
         stored = await directories.named(connection, name)
     if stored is None:
@@ -514,10 +515,10 @@ async def read(database: Database, name: str) -> Directory:
 async def cut_off(
     unit: UnitOfWork, name: str, *, roles: bool, known: bool
 ) -> tuple[Directory, list[SignedIn]]:
-    """Disable a directory; return it, and the sign-ins whose sessions are to be ended after the commit.
+    """Disable a directory; return it, and the sign-ins whose sessions must end after the commit.
 
-    ``roles``: what it has given ends too. ``known`` tells that the settings have a provider of that name,
-    which need not be stored yet; nor need one to which accounts are linked still. Raises ``NotFound``.
+    ``roles``: also end its assignments. ``known``: the settings have a provider of that name, which need not
+    be stored. Sources with linked accounts need not be stored either. Raises ``NotFound``.
     """
     before = await directories.named(unit.connection, name)
     if before is None and not known and not await directories.knows_somebody(unit.connection, name):

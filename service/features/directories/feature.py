@@ -1,4 +1,4 @@
-"""Directories, which manage accounts and give roles."""
+"""Directories, which manage accounts and grant roles."""
 
 from service.kernel.feature import Feature, FeatureCommands, FeaturePage
 

@@ -1,4 +1,4 @@
-"""The job of directories: their members get the roles of a mapping that was changed."""
+"""The job that assigns roles again after a mapping has changed."""
 
 from service.features.directories import store
 from service.jobs.runner import Job

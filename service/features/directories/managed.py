@@ -1,4 +1,4 @@
-"""What directories manage is read-only elsewhere: accounts that they provision, and roles that they give."""
+"""Protect accounts and roles that directories manage from edits by others."""
 
 import re
 from collections.abc import Collection
@@ -13,7 +13,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a directory may have that name."""
+    """Return true if the text is a valid name of a directory."""
     return _NAME.fullmatch(text) is not None
 
 
@@ -23,7 +23,7 @@ def target_of(name: str) -> str:
 
 
 def managed_by(name: str, sentence: str) -> Conflict:
-    """Return the refusal to edit what the directory ``name`` manages."""
+    """Return the refusal to edit an object managed by the directory ``name``."""
     return Conflict(sentence.format(name=name), rule="directory", directory=name)
 
 
@@ -38,13 +38,13 @@ async def person_of(connection: Connection, user_name: str) -> int:
 
 
 async def require_unmanaged(connection: Connection, user_id: int, directory: str | None) -> None:
-    """Return unless a directory but ``directory`` manages the user; ``Conflict`` that names it else."""
+    """Raise ``Conflict`` with the name if another directory than ``directory`` manages the user."""
     manager = await origins.manager_of(connection, user_id)
     if manager is not None and manager != directory:
         raise managed_by(manager, "The account is managed by the directory {name}: edit it there")
 
 
 async def require_not_given(connection: Connection, user_id: int, role_ids: Collection[int]) -> None:
-    """Return unless a directory has given one of these roles to the user; ``Conflict`` that names it else."""
+    """Raise ``Conflict`` with the name if a directory granted one of these roles to the user."""
     if (name := await directories.giving(connection, user_id, role_ids)) is not None:
         raise managed_by(name, "The directory {name} has given the role, and takes it away")

@@ -1,7 +1,7 @@
-"""Members of a directory get their roles anew after its mapping or its ceiling has changed: a job.
+"""A job that assigns members' roles again after a directory's mapping or ceiling has changed.
 
-What no group gives any more, and what is beyond the ceiling, has ended with the edit. The job ends what a
-member has by a group that is not theirs, and gives what their groups have come to give.
+The edit itself ends roles that no group grants any more, or that are beyond the ceiling. The job ends roles
+of groups to which the member does not belong, and grants the new roles of the member's groups.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ from service.settings import Settings
 
 JOB: Final = "directory-members"
 AT_ONCE: Final = 50
-"""Members in one transaction: edits of rights wait for it."""
+"""Members per transaction, because edits of rights wait for it."""
 _WITHIN: Final = 60.0  # seconds
 _OPERATOR: Final = Caller(
     OPERATOR_ID, str(OPERATOR_ID), OPERATOR, OPERATOR, "", (), HeldCodes(["*"]), issued_at=0.0
@@ -49,11 +49,11 @@ _log = structlog.get_logger(__name__)
 
 
 async def give_roles_anew(database: Database, settings: Settings, notices: Notices) -> str:
-    """Give and end the roles of all members who wait, some at a time, and say how many there were.
+    """Grant and end the roles of all waiting members, in portions; return their number as text.
 
-    How far it has come is stored with each step: a run that is stopped goes on, and a mapping that changes
-    meanwhile begins anew. Each role is asked of the ceiling. Each step that changes something is an entry of
-    the operation log. Raises ``Unavailable`` and ``PolicyError``.
+    Progress is stored with each step: a stopped run continues, and a changed mapping restarts. The ceiling
+    decides about each role. Each step with a change is logged in the operation log. Raises ``Unavailable``
+    and ``PolicyError``.
     """
     async with database.snapshot() as connection:
         waiting = [
@@ -102,7 +102,7 @@ async def _follow_all(settings: Settings, units: RightsUnits, changes: Directori
         except (Conflict, ValidationFailed) as refusal:
             if not members:
                 raise
-            # It would break a statement that must stay true: of several, each is tried alone.
+            # The step would break an invariant, so try each of several members alone.
             if most == 1:
                 left_out.add(members[0].user_id)
                 facts = {"directory": name, "login_id": str(members[0].user_id), "reason": refusal.detail}
@@ -125,7 +125,7 @@ async def _follow_all(settings: Settings, units: RightsUnits, changes: Directori
 
 
 def _by_ends(members: Sequence[Member]) -> dict[_Ends, dict[int, Sequence[str]]]:
-    """Return the groups of members, by user, of those together whose roles end at the same time."""
+    """Return the groups of members, by user; members whose roles expire at the same time are together."""
     alike: dict[_Ends, dict[int, Sequence[str]]] = {}
     for each in members:
         alike.setdefault((each.until, each.since), {})[each.user_id] = each.groups
@@ -133,4 +133,4 @@ def _by_ends(members: Sequence[Member]) -> dict[_Ends, dict[int, Sequence[str]]]
 
 
 async def _nothing_follows(*_: object) -> None:
-    """Take no notice of a changed address: the job changes none."""
+    """Ignore a changed address: the job changes none."""

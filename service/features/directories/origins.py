@@ -1,4 +1,4 @@
-"""By which directories a user is known: shown to the user and to administrators, and unlinked."""
+"""Links between users and directories: list and remove them."""
 
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,10 +29,10 @@ _Key: TypeAlias = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class OriginOfUser:
-    """That a directory knows a user; ``title`` is what pages call it.
+    """A link between a user and a directory; ``title`` is its label on pages.
 
-    ``provider``: it is one of the settings, and not cut off. ``current``: the session of the caller was
-    opened by signing in there.
+    ``provider``: the directory is a provider of the settings and enabled. ``current``: the caller's session
+    was opened by signing in there.
     """
 
     origin: Origin
@@ -43,11 +43,11 @@ class OriginOfUser:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInOrigins:
-    """Lists and removes what links users with directories.
+    """Lists and removes links between users and directories.
 
-    To unlink is a change of how somebody proves who they are, and so the act ``change-factors`` of the layers
-    ``account`` and ``assurance`` for the own account, ``enrol-first-factor`` for who has no second factor,
-    and ``reset-factors`` for those of others. All raise ``Unavailable``.
+    Unlinking changes a credential. It is the act ``change-factors`` of the layers ``account`` and
+    ``assurance`` for the caller's account, ``enrol-first-factor`` for users without a second factor, and
+    ``reset-factors`` for other users. All methods raise ``Unavailable``.
     """
 
     ways_in: WaysIn
@@ -59,25 +59,25 @@ class SignInOrigins:
     log: LoginLog = field(repr=False)
 
     async def own(self, caller: Caller) -> list[OriginOfUser]:
-        """Return what knows the caller, by name."""
+        """Return the caller's links, by name."""
         async with self.database.snapshot() as connection:
             origins = await self._of(connection, caller.user_id)
             opened_by = await self._opened_by(connection, caller)
         return [replace(each, current=_key(each.origin) == opened_by) for each in origins]
 
     async def of_user(self, user_id: int) -> list[OriginOfUser]:
-        """Return what knows a user, by name; ``NotFound`` if there is no such user."""
+        """Return a user's links, by name; raises ``NotFound`` for an unknown user."""
         async with self.database.snapshot() as connection:
             await user_list.read(connection, user_id)
             return await self._of(connection, user_id)
 
     async def unlink_own(self, write: Write, source: str) -> None:
-        """Unlink the caller's account from a directory, which ends the other sessions that it opened.
+        """Unlink the caller's account from a directory, and end the other sessions that it opened.
 
         Sign-ins that wait for a second factor end too.
 
-        Raises ``NotFound``, ``InsufficientAuthentication``, and ``Conflict`` for an API key, for the last way
-        to sign in, and for what the directory manages.
+        Raises ``NotFound``, ``InsufficientAuthentication``, and ``Conflict`` for an API key, for the last
+        sign-in method, and for accounts managed by the directory.
         """
         caller = write.caller
         if caller.key_id is not None:
@@ -92,10 +92,10 @@ class SignInOrigins:
             await self._unlink(unit, target, source, keep="" if session is None else session.sign_in)
 
     async def unlink(self, write: Write, user_id: int, source: str) -> None:
-        """Unlink another user from a directory, which ends the sessions that it opened.
+        """Unlink another user from a directory, and end the sessions that it opened.
 
-        Raises ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks and for the
-        own account, and ``Conflict`` for what the directory manages.
+        Raises ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks or is the
+        caller, and ``Conflict`` for accounts managed by the directory.
         """
         async with self.units.of_rights(write) as unit:
             user = await user_list.read(unit.connection, user_id)
@@ -104,7 +104,7 @@ class SignInOrigins:
             await self._unlink(unit, target, source)
 
     async def _opened_by(self, connection: Connection, caller: Caller) -> _Key | None:
-        """Return what has opened the caller's session; None for what was no sign-in with a provider."""
+        """Return the link that opened the caller's session; None for sessions without a provider."""
         session = (await self.store.sessions(caller.login_id)).get(caller.device)
         if session is None or not session.sign_in or caller.key_id is not None:
             return None
@@ -132,11 +132,11 @@ class SignInOrigins:
         name = change_log.user_target(user.user_name)
         change_log.concerns(name)
         await self.directories.take_back(unit, source, user_id)
-        await directories.remove_origin(connection, source, user_id)  # first: it waits for sign-ins under way
+        await directories.remove_origin(connection, source, user_id)  # waits for pending sign-ins
         ended = await sign_ins.end(connection, source, user_id=user_id)
         sessions = [each for each in ended if each.sign_in != keep]
         unit.changes += field_changes(name, {"provider": source}, {})
-        if sessions:  # marked before the commit: nothing is saved while the session store is unavailable
+        if sessions:  # mark before the commit: save nothing during an outage of the session store
             unit.refreshing.add(user_id)
         unit.follow_ups.append(partial(end_sessions_of, self.store, self.log, sessions))
         await self.notices.tell(connection, user_id, "identity_unlinked", acted_by(target), {"name": source})

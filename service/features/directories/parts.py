@@ -1,4 +1,4 @@
-"""What directories bring about in a worker, for the features that reach them."""
+"""Parts of directories in a worker, for the features that use them."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from service.kernel.feature import off_by
 
 
 def directories_of(container: Any) -> Directories:
-    """Return what does what directories say, made of the parts of ``container``."""
+    """Return the ``Directories`` of the parts in ``container``."""
     settings, changes = container.settings, container.administration
     return Directories(
         changes.units,

@@ -1,4 +1,4 @@
-"""Directories that hand out roles: their mappings and ceilings, and the sign-ins with providers."""
+"""Directories that grant roles: mappings, ceilings, and sign-ins with providers."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -12,15 +12,15 @@ from service.records.schema.base import table_of, versioned
 from service.records.schema.rights import user
 
 Kind: TypeAlias = Literal["oidc", "scim"]
-"""The protocol of a directory: people sign in with it, or it provisions accounts."""
+"""The protocol of a directory: sign-in with OpenID Connect, or provisioning with SCIM."""
 
 
 class DirectoryValues(Struct, frozen=True, kw_only=True):
-    """What an administrator says of a directory.
+    """The editable values of a directory.
 
-    ``mapping`` has the codes of the roles that each group gives, by the name of the group. ``ceiling`` are
-    the permission codes that the directory may hand out. ``client_id`` is the service account of a client
-    that provisions; a provider of OpenID Connect has none.
+    ``mapping`` has the codes of the roles that each group grants, by group name. ``ceiling`` are the
+    permission codes that the directory may grant. ``client_id`` is the service account of a provisioning
+    client; providers of OpenID Connect have none.
     """
 
     kind: Kind
@@ -33,8 +33,8 @@ class DirectoryValues(Struct, frozen=True, kw_only=True):
 class Directory(DirectoryValues, frozen=True, kw_only=True):
     """A stored directory; ``version`` rises with each edit. ``client`` is the name of its service account.
 
-    The ``name`` of a provider is that of the settings. ``waiting_after`` is the id of the user behind whom
-    the members wait for their roles by a changed mapping, None if nobody does.
+    The ``name`` of a provider is its name in the settings. After a change of the mapping, members with ids
+    above ``waiting_after`` wait for their roles; None if no member waits.
     """
 
     name: str
@@ -55,7 +55,7 @@ directory = table_of(
         sa.CheckConstraint("name ~ '^[a-z][a-z0-9-]{0,31}$'", name="name"),
         primary_key=True,
     ),
-    # The directory stays when its service account is deleted.
+    # The directory remains when its service account is deleted.
     sa.Column("client_id", sa.ForeignKey(user.c.id, ondelete="SET NULL"), unique=True),
     sa.Column("enabled", sa.Boolean, nullable=False, server_default=sa.true()),
     *versioned(),
@@ -67,9 +67,9 @@ directory = table_of(
 class SignedIn(Struct, frozen=True, kw_only=True):
     """A sign-in with a provider that may have opened a session on the device.
 
-    ``sign_in`` is its name, which the session carries. ``sid`` is the provider's session, if it has told one.
-    Until ``opened_time`` it may have opened a session without its name, by the session store's clock; 1970
-    once it has ended, and opens none any more.
+    ``sign_in`` is its name, which the session carries. ``sid`` is the provider's session, if reported. Until
+    ``opened_time``, by the session store's clock, the sign-in may have opened a session without its name. An
+    ended sign-in has the year 1970, and opens no session.
     """
 
     user_id: int

@@ -1,4 +1,4 @@
-"""The device sessions that were opened by signing in with a provider."""
+"""Device sessions opened by a sign-in with a provider."""
 
 from collections.abc import Iterable
 
@@ -8,10 +8,10 @@ from service.keyspace import SessionStore
 
 
 async def end_sessions_of(store: SessionStore, log: LoginLog, sign_ins: Iterable[SignedIn]) -> int:
-    """End the device sessions that were opened by these sign-ins with a provider; return how many.
+    """End the device sessions that these sign-ins opened; return their number.
 
-    A session has the name of its sign-in: one by a password on the same device stays. It must be stored that
-    the sign-ins have ended: one that opens a session later is refused by that, see ``SessionOpening``.
+    A session carries the name of its sign-in, so password sessions on the same device remain. The end of the
+    sign-ins must already be stored: ``SessionOpening`` then rejects sessions that are opened later.
     """
     ended = 0
     for each in sign_ins:

@@ -1,6 +1,6 @@
-"""``sys.directory``: directories, whom they know, and what they have assigned.
+"""``sys.directory``: directories, the users known to them, and their assignments.
 
-Callers that change one, or what it has assigned, hold ``role_rights.lock``.
+Callers that change a directory or its assignments hold ``role_rights.lock``.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -22,13 +22,13 @@ from service.records.schema.of_users import directory_account
 from service.records.schema.rights import role, user, user_role
 
 GroupsOf = Callable[[sa.ColumnElement[Any], str], "sa.Select[Any]"]
-"""Returns the query for the names of the groups of a user in a directory: the port ``directory-groups``."""
+"""Returns the query of a user's group names in a directory: the port ``directory-groups``."""
 
 
 class Member(Struct, frozen=True, kw_only=True):
-    """Who waits for roles by the ``groups`` that a directory has told, which give them until then.
+    """A member who waits for roles by the ``groups`` of a directory, which grant them until ``until``.
 
-    Of a sign-in they were told at ``since``. SCIM has no ends: both are None.
+    ``since`` is the time of the sign-in that reported the groups. SCIM has no expiry: both are None.
     """
 
     user_id: int
@@ -38,7 +38,7 @@ class Member(Struct, frozen=True, kw_only=True):
 
 
 class Assigned(Struct, frozen=True):
-    """A role that a directory has assigned to a user, until when; None for no end."""
+    """A role assigned to a user by a directory, and its expiry; None for no expiry."""
 
     id: int
     role_id: int
@@ -65,18 +65,18 @@ async def named(connection: AsyncConnection, name: str) -> Directory | None:
 
 
 async def cut_off_providers(connection: AsyncConnection) -> set[str]:
-    """Return the names of the providers at which nobody may sign in any more: the port ``cut-off``."""
+    """Return the names of the disabled providers, which open no sessions: the port ``cut-off``."""
     statement = sa.select(directory.c.name).where(directory.c.kind == "oidc", ~directory.c.enabled)
     return set((await connection.execute(statement)).scalars())
 
 
 async def of_client(connection: AsyncConnection, user_id: int) -> Directory | None:
-    """Return the directory for which that service account provisions, or None."""
+    """Return the directory for which a service account provisions, or None."""
     return await _DIRECTORY.one_or_none(connection, _DIRECTORIES.where(directory.c.client_id == user_id))
 
 
 async def put(connection: AsyncConnection, name: str, values: DirectoryValues) -> Directory:
-    """Store a directory, in the place of another one of that name; its members wait for their roles."""
+    """Create or replace a directory; its members then wait for their roles."""
     columns = {
         "kind": values.kind,
         "client_id": values.client_id,
@@ -95,14 +95,14 @@ async def put(connection: AsyncConnection, name: str, values: DirectoryValues) -
 
 
 async def delete(connection: AsyncConnection, name: str) -> None:
-    """Delete a directory; nobody manages the accounts any more that it has provisioned."""
+    """Delete a directory; its provisioned accounts are then managed by no directory."""
     await connection.execute(sa.delete(directory).where(directory.c.name == name))
     managed = directory_account.c.managed & (directory_account.c.source == name)
     await connection.execute(sa.delete(directory_account).where(managed))
 
 
 async def known(connection: AsyncConnection, source: str, user_ids: Collection[int]) -> set[int]:
-    """Return those of the users whom a directory knows."""
+    """Return the given users who are known to a directory."""
     of_source = directory_account.c.source == source
     rows = sa.select(directory_account.c.user_id).where(
         of_source, among(directory_account.c.user_id, user_ids)
@@ -111,7 +111,7 @@ async def known(connection: AsyncConnection, source: str, user_ids: Collection[i
 
 
 async def knows_somebody(connection: AsyncConnection, source: str) -> bool:
-    """Tell whether accounts are linked to that source, which need not be a stored directory."""
+    """Return true if accounts are linked to the source, which need not be a stored directory."""
     linked = sa.select(directory_account.c.user_id).where(directory_account.c.source == source)
     return (await connection.execute(linked.limit(1))).one_or_none() is not None
 
@@ -126,9 +126,9 @@ async def add_origin(
     managed: bool,
     linked_by: Collection[int] = (),
 ) -> bool:
-    """Store that a directory knows a user as ``subject``; False if it knows somebody as that already.
+    """Link a user to ``subject`` in a directory; return false if the subject is already linked.
 
-    ``linked_by`` is that of ``Origin``: nobody where the directory itself says so.
+    ``linked_by`` is that of ``Origin``; empty if the directory itself reports the link.
     """
     written = upsert(directory_account).values(
         source=source,
@@ -143,13 +143,13 @@ async def add_origin(
 
 
 async def remove_origin(connection: AsyncConnection, source: str, user_id: int) -> bool:
-    """Forget that a directory knows a user; returns whether it did."""
+    """Remove the link between a directory and a user; return true if there was a link."""
     known = (directory_account.c.source == source) & (directory_account.c.user_id == user_id)
     return (await connection.execute(sa.delete(directory_account).where(known))).rowcount > 0
 
 
 async def some_wait(connection: AsyncConnection) -> bool:
-    """Tell whether members of a directory wait for their roles."""
+    """Return true if members of a directory wait for their roles."""
     waiting = sa.select(directory.c.name).where(directory.c.waiting_after.is_not(None))
     return (await connection.execute(waiting.limit(1))).one_or_none() is not None
 
@@ -159,8 +159,8 @@ async def waiting_members(
 ) -> list[Member]:
     """Return the next members of a directory who wait for their roles, by user id.
 
-    These are who has a role of the directory, and who is in a group that gives any. Of a provider nobody
-    waits whose groups are not known, or who has signed in too long ago: their roles end by themselves.
+    These are users with a role of the directory, or in a group that grants a role. Members of a provider do
+    not wait if their groups are unknown or their last sign-in is too old: their roles expire.
     """
     account, groups = directory_account.c, sa.bindparam("mapped", list(waiting.mapping), type_=ARRAY(sa.Text))
     has_role = sa.exists().where(
@@ -194,16 +194,16 @@ async def waiting_members(
 
 
 async def wait_after(connection: AsyncConnection, name: str, user_id: int | None) -> None:
-    """Store behind which user the members of a directory wait; None: nobody does any more."""
+    """Store the user behind whom members wait for roles; None if no member waits."""
     statement = sa.update(directory).where(directory.c.name == name)
-    # Not an edit: who has set the mapping stays the last to have edited it.
+    # Not an edit: the last editor of the mapping stays recorded.
     await connection.execute(statement.values(waiting_after=user_id, updated_by=directory.c.updated_by))
 
 
 async def assigned(
     connection: AsyncConnection, source: str, user_ids: Collection[int], at: datetime
 ) -> dict[int, list[Assigned]]:
-    """Return what a directory has assigned to users, and has not ended at that instant, by user."""
+    """Return the roles assigned by a directory and in force or in future at that time, by user."""
     chosen = sa.select(user_role.c.user_id, *_ASSIGNED.columns)
     chosen = chosen.join_from(user_role, role, role.c.id == user_role.c.role_id)
     of_users = among(user_role.c.user_id, user_ids) & (user_role.c.directory == source)
@@ -218,7 +218,7 @@ async def assigned(
 async def roles_beside(
     connection: AsyncConnection, source: str, user_ids: Collection[int]
 ) -> dict[int, set[int]]:
-    """Return the roles that users have, or will have, by others than this directory, by user."""
+    """Return the present and future roles of users from other sources than this directory, by user."""
     beside = user_role.c.directory.is_distinct_from(source) & among(user_role.c.user_id, user_ids)
     rows = sa.select(user_role.c.user_id, user_role.c.role_id).where(beside, not_ended(instant(None)))
     made: dict[int, set[int]] = {}
@@ -228,13 +228,13 @@ async def roles_beside(
 
 
 async def giving(connection: AsyncConnection, user_id: int, role_ids: Collection[int]) -> str | None:
-    """Return a directory that has assigned one of these roles to a user; None if none has."""
+    """Return a directory that granted one of these roles to a user; None without one."""
     given = user_role.c.directory.is_not(None) & user_role.c.role_id.in_(role_ids)
     chosen = sa.select(user_role.c.directory).where(user_role.c.user_id == user_id, given)
     return (await connection.execute(chosen.limit(1))).scalar_one_or_none()
 
 
 async def role_ids(connection: AsyncConnection, codes: Collection[str]) -> dict[str, int]:
-    """Return the ids of the roles with these codes; unknown codes are left out."""
+    """Return the ids of the roles with these codes; unknown codes are omitted."""
     rows = sa.select(role.c.role_code, role.c.id).where(role.c.role_code.in_(codes))
     return {row.role_code: row.id for row in await connection.execute(rows)}

@@ -1,4 +1,4 @@
-"""``sys.directory_session``: sign-ins with providers, and by which of them a session may open."""
+"""``sys.directory_session``: sign-ins with providers, and the sessions that they may open."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -11,7 +11,7 @@ from service.records.database.row_mapper import RowMapper
 
 _SIGNED_IN: Final = RowMapper(SignedIn, directory_session)
 _ENDED: Final = datetime(1970, 1, 1, tzinfo=UTC)
-"""The ``opened_time`` of a sign-in that has ended: no session opens by it any more."""
+"""The ``opened_time`` of an ended sign-in, which can open no session."""
 
 
 async def end(
@@ -23,10 +23,11 @@ async def end(
     sid: str | None = None,
     user_id: int | None = None,
 ) -> list[SignedIn]:
-    """Let no more sessions open by sign-ins with a provider, and return these, by user and device.
+    """End sign-ins with a provider, so that they open no session; return them by user and device.
 
-    Of a subject all those are meant that may be of its session ``sid``; without a subject, those of that
-    session. They stay stored: after a failure their sessions can be ended by another call.
+    With ``subject`` and ``sid``, these are the subject's sign-ins with that session or without a session;
+    with ``sid`` alone, those with that session. The rows remain, so that another call can end their sessions
+    after a failure.
     """
     table = directory_session.c
     of_session = table.sid == sid
@@ -46,7 +47,7 @@ async def end(
 
 
 async def opens(connection: AsyncConnection, user_id: int, sign_in: str) -> bool:
-    """Tell whether a session may open by a sign-in: it has not ended, and its provider is not cut off."""
+    """Return true if a sign-in may open a session: it has not ended, and its provider is enabled."""
     table = directory_session.c
     off = (directory.c.name == table.source) & (directory.c.kind == "oidc") & ~directory.c.enabled
     statement = sa.select(table.sign_in).where(

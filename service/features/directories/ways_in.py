@@ -1,4 +1,4 @@
-"""The ways in which somebody signs in: nobody gives up the own last one."""
+"""Sign-in methods of a user; users cannot give up their last one."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from service.settings.providers import Provider
 class WaysIn:
     """Providers, passkeys and passwords.
 
-    ``providers`` are those of the settings, by name: they close passwords and have titles, whether people
-    sign in with them or not. By an origin that one of ``openers`` accepts somebody signs in, unless one of
-    ``cut_off`` names its source. ``passkeys``: people log in with them.
+    ``providers`` are those of the settings, by name; they can close passwords, and have titles. A link signs
+    a user in if one of ``openers`` accepts it and no function in ``cut_off`` names its source. ``passkeys``:
+    users can sign in with passkeys.
     """
 
     providers: Mapping[str, Provider]
@@ -28,7 +28,7 @@ class WaysIn:
     passkeys: bool
 
     async def origins_of(self, connection: Connection, user_id: int) -> list[tuple[Origin, bool]]:
-        """Return what knows a user, each with whether it signs the user in."""
+        """Return a user's links, each with true if the user can sign in with it."""
         off = {name for names in self.cut_off for name in await names(connection)}
         return [
             (each, self._opens(each) and each.source not in off)
@@ -36,7 +36,7 @@ class WaysIn:
         ]
 
     async def require(self, connection: Connection, user_id: int, *, without: str = "") -> None:
-        """Return if the user can sign in, also ``without`` the directory of that name; ``Conflict`` else."""
+        """Raise ``Conflict`` if the user could not sign in, or could not ``without`` the named directory."""
         kept = [each for each in await self.origins_of(connection, user_id) if each[0].source != without]
         if any(opens for _, opens in kept):
             return
@@ -47,7 +47,7 @@ class WaysIn:
             provider is not None and not provider.allow_password
             for provider in (self.providers.get(origin.source) for origin, _ in kept)
         )
-        if closed:  # but not to who may do everything
+        if closed:  # administrators keep their passwords
             closed = not await role_rights.is_administrator(connection, user_id)
         if closed or stored is None or stored.password_hash is None:
             why = "This is your only way to sign in: make a passkey first, or ask for an invitation"
@@ -58,7 +58,7 @@ class WaysIn:
 
 
 def ways_in_of(settings: Settings, second_factors: SecondFactors) -> WaysIn:
-    """Return the ways in of the installation of ``settings``."""
+    """Return the sign-in methods of the installation."""
     return WaysIn(
         providers={each.name: each for each in settings.oidc.providers},
         openers=[opener(settings) for opener in provided("way-in", settings.features.off).values()],
