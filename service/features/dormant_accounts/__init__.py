@@ -1,1 +1,1 @@
-"""Accounts that nobody uses any more: they are told, and then disabled."""
+"""Dormant accounts: their owners are notified, and the accounts are later disabled."""

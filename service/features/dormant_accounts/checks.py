@@ -1,4 +1,4 @@
-"""The check of accounts that nobody uses any more."""
+"""The check of dormant accounts."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ _MANY: Final = 5
 
 
 async def dormant_accounts(installation: Installation) -> Finding:
-    """Nobody notices when somebody else uses an account that its owner has given up."""
+    """Warn about dormant accounts, whose misuse their owners would not notice."""
     auth = installation.settings.auth
     if not auth.dormant_days:
         return ok("auth.dormant_days is 0: nobody is disabled for not being there")

@@ -1,4 +1,4 @@
-"""Accounts that nobody uses any more."""
+"""Dormant accounts."""
 
 from service.kernel.feature import Feature
 

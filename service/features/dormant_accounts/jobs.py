@@ -1,4 +1,4 @@
-"""The job that settles dormant accounts."""
+"""The job of dormant accounts."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ _DAY: Final = 24 * _HOUR
 
 
 def jobs(settings: Settings) -> tuple[Job, ...]:
-    """Return the job, which never runs with ``auth.dormant_days`` 0."""
+    """Return the job, which never runs if ``auth.dormant_days`` is 0."""
 
     async def settle_dormant(database: Database) -> str:
         from service.features.dormant_accounts.settling import settle  # noqa: PLC0415 - it imports Casbin

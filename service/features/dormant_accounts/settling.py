@@ -1,4 +1,4 @@
-"""Tells the owners of dormant accounts, and disables these later: a job, off unless a setting says so."""
+"""Notify the owners of dormant accounts, and later disable the accounts; off by default."""
 
 from datetime import timedelta
 from functools import partial
@@ -32,7 +32,7 @@ from service.settings import Settings
 
 JOB: Final = "dormant-accounts"
 AT_ONCE: Final = 200
-"""The most accounts that are told, and that are disabled, in one run."""
+"""Maximum number of accounts that one run notifies, and that it disables."""
 
 _OPERATOR: Final = Caller(
     OPERATOR_ID, str(OPERATOR_ID), OPERATOR, OPERATOR, "", (), HeldCodes(["*"]), issued_at=0.0
@@ -41,10 +41,10 @@ _log = structlog.get_logger(__name__)
 
 
 async def settle(database: Database, settings: Settings, notices: Notices) -> str:
-    """Tell the owners of accounts that were not used, and disable those that were told long enough ago.
+    """Notify the owners of unused accounts, and disable those whose grace period after the notice is over.
 
-    Each of that is an entry of the operation log. An account stays enabled where no administrator would
-    remain, or a statement would break that must stay true. Raises Unavailable and PolicyError.
+    Each step is logged in the operation log. An account stays enabled if no administrator would remain, or an
+    invariant would break. Raises Unavailable and PolicyError.
     """
     auth = settings.auth
     if not auth.dormant_days:
@@ -100,7 +100,7 @@ class _Disabler:
         revocations: Revocations,
         notices: Notices,
     ) -> "_Disabler":
-        """Load the policy, which says how administrators must be able to authenticate."""
+        """Load the policy, which has the authentication demands for administrators."""
         await store.clock()
         live = LivePolicy(configured(settings), seals_of(settings.oplog), store.synchronized.now)
         await live.load(database)
@@ -108,7 +108,7 @@ class _Disabler:
         return cls(settings, units, revocations, notices)
 
     async def disable(self, each: Quiet) -> bool:
-        """Disable the account if it is still dormant; return whether that was done."""
+        """Disable the account if it is still dormant; return true if it was disabled."""
         begun = perf_counter()
         try:
             async with self._units.of_rights(Write(_OPERATOR)) as unit:
@@ -130,7 +130,7 @@ class _Disabler:
                 unit.follow_ups.append(partial(self._revocations.settle, target))
         except NotFound:
             return False
-        except Conflict as refusal:  # the last administrator, or a statement that must stay true
+        except Conflict as refusal:  # the last administrator, or an invariant
             _log.warning(
                 "a dormant account stays enabled",
                 user_id=each.user_id,
@@ -149,7 +149,7 @@ async def _enter(
     begun: float,
     changes: list[FieldChange] | None = None,
 ) -> None:
-    """Write the entry of a step."""
+    """Write the log entry of a step."""
     event = OperationEvent(
         module="user",
         action=action,

@@ -1,4 +1,4 @@
-"""Accounts that nobody uses any more."""
+"""Read dormant accounts."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -14,12 +14,12 @@ from service.records.schema.of_users import directory_account, notice
 from service.records.schema.rights import api_key, user, user_login
 
 KIND: Final = "account_dormant"
-"""The notice that says so."""
+"""The kind of notice for dormant accounts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """An account that was not used, and when its owner was told of that; None for not yet."""
+    """An unused account, and the time of its owner's notice; None without a notice."""
 
     user_id: int
     user_name: str
@@ -27,11 +27,11 @@ class Quiet:
 
 
 async def quiet(connection: AsyncConnection, days: int, user_id: int | None = None) -> list[Quiet]:
-    """Return the accounts that may log in and were not used for ``days``, by id; ``user_id`` alone if given.
+    """Return active accounts that were not used for ``days``, by id; with ``user_id`` that account alone.
 
-    What was made or edited in that time counts as used, so that an account that was enabled again is not
-    disabled the day after. Nobody is among them while uses are not recorded for as long. A notice that is
-    older than ``days`` is of an earlier time. What a directory manages is left out: it disables that.
+    Creation and edits count as use, so that an account that was enabled again is not disabled the next day.
+    The result is empty while uses have been recorded for less than ``days``. Notices older than ``days`` do
+    not count. Accounts managed by a directory are excluded: the directory disables them.
     """
     since = _first_day(days)
     recorded = await permission_uses.recorded_since(connection)
