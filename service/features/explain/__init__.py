@@ -1,1 +1,1 @@
-"""Questions to the policy: who may what, why, what if, and a report about all of it."""
+"""Questions to the policy: access of users, reasons, effects of changes, and a report."""

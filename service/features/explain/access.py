@@ -1,4 +1,4 @@
-"""Who passes a request or an object, and what somebody passes: for all roles, or for all requests."""
+"""Access to requests and objects: roles that pass a request, and requests that a role passes."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ NO_CODES = HeldCodes()
 
 @dataclass(frozen=True, slots=True)
 class PassingRole:
-    """A role that is enough to pass: ``users`` enabled users have it; the answers of the layers asked."""
+    """A role that passes alone: ``users`` enabled users have it; with the answers of the layers."""
 
     role_code: str
     users: int
@@ -46,7 +46,7 @@ class PassingRole:
 
 @dataclass(frozen=True, slots=True)
 class PassingTogether:
-    """Roles that pass together, though none of them does alone; ``users`` enabled users have just these."""
+    """Roles that pass only together; ``users`` enabled users have exactly these roles."""
 
     roles: Roles
     users: int
@@ -54,13 +54,13 @@ class PassingTogether:
 
 @dataclass(frozen=True, slots=True)
 class WhoPasses:
-    """Who passes a request, or an object of one layer.
+    """The roles and users that pass a request, or an object of one layer.
 
-    ``visitors``: everybody, logged in or not. ``any_login``: everybody who is logged in. ``users`` counts the
-    enabled users who pass. ``roles`` are made when they are read. ``role_sets`` are the roles of those users,
-    as users have them. ``others`` are requests of the same route that another resource decides.
-    ``assurance`` are the weakest words about authentication, any one of which is needed beside the codes.
-    ``registered_by`` are the other services that have registered a request that no route of this one serves.
+    ``visitors``: everybody passes, logged in or not. ``any_login``: every logged-in user passes. ``users``
+    counts the enabled users who pass. ``roles`` are computed when read. ``role_sets`` are the combinations of
+    roles of these users. ``others`` are requests of the same route that another resource decides.
+    ``assurance`` are the weakest authentication demands, one of which is required besides the codes.
+    ``registered_by`` are other services that registered a request without a route in this service.
     """
 
     asked: Explanation | ObjectExplanation
@@ -76,7 +76,7 @@ class WhoPasses:
 
 
 def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) -> WhoPasses:
-    """Return who passes a request of ``method`` to ``place``, a path of ``request_path``, in ``service``."""
+    """Return access to a request of ``method`` to ``place``, a path of ``request_path``, in ``service``."""
     policy = standing.policy
     located = locate(policy, method, place, service)
     request_class = None if located.route is None else RequestClass(located.route, place, place)
@@ -89,7 +89,7 @@ def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) 
 
 
 def who_may(standing: Standing, layer: str, name: str) -> WhoPasses:
-    """Return who passes the object ``name`` of ``layer``, which is asked about held codes."""
+    """Return access to the object ``name`` of ``layer``, a layer that decides about held codes."""
     policy = standing.policy
     lines = deciding_lines((policy.rules.codes(layer, name),))
     return _who(standing, lines, lambda held: explain_object(policy, layer, name, held))
@@ -156,12 +156,12 @@ def _others(policy: Policy, asked: Explanation | ObjectExplanation) -> tuple[str
 
 Kind = Literal["request", "grant"]
 Needed = Literal["code", "login", "nothing"]
-"""What it takes to pass: a code that is held, a login without any, or not even that."""
+"""Requirement to pass: a held code, a login without codes, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A request, or a code to grant, that somebody passes; ``object`` names it."""
+    """A request, or a code to grant, that a subject passes; ``object`` names it."""
 
     kind: Kind
     object: str
@@ -169,7 +169,7 @@ class Access:
     needs: Needed = "code"
 
     def passed(self, policy: Policy, passages: Passages) -> tuple[LayerPassed, ...]:
-        """Return the lines by which the caller of ``passages`` passes it by ``policy``, in order."""
+        """Return the policy lines by which the caller of ``passages`` passes, in order."""
         if self.example is None:
             return passages.of(GRANT, self.object)
         if self.example.route == PREFLIGHT:
@@ -183,7 +183,7 @@ class Access:
 def what(policy: Policy, held: HeldCodes | None) -> list[Access]:
     """Return all that a holder of ``held`` passes: requests by path and method, then codes to grant.
 
-    None is a visitor, who is not logged in.
+    None is a visitor without a login.
     """
     decider = BatchDecider(policy)
 
@@ -204,10 +204,10 @@ Needs = Literal["nothing", "login"]
 
 
 def open_requests(policy: Policy) -> list[tuple[Access, Needs]]:
-    """Return the requests that need no role, with what they need: a login, or nothing at all."""
+    """Return the requests that need no role, with their requirement: a login, or nothing."""
     visitors = {access.object for access in what(policy, None)}
     everybody = [access for access in what(policy, NO_CODES) if access.kind == "request"]
-    # What a file opens of a service counts before the service is registered: that may happen any time.
+    # Openings in policy files count before their service is registered, which can happen at any time.
     for name in policy.own.objects(RESOURCE):
         service, route = split_object(name)
         if route == UNREGISTERED and service != PORTCULLIS and policy.service(service) is None:

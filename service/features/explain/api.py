@@ -1,4 +1,4 @@
-"""The routes that answer questions to the policy."""
+"""Routes for questions to the policy."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from service.web.requests.routes import Routes
 
 
 def add_routes(routes: Routes, container: Any) -> None:
-    """Register the endpoints, made of the parts of ``container``."""
+    """Register the endpoints of questions to the policy."""
     parts = container.policy
     asked = container.stores.database, parts.live, parts.concurrency, past_of(container)
     routes.add("/api/policy/coverage", api_matrix.PolicyCoverage(parts.live, routes, parts.concurrency))

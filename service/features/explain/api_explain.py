@@ -1,4 +1,4 @@
-"""How the policy decides a request or a grant, and why: ``/api/policy/explain``."""
+"""Explanations of decisions about requests and grants: ``/api/policy/explain``."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +31,7 @@ from service.web.messages.operation_metadata import example_body, logged, named,
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Explain:
-    """``/api/policy/explain``; ``decision_log`` is where that of this node goes: a file can be searched."""
+    """``/api/policy/explain``; ``decision_log`` is this node's target: a file can be searched."""
 
     database: Database
     live: LivePolicy
@@ -96,9 +96,10 @@ class Explain:
         return await self.concurrency.computed(denial_in, self.decision_log, decision_id)
 
     def _revision(self, body: Question) -> int | None:
-        """Return the revision that is asked, None for the one in force.
+        """Return the requested revision, None for the one in force.
 
-        Conflict for a decision of a node whose static policy was another: its answer can't be found here.
+        Raises Conflict for a decision of a node with a different static policy, which cannot be explained
+        here.
         """
         if body.decision_id is None:
             return body.revision
@@ -109,9 +110,9 @@ class Explain:
 
 
 class _Past:
-    """The policy of ``revision``, None for the one in force, as far as a question needs it.
+    """The policy of ``revision``, None for the one in force, loaded as far as a question needs it.
 
-    It decides as it did once ``passed`` of its ends had come; None: as it is, or was published.
+    It decides as after ``passed`` of its ends; None for its current or published state.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class _Past:
         self._revision = None if revision == live.revision else revision
 
     async def require_kept(self, name: str) -> None:
-        """Return when the lines of the revision are kept; ValidationFailed for the field ``name`` else."""
+        """Raise ValidationFailed for the field ``name`` unless the lines of the revision are kept."""
         if self._revision is not None:
             await require_kept(self._connection, name, self._revision)
 
@@ -142,9 +143,9 @@ class _Past:
 
 
 def require_log(context: RequestContext, policy: Policy) -> None:
-    """Return when the caller may read an entry of the operation log: what is found by an id tells of one.
+    """Require the right to read the operation log, because a search by id reveals an entry.
 
-    PermissionDenied or InsufficientAuthentication else, by the decision about that request.
+    Raises PermissionDenied or InsufficientAuthentication, by the decision about that request.
     """
     held, path = codes_asked(context.caller), request_path(_ENTRY)
     decision = policy.judge_request(PORTCULLIS, "GET", path, held, context.satisfied)

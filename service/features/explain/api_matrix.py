@@ -1,4 +1,4 @@
-"""Which roles pass which requests, and all routes with their guards: ``/api/policy/matrix``, ``coverage``."""
+"""Table of roles and requests, and all routes with their guards: ``/api/policy/matrix``, ``coverage``."""
 
 from typing import Annotated, Literal
 
@@ -142,7 +142,7 @@ class PolicyCoverage:
         ]
         registered = filter(is_registered, policy.rules.objects(RESOURCE))
         routes = [operation.object for operation in self._routes.operations]
-        # A hundred thousand resources take a while to compare.
+        # Comparing a hundred thousand resources takes a while.
         async with self._concurrency.turn():
             lost = await self._concurrency.computed(unrouted, registered, routes)
         return Coverage(policy.revision, guards, list(query.part(lost)), len(lost))

@@ -1,4 +1,4 @@
-"""What another set of codes or roles would change: ``/api/policy/what-if``."""
+"""Effects of other codes or roles: ``/api/policy/what-if``."""
 
 from typing import Annotated, Literal
 
@@ -73,13 +73,13 @@ class WhatIfQuery(Schema):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of the demand; none if it stays as it is."""
+        """Return the words of the demand; empty if the demand stays the same."""
         if self.assurance is None:
             return ()
         return words_of(None if self.assurance == "none" else self.assurance, services=self.services)
 
     async def roles(self, connection: Connection) -> Roles:
-        """Return the roles of the user that is named; none without one, ValidationFailed if unknown."""
+        """Return the roles of the named user; empty without a name; raises ValidationFailed if unknown."""
         if self.user_name is None:
             return ()
         asking = await subject_of(connection, self.user_name, None)
@@ -107,7 +107,7 @@ class WhatIfAnswer(Schema):
 
 
 def what_if_answer(standing: Standing, had: Roles, query: WhatIfQuery) -> WhatIfAnswer:
-    """Return the answer; ``had`` are the roles of the user. Raises ValidationFailed; may take seconds."""
+    """Return the answer for a user with the roles ``had``; takes seconds. Raises ValidationFailed."""
     without, with_ = _codes(query.without), _codes(query.with_)
     demands: list[DemandChange] = []
     if query.role_code is not None:

@@ -1,4 +1,4 @@
-"""Who passes a request, and what somebody passes: ``/api/policy/who``, ``what``, ``openings``."""
+"""Access to requests, and requests of a subject: ``/api/policy/who``, ``what``, ``openings``."""
 
 from collections.abc import Callable
 from functools import partial
@@ -69,7 +69,7 @@ Path = Annotated[
 Users = Annotated[int, Meta(ge=0, examples=[3], description="Users who are neither disabled nor banned.")]
 
 _FIRST: Final = ("code", "login", "nothing")
-"""What the subject owes to its own codes comes first."""
+"""The order of requirements: access by the subject's own codes comes first."""
 
 
 class WhoQuery(PageQuery, kw_only=True):
@@ -93,12 +93,12 @@ class WhoQuery(PageQuery, kw_only=True):
 
     @property
     def kind(self) -> identity.Kind | None:
-        """Persons for the layers that open to nobody else; None for all users."""
+        """Return persons for the layers that open only to persons; None for all users."""
         return "person" if self.layer in (REQUEST, APPROVE, REVIEW) else None
 
     @property
     def ask(self) -> Callable[[Standing], WhoPasses]:
-        """What answers; ValidationFailed for a path that no request may have, and for no such object."""
+        """Return the function that answers; raises ValidationFailed for an invalid path or object."""
         if self.layer is not None and self.object is not None:
             if self.layer == ASSURANCE:
                 raise ValidationFailed(("layer", "No codes are held in this layer"))
@@ -275,16 +275,16 @@ class WhatQuery(PageQuery):
             raise ValidationFailed(("roleCode", "Name one of roleCode, userName and codes"))
 
     async def subject(self, connection: Connection, instant: Instant = NOW) -> Subject:
-        """Return the subject as of ``instant``; ValidationFailed if there is none such."""
+        """Return the subject as of ``instant``; raises ValidationFailed if it is unknown."""
         return await subject_of(connection, self.user_name, self.held_codes, self.role_code, instant)
 
     @property
     def held_codes(self) -> list[str] | None:
-        """The codes; None if a role or a user is named."""
+        """Return the codes; None if a role or a user is named."""
         return None if self.codes is None else [code for code in self.codes.split(",") if code]
 
     def lists(self, entry: Access) -> bool:
-        """Tell whether the filters leave ``entry`` in the list."""
+        """Return true if the filters include ``entry``."""
         return (self.kind is None or entry.kind in self.kind) and (
             self.needs is None or entry.needs in self.needs
         )

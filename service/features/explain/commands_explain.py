@@ -1,4 +1,4 @@
-"""``portcullis policy explain`` and ``refusal``: how a request is decided, or was refused, and why."""
+"""``portcullis policy explain`` and ``refusal``: explain the decision of a request or a refusal."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
@@ -51,7 +51,7 @@ def _add_explain(parser: ArgumentParser) -> None:
 
 
 def _explain(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Print the explanation; raises ``ValidationFailed`` if there is no such subject, ``PolicyError``."""
+    """Print the explanation; raises ``ValidationFailed`` for an unknown subject, and ``PolicyError``."""
     codes = None if options.codes is None else [code for code in options.codes.split(",") if code]
     if sum((options.user is not None, options.role is not None, codes is not None, options.visitor)) != 1:
         raise PolicyError("Name one: a user, --role, --codes or --visitor")
@@ -97,7 +97,7 @@ def _stranger(question: Question) -> Subject:
 
 
 def lines_of(answer: explained.Explained) -> Iterator[str]:
-    """Yield the explanation for people, line by line."""
+    """Yield the explanation as text, line by line."""
     outcome = "allowed" if answer.allowed else "denied"
     yield f"{outcome} at revision {answer.revision}" + (f": {answer.path}" if answer.path else "")
     if answer.kept_out:
@@ -136,7 +136,7 @@ def _layer(layer: explained.Layer) -> Iterator[str]:
 
 
 def _decided(origin: explained.Origin) -> str:
-    """Return by which assignment a user holds a role, since when, until when, and who decided."""
+    """Return the assignment behind a role: start, expiry, editor, request, approvers and reason."""
     facts = [
         f"{origin.role_code}, assignment {origin.assignment_id}",
         f"since {origin.since or 'the beginning'}",
@@ -175,8 +175,8 @@ def _add_refusal(parser: ArgumentParser) -> None:
 def _refusal(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print the refusal and its explanation.
 
-    Raises ``ValidationFailed`` for what is no id, ``NotFound`` if no log has it, ``Conflict`` if another own
-    part has decided, and ``PolicyError``.
+    Raises ``ValidationFailed`` for an invalid id, ``NotFound`` if no log has it, ``Conflict`` if the decision
+    is of another static policy, and ``PolicyError``.
     """
     try:
         decision_id = msgspec.convert(options.id, DecisionId)

@@ -1,4 +1,4 @@
-"""``portcullis policy what-if``: who would gain and lose what by other codes or roles."""
+"""``portcullis policy what-if``: access gained and lost by other codes or roles."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from service.laboratory.analysis.sources import READ_WITHIN, Source
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the role, the user or the resource, and what it would have."""
+    """Add the options: the role, the user or the resource, and its changes."""
     subject = parser.add_mutually_exclusive_group(required=True)
     subject.add_argument("--role", metavar="CODE", help="a role, which would give other permission codes")
     subject.add_argument("--user", metavar="NAME", help="a user, who would have other roles")
@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Print what would change; raises ``ValidationFailed`` as the request does, and ``PolicyError``."""
+    """Print the differences; raises ``ValidationFailed`` as the request does, and ``PolicyError``."""
     query = WhatIfQuery(
         role_code=options.role,
         user_name=options.user,

@@ -1,4 +1,4 @@
-"""``portcullis policy who``, ``what``, ``openings`` and ``matrix``: who passes which requests."""
+"""``portcullis policy who``, ``what``, ``openings`` and ``matrix``: access to requests."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ def _add_who(parser: ArgumentParser) -> None:
 
 
 def _who(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Print who passes; raises ``ValidationFailed`` for a path that no request may have, ``PolicyError``."""
+    """Print access to a request; raises ``ValidationFailed`` for an invalid path, and ``PolicyError``."""
     layer = _LAYERS.get(options.method)
     asked = {"layer": layer, "object": options.path} if layer else vars(options)
     named = {name: asked[name] for name in ("layer", "object", "method", "path", "service") if name in asked}
@@ -64,7 +64,7 @@ def _who(options: Namespace, environ: Mapping[str, str]) -> None:
         async with review.database.snapshot(within=READ_WITHIN) as connection:
             instant = await review.instant(connection)
             at, then = instant.at, instant.then
-            # Roles may have been given since the sets were judged.
+            # Read again: roles may have been assigned since the sets were decided.
             held = await role_holdings.read(connection, at, then)
             users = await role_holdings.holders(
                 connection,
@@ -135,7 +135,7 @@ def _add_what(parser: ArgumentParser) -> None:
 
 
 def _what(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Print what the subject passes; raises ``ValidationFailed`` if there is no such one, ``PolicyError``."""
+    """Print what the subject passes; raises ``ValidationFailed`` if it is unknown, and ``PolicyError``."""
     query = api_who_may.WhatQuery(
         role_code=options.role, user_name=options.user, codes=options.codes, page=1, size=WHOLE_LIST
     )

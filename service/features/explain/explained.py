@@ -1,4 +1,4 @@
-"""How an explanation is answered: each layer with its lines, and what would open a denial."""
+"""Answers that explain decisions: each layer with its lines, and the ways to allow a denial."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -150,7 +150,7 @@ class Explained(Schema):
 
 
 def layers_of(answer: Explained) -> Iterator[Layer]:
-    """Yield the layers that were asked, in order."""
+    """Yield the layers that decided, in order."""
     layers = (answer.resource, answer.endpoint, answer.grant, answer.permission, answer.asked)
     yield from filter(None, layers)
 
@@ -158,7 +158,7 @@ def layers_of(answer: Explained) -> Iterator[Layer]:
 async def refusal_answer(
     connection: Connection | None, decision_id: str, event: Event | None, known: Policy, policy_at: PolicyAt
 ) -> Explained:
-    """Return the explanation of a refusal by its id; NotFound if neither ``event`` nor the log has it.
+    """Return the explanation of a refusal by its id; raises NotFound without an event or log entry.
 
     ``known`` and ``policy_at`` are those of ``refusals.explained``.
     """
@@ -181,10 +181,10 @@ async def explained_answer(
     decision_id: str | None = None,
     instant: Instant = NOW,
 ) -> Explained:
-    """Return ``explanation``, the answer of ``policy`` about ``place``, with what is stored about its codes.
+    """Return ``explanation``, the answer of ``policy`` about ``place``, with the stored sources of its codes.
 
-    That is asked as of ``instant``. With ``decision_id`` it says whether that decision was about the same.
-    Without a connection no roles and Buttons are known.
+    The sources are as of ``instant``. With ``decision_id``, the answer has true or false for a decision about
+    the same question. Without a connection, no roles and Buttons are known.
     """
     origins = await origins_of(connection, asking, explanation.layers, instant)
     layers = {
@@ -230,7 +230,7 @@ def _assurance(explanation: Explanation | ObjectExplanation) -> Assurance | None
         return None
     satisfied = (ANYONE,) if explanation.satisfied is None else explanation.satisfied.codes
     resource, endpoint = (*(_layer(demand, {}, None) for demand in explanation.demands), None)[:2]
-    assert resource is not None  # noqa: S101 - there is a demand on it
+    assert resource is not None  # noqa: S101 - the layer has a demand on it
     return Assurance(explanation.strong_enough, sorted(satisfied), resource, endpoint)
 
 

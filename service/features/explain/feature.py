@@ -1,4 +1,4 @@
-"""Questions to the policy: who may what, and why."""
+"""Questions to the policy: access and its reasons."""
 
 from service.kernel.feature import Feature, FeatureCommands
 

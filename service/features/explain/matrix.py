@@ -1,4 +1,4 @@
-"""Which roles pass which requests and objects, as one table: for pages of answers, CSV and HTML."""
+"""Table of roles and the requests and objects that they pass: for answers, CSV and HTML."""
 
 import csv
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from service.laboratory.analysis.impact import Standing
 from service.laboratory.analysis.opening_codes import OpeningCodes
 
 _AT_ONCE: Final = 4096
-"""Requests that are decided at once: so a long matrix can be written while it is made."""
+"""Requests decided at once, so that a long table can be written while it is computed."""
 
 
 Codes: TypeAlias = tuple[str, ...]
@@ -27,7 +27,7 @@ Codes: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class PassingCell:
-    """A role that passes a request; ``by`` are its codes that open a line, none where a login is enough."""
+    """A role that passes a request; ``by`` are its deciding codes, empty if a login is enough."""
 
     role_code: str
     by: Codes
@@ -35,11 +35,11 @@ class PassingCell:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """A request, or an object behind its layer such as ``approve role auditor stage 1 for others``.
+    """A request, or an object with its layer such as ``approve role auditor stage 1 for others``.
 
-    With the roles that pass it by themselves. ``visitors``: everybody passes, logged in or not.
-    ``any_login``: everybody who is logged in. ``assurance`` are the weakest words about authentication, any
-    one of which is needed beside that.
+    The row has the roles that pass alone. ``visitors``: everybody passes, logged in or not. ``any_login``:
+    every logged-in user passes. ``assurance`` are the weakest authentication demands, one of which is
+    required besides.
     """
 
     object: str
@@ -51,7 +51,7 @@ class MatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class _AccessRequest:
-    """Who asks for a role, or who approves: the layer and its object, named together."""
+    """A role request or approval: the layer and its object, as one name."""
 
     layer: str
     object: str
@@ -65,9 +65,9 @@ Asked = RequestClass | _AccessRequest
 
 
 class Matrix:
-    """The rows of one policy, requests by path and method, then who may ask for roles and who approves.
+    """The rows of a policy: requests by path and method, then requests and approvals of roles.
 
-    They are computed on demand, and about all roles of ``standing``, or about those of ``roles`` that it has.
+    Rows are computed on demand, for all roles of ``standing``, or for those in ``roles``.
     """
 
     def __init__(self, standing: Standing, roles: Collection[str] | None = None) -> None:
@@ -86,7 +86,7 @@ class Matrix:
         )
 
     def rows(self, requests: Sequence[Asked] | None = None) -> Iterator[MatrixRow]:
-        """Yield the rows of ``requests``, some of those of the matrix, or of all."""
+        """Yield the rows of ``requests``, which are in the matrix, or all rows."""
         chosen = self.asked if requests is None else requests
         for start in range(0, len(chosen), _AT_ONCE):
             yield from self._part(chosen[start : start + _AT_ONCE])
@@ -128,13 +128,13 @@ class Matrix:
 def as_csv(matrix: Matrix, source: str) -> Iterator[str]:
     """Yield the lines of the matrix as CSV: its ``source``, a header of request, demand and roles, and rows.
 
-    A cell is empty for a role that does not pass. Else it has the codes of the role that open the request;
-    ``login`` or ``anyone`` where none is needed.
+    A cell is empty for a role that does not pass. Otherwise it has the codes of the role that allow the
+    request, or ``login`` or ``anyone`` if no code is required.
     """
     writer = csv.writer(_Returned(), quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     yield writer.writerow([f"Source: {source}"])
     yield writer.writerow(["request", "authentication", *matrix.roles])
-    # Few texts fill most cells.
+    # Most cells have one of a few texts.
     shown = cache(_csv_cell)
     for row in matrix.rows():
         cells = _across(matrix, row, "", partial(shown, row.visitors))
@@ -142,7 +142,7 @@ def as_csv(matrix: Matrix, source: str) -> Iterator[str]:
 
 
 class _Returned:
-    """A file that returns what is written; so does a writer of it."""
+    """A file whose ``write`` returns the text, as then does a CSV writer."""
 
     @staticmethod
     def write(text: str) -> str:
@@ -179,7 +179,7 @@ td.open { background: #fdeec9; }
 
 
 def as_html(matrix: Matrix, source: str) -> Iterator[str]:
-    """Yield the parts of a page with the matrix, and nothing to load; it says what ``as_csv`` says."""
+    """Yield the parts of a page with the data of ``as_csv``, without external resources."""
     policy = matrix.policy
     head = "".join(f"<th scope=col>{escape(role)}</th>" for role in matrix.roles)
     yield f"""<!doctype html>

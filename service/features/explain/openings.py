@@ -1,4 +1,4 @@
-"""What would allow a denied request, and where held codes come from: roles, and Buttons."""
+"""Roles and Buttons that would allow a denied request, and sources of held codes."""
 
 import asyncio
 from collections import defaultdict
@@ -21,9 +21,9 @@ from service.records.role_holdings import CodeOrigin
 
 @dataclass(frozen=True, slots=True)
 class WouldOpen:
-    """Any one of ``permissions``, of ``roles`` or of the enabled ``buttons`` would be enough.
+    """Alternatives: any one of ``permissions``, ``roles`` or enabled ``buttons`` is enough.
 
-    ``disabled_buttons`` are bound codes without effect, since their Buttons are disabled.
+    ``disabled_buttons`` are bound codes without effect, because their Buttons are disabled.
     """
 
     permissions: tuple[str, ...]
@@ -35,9 +35,9 @@ class WouldOpen:
 async def would_open(
     connection: Connection | None, policy: Policy, denied: LayerExplained, instant: Instant = NOW
 ) -> WouldOpen:
-    """Return what would allow ``denied``, the answer of a layer of ``policy``; with the stored roles.
+    """Return the ways to allow ``denied``, the answer of a layer of ``policy``.
 
-    Those of ``instant``, with the Buttons and bindings of now.
+    Roles are those of ``instant``; Buttons and bindings are the current ones.
 
     Without a connection no roles and Buttons are known. No code meets a demand of the layer ``assurance``.
     """
@@ -46,7 +46,7 @@ async def would_open(
     given, enabled = await roles.held_codes(connection), await menus.enabled_buttons(connection)
     if instant.then is not None:
         given = await role_lives.held_codes(connection, instant.then)
-    # Thousands of roles and Buttons would hold up the event loop.
+    # In a thread: thousands of roles and Buttons would block the event loop.
     opening, buttons = await asyncio.to_thread(_opening, policy, denied, given, enabled)
     service, route = split_object(denied.object)
     method, _, path = route.partition(" ")
@@ -69,21 +69,21 @@ def _opening(
         return decider.opens(denied.layer, denied.object, HeldCodes(codes))
 
     passing = tuple(role for role, codes in cooperatively(given.items()) if codes and opens(*codes))
-    if opens():  # a login is enough: no Button is needed
+    if opens():  # a login is enough, without a Button
         return passing, ()
     return passing, tuple(button for button in cooperatively(enabled) if opens(button.auth_mark))
 
 
 Origins = Mapping[str, Sequence[CodeOrigin]]
-"""The roles and Buttons that give a held code, by the code."""
+"""The roles and Buttons that give a held code, by code."""
 
 
 async def origins_of(
     connection: Connection | None, asking: Subject, layers: Iterable[LayerExplained], instant: Instant = NOW
 ) -> Origins:
-    """Return the origins of all codes that fired in ``layers``.
+    """Return the origins of all codes that matched in ``layers``.
 
-    Those of the user or the role, else all that are stored; without a connection none are known.
+    For a user or a role, these are its own; otherwise all stored ones. Without a connection none are known.
     """
     codes = {fired.code for layer in layers for fired in layer.fired}
     origins: dict[str, list[CodeOrigin]] = defaultdict(list)

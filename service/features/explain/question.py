@@ -1,4 +1,4 @@
-"""A question to the policy: who asks for what, of which revision; as the API and the commands put it."""
+"""A question to the policy: subject, action and revision, for the API and the commands."""
 
 from collections.abc import Callable
 from functools import partial
@@ -67,14 +67,14 @@ class Question(Schema):
 
 
 def is_by_id(body: Question) -> bool:
-    """Tell whether ``body`` names a decision, and neither who asked nor what."""
+    """Return true if ``body`` names a decision, and neither a subject nor an object."""
     question = (body.method, body.path, body.grant, body.permission, body.layer, body.object)
     subject = (body.user_name, body.role_code, body.permissions)
     return body.decision_id is not None and all(field is None for field in (*question, *subject))
 
 
 def supposed(body: Question, subject: Subject) -> Satisfied:
-    """Return what the subject of ``body`` is supposed to satisfy, if it is logged in."""
+    """Return the authentication that the subject of ``body`` is assumed to have, if logged in."""
     return subject.satisfied if body.assurance is None else BY_STRONGEST[body.assurance]
 
 
@@ -84,9 +84,9 @@ _ONE: Final = "Name a request, a grant, a permission, or a layer and an object, 
 
 
 def asked(body: Question) -> tuple[Place | None, Explains]:
-    """Return the request or the code of ``body``, and what explains it; None for an object of any layer.
+    """Return the request or the code of ``body``, and its explainer; None for an object of any layer.
 
-    ValidationFailed unless it names exactly one.
+    Raises ValidationFailed unless exactly one is named.
     """
     ways = {
         "method": (body.method, body.path),
@@ -116,7 +116,7 @@ def asked(body: Question) -> tuple[Place | None, Explains]:
 
 
 def _both(**members: str | None) -> list[str]:
-    """Return the values of two members that go together; ValidationFailed if one is missing."""
+    """Return the values of two members that go together; raises ValidationFailed if one is missing."""
     missing = [name for name, value in members.items() if value is None]
     if missing:
         raise ValidationFailed(*((name, "The field is required") for name in missing))
@@ -130,7 +130,7 @@ def _explained(
 
 
 def place_of(path: str, service: str = PORTCULLIS) -> str:
-    """Return what ``request_path`` does; ValidationFailed for the field ``path``."""
+    """Return the result of ``request_path``; raises ValidationFailed for the field ``path``."""
     try:
         return request_path(path, service)
     except BadRequest as refusal:
@@ -138,9 +138,9 @@ def place_of(path: str, service: str = PORTCULLIS) -> str:
 
 
 def revision_of(decision_id: str, own_digest: str) -> int:
-    """Return the revision that has decided; see ``decided_by``.
+    """Return the revision of a decision; see ``decided_by``.
 
-    Conflict for a decision of a node whose static policy was another than that with ``own_digest``.
+    Raises Conflict for a decision of a node whose static policy differs from the one with ``own_digest``.
     """
     own = decision_id.split("-")[1]
     if not own_digest.startswith(own):

@@ -1,8 +1,7 @@
-"""Finds what a refusal was about, by the id of its decision, and explains it.
+"""Find the question of a refusal by the id of its decision, and explain the refusal.
 
-An id holds a digest of the question, which can't be turned back. So only what a log has can be found. The
-decision log has the whole question; the operation log has the request and its user, who may hold other codes
-by now.
+An id has a digest of the question, which cannot be reversed. Only logged refusals can be found. The decision
+log has the whole question. The operation log has the request and its user, who may hold other codes by now.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -52,14 +51,14 @@ from service.records.logs.queries import OperationDetail
 from service.records.published.policy_history import Place
 
 PolicyAt = Callable[[Place | None], Awaitable[Policy]]
-"""Returns the policy of a decision, as far as it is needed to decide about a place; whole without one."""
+"""Returns the policy of a decision, loaded as far as needed for a place; whole without one."""
 
 _ASKED_BESIDE: Final = (ENDPOINT, ACCOUNT, SERVICE, GRANT, REQUEST, APPROVE, REVIEW)
-"""The layers that a request may be refused by about something else than its own path."""
+"""Layers that can refuse a request for a reason other than its own path."""
 
 
 class Asked(NamedTuple):
-    """An object, and the layer that was asked about it."""
+    """An object, and the layer that decided about it."""
 
     layer: str
     object: str
@@ -75,11 +74,11 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A refusal as ``log`` has it: the latest with its ``decision_id``.
+    """A refusal from the log ``log``: the latest with its ``decision_id``.
 
-    ``subject`` holds the codes that were decided about, or in the operation log those that the user holds
-    now. ``request`` is None where another service asked about none. ``asked`` is what refused, if the log
-    says so.
+    ``subject`` holds the codes of the decision, or for the operation log the user's current codes.
+    ``request`` is None for a question of another service that is not about a request. ``asked`` is the object
+    that was refused, if the log has it.
     """
 
     log: Literal["operation-log", "decision-log"]
@@ -94,38 +93,38 @@ class Refusal:
 
     @property
     def service(self) -> str:
-        """The service to which the request was."""
+        """Return the service of the request."""
         return PORTCULLIS if self.request is None else self.request.service
 
     @property
     def method(self) -> str | None:
-        """The method of the request."""
+        """Return the method of the request."""
         return None if self.request is None else self.request.method
 
     @property
     def path(self) -> str | None:
-        """The path of the request, as far as the log tells it."""
+        """Return the path of the request, as far as the log has it."""
         return None if self.request is None else self.request.path
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The explanation of a refusal; ``place`` is None if it is about an object of a layer without codes."""
+    """The explanation of a refusal; ``place`` is None for an object of a layer without codes."""
 
     policy: Policy
     place: Place | None
     explanation: Explanation | ObjectExplanation
 
     def matches(self, decision_id: str) -> bool:
-        """Tell whether it is about the question that was decided."""
+        """Return true if it explains the question of that decision."""
         return self.explanation.has(decision_id)
 
 
 async def refusal_of(connection: Connection | None, decision_id: str, event: Event | None) -> Refusal:
-    """Return the refusal with that id: that of ``event``, which a decision log has, or the latest of the log.
+    """Return the refusal with that id, from ``event`` of a decision log, or the latest of the log.
 
-    Without a connection there is no operation log, and nobody has a name. NotFound if there is none, and if
-    the user of an entry has been deleted.
+    Without a connection, there is no operation log, and users have no names. Raises NotFound if there is no
+    refusal, and if the user of an entry was deleted.
     """
     if event is not None:
         return await _logged_decision(connection, decision_id, event)
@@ -147,7 +146,7 @@ async def _logged_decision(connection: Connection | None, decision_id: str, even
     codes = event.codes
     if isinstance(event, DecisionEvent):
         request: Request | None = Request(PORTCULLIS, event.method, event.path or event.route)
-        # Both were asked about; the digest says which of them was refused.
+        # Both layers decided; the digest shows which of them refused.
         by_token = layer == ASSURANCE or question_digest(layer, name, codes) == _digest(decision_id)
         if not by_token and event.stored_codes is not None:
             codes = event.stored_codes
@@ -170,7 +169,7 @@ async def _logged_decision(connection: Connection | None, decision_id: str, even
 
 
 def _request_named(name: str) -> Request | None:
-    """Return the request that an object of the resource layer stands for, if it is one."""
+    """Return the request of an object of the resource layer; None for other objects."""
     service, route = split_object(name)
     method, _, path = route.partition(" ")
     return Request(service, method, path) if path.startswith("/") else None
@@ -197,7 +196,7 @@ async def _logged_operation(connection: Connection, decision_id: str, entry: Ope
 
 
 def _told(response: str | None, decision_id: str) -> Asked | None:
-    """Return the code of a refused grant: the answer that the log has kept names it first."""
+    """Return the code of a refused grant, from the answer in the log."""
     kept: Any = None if response is None else msgspec.json.decode(response)
     faults = [kept, *(kept.get("errors") or ())] if isinstance(kept, dict) else []
     for fault in faults:
@@ -207,10 +206,10 @@ def _told(response: str | None, decision_id: str) -> Asked | None:
 
 
 async def explained(refusal: Refusal, known: Policy, policy_at: PolicyAt) -> Found:
-    """Return why it was refused, by the policy that has decided.
+    """Explain a refusal by the policy that decided it.
 
-    ``known`` is a policy whose objects are tried where the log does not say what was asked about. Where
-    nothing matches, since the user held other codes then, it is the answer to the same request now.
+    If the log does not have the object, the objects of ``known`` are tried. If nothing matches, because the
+    user held other codes then, the result is the current answer to the same request.
     """
     first = await _of_request(refusal, policy_at)
     if first is not None and first.matches(refusal.decision_id):
@@ -244,7 +243,7 @@ async def _of_request(refusal: Refusal, policy_at: PolicyAt) -> Found | None:
 
 
 def _meant(refusal: Refusal, known: Policy) -> Iterator[Asked]:
-    """Yield what the digest of the id names, among the objects of the layers that a request asks beside."""
+    """Yield the objects that match the digest of the id, among the layers used besides the path."""
     held = refusal.subject.held
     codes, expected = None if held is None else held.codes, _digest(refusal.decision_id)
     for layer in _ASKED_BESIDE:

@@ -1,4 +1,4 @@
-"""What would change if a role gave other codes, a user had other roles, or other codes opened a resource."""
+"""Effects of other codes of a role, other roles of a user, or other codes of a resource."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from service.laboratory.analysis.impact import Differences, Roles, Standing, dif
 def if_role_gave(
     standing: Standing, role_code: str, without: Collection[str] = (), with_: Collection[str] = ()
 ) -> Differences:
-    """Return who gains and loses what; ValidationFailed for an unknown role or code."""
+    """Return the access gained and lost; raises ValidationFailed for an unknown role or code."""
     given = standing.codes.get(role_code)
     if given is None:
         raise ValidationFailed(("roleCode", "There is no such role"))
@@ -41,9 +41,9 @@ def if_role_gave(
 def if_user_had(
     standing: Standing, had: Roles, without: Collection[str] = (), with_: Collection[str] = ()
 ) -> Differences:
-    """Return what one user with the roles ``had`` gains and loses, as if the user may log in.
+    """Return the access that a user with the roles ``had`` gains and loses, as if active.
 
-    Raises ValidationFailed for an unknown role, and for one to take that the user has not.
+    Raises ValidationFailed for an unknown role, and for a removed role that the user does not have.
     """
     faults = [("without", f"The user has no role {role}") for role in without if role not in had]
     faults += [("with", f"There is no role {role[:64]!r}") for role in with_ if role not in standing.codes]
@@ -54,7 +54,7 @@ def if_user_had(
 
 @dataclass(frozen=True, slots=True)
 class DemandChange:
-    """What is demanded of who sends a request, before and after: the weakest words, any one of them."""
+    """The authentication demand of a request, before and after: the weakest alternatives."""
 
     object: str
     before: tuple[str, ...]
@@ -62,7 +62,7 @@ class DemandChange:
 
 
 def demand_changes(before: Policy, after: Policy) -> list[DemandChange]:
-    """Return the requests that both policies serve, and by which other words each is passed, by name."""
+    """Return requests that both policies allow, with their different authentication demands, by name."""
     changes = []
     for alike in compared(before, after):
         if alike.demands is not None:
@@ -74,7 +74,7 @@ def demand_changes(before: Policy, after: Policy) -> list[DemandChange]:
 def if_resource_opened(
     standing: Standing, name: str, without: Collection[str] = (), with_: Collection[str] = ()
 ) -> Differences:
-    """Return who gains and loses what if other codes opened a resource, as ``with_resource`` says."""
+    """Return the access gained and lost if other codes opened a resource, as in ``with_resource``."""
     after = with_resource(standing.policy, name, without, with_)
     return differences(standing, Standing(after, standing.codes, standing.users))
 
@@ -86,12 +86,11 @@ def with_resource(
     with_: Collection[str] = (),
     words: tuple[str, ...] = (),
 ) -> Policy:
-    """Return ``policy`` as if other codes opened a resource, registered if it is not yet.
+    """Return ``policy`` as if other codes opened a resource, registered if necessary.
 
     ``name`` is ``GET /api/user/{id}``, or ``orders GET /orders/{id}`` of another service. Its public access
-    stays. ``words`` are what would be demanded of who sends it; without any, what is demanded now, or nothing
-    of a new resource. Raises ValidationFailed for what can't be registered, and for a code to take that is
-    not bound.
+    remains. ``words`` are the new authentication demand; without any, the current demand, or none for a new
+    resource. Raises ValidationFailed for an invalid resource, and for a removed code that is not bound.
     """
     _require_resource(policy, name)
     stored = policy.rules.codes(RESOURCE, name)

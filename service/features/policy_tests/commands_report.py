@@ -1,4 +1,4 @@
-"""``portcullis policy report --output FILE``: one page about the whole policy, for an auditor."""
+"""``portcullis policy report --output FILE``: one page about the whole policy, for auditors."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _WRITERS = {"html": as_html, "markdown": as_markdown}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the file, its format, and what to find out."""
+    """Add the options of the file, its format and its contents."""
     parser.add_argument("--output", metavar="FILE", type=Path, required=True, help="the file to write")
     parser.add_argument("--format", choices=_WRITERS, help="html, unless FILE ends in .md")
     parser.add_argument(
@@ -37,9 +37,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Write the report, and print what needs attention.
+    """Write the report, and print the points that need attention.
 
-    Raises what ``gather`` and ``is_about_installation`` raise, and OSError.
+    Raises the exceptions of ``gather`` and ``is_about_installation``, and OSError.
     """
     settings = table.load(environ)
     stored = is_about_installation(options, settings)

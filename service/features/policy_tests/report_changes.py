@@ -1,4 +1,4 @@
-"""The section about changes: since a revision, who made them, and who gains and loses what by them."""
+"""The section about changes since a revision: their editors, and access gained and lost."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from service.web.messages.schema import moment
 
 
 def blocks(reported: Reported) -> Iterator[Block]:
-    """Yield what has changed since the revision that was named."""
+    """Yield the changes since the named revision."""
     if reported.stored is None:
         yield Paragraph("Left out: revisions are in the database, and no installation was read.")
     elif (changes := reported.stored.changes) is None:

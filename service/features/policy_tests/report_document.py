@@ -1,6 +1,6 @@
-"""A document of sections, tables and listings, which is written as HTML or as Markdown.
+"""A document of sections, tables and listings, written as HTML or Markdown.
 
-Every text in it is plain: only the two writers know what their format needs to be escaped.
+All texts are plain; the two writers escape them for their format.
 """
 
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from typing import Literal, TypeAlias
 from service.kernel.text import replaced
 
 Tone = Literal["", "good", "attention", "muted"]
-"""Whether something is in order. The words of a cell say it too: paper and readers may lack colours."""
+"""The assessment of a cell. The text states it too, because paper and readers may lack colours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """The text of a table cell, or its lines; ``code`` is for lines, requests and permission codes.
 
-    A line feed inside a text is a character that can't be seen, and makes no line.
+    A line feed inside a text is an invisible character, and starts no line.
     """
 
     text: str | Sequence[str]
@@ -26,7 +26,7 @@ class Cell:
 
     @property
     def lines(self) -> Sequence[str]:
-        """The lines, at least one unless the cell is empty."""
+        """Return the lines, at least one unless the cell is empty."""
         return [self.text] if isinstance(self.text, str) else self.text
 
 
@@ -39,7 +39,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A file, or a part of one, as it stands; lines that start with ``#`` are comments if ``comments``."""
+    """A file, or a part of one, verbatim; with ``comments``, lines that start with ``#`` are comments."""
 
     text: str
     comments: bool = False
@@ -47,7 +47,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; the first cell of each row is its head."""
+    """A table; the first cell of each row is its header."""
 
     caption: str
     head: Sequence[str]
@@ -56,7 +56,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Labels, each with room to write by hand."""
+    """Labels, each with room for handwriting."""
 
     labels: Sequence[str]
 
@@ -66,7 +66,7 @@ Block: TypeAlias = Paragraph | Listing | Table | Form
 
 @dataclass(slots=True)
 class Section:
-    """A section; ``anchor`` names it in links."""
+    """A section; ``anchor`` is its link target."""
 
     anchor: str
     title: str
@@ -75,7 +75,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A title, a sentence under it, and sections."""
+    """A title, a subtitle, and sections."""
 
     title: str
     subtitle: str
@@ -83,13 +83,13 @@ class Document:
 
 
 def readable_time(at: str) -> str:
-    """Return a time of RFC 3339 in UTC, such as ``2026-11-22T03:01:21.461Z``, for people, to the second."""
+    """Return a time of RFC 3339 in UTC, such as ``2026-11-22T03:01:21.461Z``, readable, in seconds."""
     return f"{at[:10]} {at[11:19]} UTC"
 
 
 def visible(text: str) -> str:
-    """Return ``text`` in one line; a character that can't be seen becomes its number, such as ``<U+202E>``.
+    """Return ``text`` in one line; invisible characters become numbers, such as ``<U+202E>``.
 
-    Some of them reverse or hide what follows, so that a name could look like another one (Unicode TR 36).
+    Some of them reverse or hide the text after them, and could disguise a name (Unicode TR 36).
     """
     return replaced(text, lambda character: f"<U+{ord(character):04X}>")

@@ -1,4 +1,4 @@
-"""Gathers what a report says, from the code behind the other commands of ``portcullis policy``."""
+"""Gather the contents of a report, with the code of the other ``portcullis policy`` commands."""
 
 import asyncio
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ from service.web.messages.schema import WHOLE_LIST, PageQuery
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What differs from the revision ``since``, what that means, and the revisions after it, newest first.
+    """Differences from the revision ``since``, their effects, and later revisions, newest first.
 
-    ``rights`` are the changes after it that publish nothing: of what roles give and users have.
+    ``rights`` are later changes of roles and assignments, which publish no revision.
     """
 
     since: PolicyRevision
@@ -44,7 +44,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What only a database says; ``drift`` is how the published policy differs from what is registered."""
+    """Contents of a database; ``drift`` are differences between published and registered policy."""
 
     standing: Standing
     published: PolicyRevision
@@ -54,14 +54,14 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """Everything that a report says; ``stored`` is None if files only were read, ``source`` names it.
+    """The contents of a report; ``stored`` is None if only files were read; ``source`` names them.
 
     ``assurance`` names the file of the shipped demands.
 
     ``at`` is the instant of the policy, the roles, the users and public access; None is now. Findings, tests
-    and invariants are those of now.
+    and invariants are the current ones.
 
-    ``unchecked`` are the names of invariants about roles, which files know nothing about.
+    ``unchecked`` are the names of invariants about roles, which need a database.
     """
 
     source: str
@@ -88,12 +88,12 @@ def gather(
     stored: bool,
     mutate: bool,
 ) -> Reported:
-    """Return what there is to report: with the ``stored`` policy, roles and users, or of files only.
+    """Return the contents of a report: with the ``stored`` policy, roles and users, or from files only.
 
-    ``source`` names what is read, for people.
+    ``source`` is the display name of the source.
 
     Raises ``PolicyError``, also for an unknown revision ``since`` and if the policy changes meanwhile;
-    ``SchemaError`` and ``Unavailable``; ValidationFailed where it is not known who held what at ``at``.
+    ``SchemaError`` and ``Unavailable``; and ValidationFailed if the assignments at ``at`` are unknown.
     """
     if at is not None and not stored:
         raise PolicyError(

@@ -1,4 +1,4 @@
-"""Writes a document as one HTML page: no scripts, nothing to load, for screens and for paper."""
+"""Write a document as one HTML page, without scripts and external resources, for screen and paper."""
 
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
@@ -21,11 +21,11 @@ STYLE: Final = Path(__file__).with_suffix(".css").read_text("utf-8")
 
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""The page forbids its reader's browser to load or run anything, besides that it contains nothing such."""
+"""The page also forbids browsers to load or run anything."""
 
 
 def as_html(document: Document) -> str:
-    """Return ``document`` as a page. All its texts are escaped here."""
+    """Return ``document`` as a page, with all texts escaped."""
     title = _text(document.title)
     links = "\n".join(
         f'<li><a href="#{escape(section.anchor)}">{_text(section.title)}</a></li>'

@@ -1,4 +1,4 @@
-"""Writes a document as Markdown (GitHub Flavored Markdown), with every text escaped."""
+"""Write a document as Markdown (GitHub Flavored Markdown), with all texts escaped."""
 
 import re
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _BLANK = r"\_" * 20
 
 
 def as_markdown(document: Document) -> str:
-    """Return ``document`` as a Markdown page. All its texts are escaped here."""
+    """Return ``document`` as a Markdown page, with all texts escaped."""
     parts = [f"# {_text(document.title)}", _text(document.subtitle)]
     for section in document.sections:
         parts += [f"## {_text(section.title)}", *map(_block, section.blocks)]

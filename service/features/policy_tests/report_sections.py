@@ -1,4 +1,4 @@
-"""Turns what was gathered into the document that an auditor reads: its sections, in their order."""
+"""Create the document for auditors from the gathered contents: its sections, in order."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,11 +25,11 @@ from service.laboratory.analysis.demands import demanded
 from service.web.messages.schema import moment
 
 _ACROSS = 8
-"""Roles in one table, so that it fits on paper."""
+"""Roles per table, so that it fits on paper."""
 
 
 def _role_blocks(reported: Reported) -> Iterator[Block]:
-    """Yield the roles, and the tables of roles and requests; what is left out without a database."""
+    """Yield the roles, and the tables of roles and requests; a note without a database."""
     if reported.stored is None:
         yield Paragraph("Left out: roles are in the database, and no installation was read.")
         return
@@ -113,7 +113,7 @@ def document(reported: Reported) -> Document:
 
 
 def attention(reported: Reported) -> list[str]:
-    """Return what an auditor has to look at, some words each; empty if everything is in order."""
+    """Return the points that need an auditor's attention, in a few words each; empty without any."""
     points = []
     if left := sum(finding.accepted is None for finding in reported.linted.findings):
         points.append(f"{counted(left, 'finding')} not accepted")
