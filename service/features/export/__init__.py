@@ -1,1 +1,1 @@
-"""The export of the logs to other systems, and the decision log."""
+"""Export of logs to other systems, and the decision log."""

@@ -1,4 +1,4 @@
-"""The check of what is sent to the destinations of the logs."""
+"""The check of the export to the destinations of the logs."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -12,12 +12,12 @@ from service.operator.findings import Check, Finding, Installation, fault, ok, w
 from service.settings import Destination
 
 LATE: Final = 600.0
-"""Seconds for which an entry may wait before it is told."""
+"""Seconds that an entry may wait before a fault is reported."""
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
 async def export(installation: Installation) -> Finding:
-    """What another system has not got, it can't alert on, and can't prove."""
+    """Report destinations that lack entries, because they cannot alert on or prove missing entries."""
     configured = installation.settings.export.destinations
     async with installation.records() as connection:
         stored = {
@@ -58,7 +58,7 @@ def _is_late(destination: StoredDestination) -> bool:
 def _troubles(
     configured: Iterable[Destination], stored: dict[str, StoredDestination]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what works but is a risk, and what to do about it."""
+    """Yield risks of working exports, each with a remedy."""
     for destination in stored.values():
         if destination.dead_letters:
             yield (
@@ -82,4 +82,4 @@ def _troubles(
 
 
 CHECKS: Final = (Check("export", export, local=True),)
-"""The checks of the export."""
+"""Checks of the export."""

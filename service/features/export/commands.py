@@ -1,4 +1,4 @@
-"""``portcullis export …``: the logs sent to other systems: how far they have got, and what was refused."""
+"""``portcullis export …``: progress of log exports, and refused entries."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
@@ -101,7 +101,7 @@ def _named(settings: Settings, name: str) -> Destination:
 
 
 def _retry(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Send dead letters, and let the service try at once; raises LaunchError, SchemaError and Unavailable."""
+    """Send dead letters, and retry at once; raises LaunchError, SchemaError and Unavailable."""
     with reachable(load(environ)) as settings:
         log_to_errors(settings, settings.log.level)
         destination = _named(settings, options.destination)
@@ -177,8 +177,8 @@ def _letter_rows(letters: DeadLetters) -> Iterator[tuple[str, str, str, str, str
 def _forget(options: Namespace, environ: Mapping[str, str]) -> None:
     """Delete the state of a destination; raises LaunchError, SchemaError and Unavailable.
 
-    Of one that the settings name, only its positions in logs that it no longer exports are deleted. Without
-    such logs it is refused: its next attempt would begin anew.
+    For a destination in the settings, only its positions in logs that it no longer exports are deleted.
+    Without such logs the command is refused, because the export would start again without its positions.
     """
     name = options.destination
     with reachable(load(environ)) as settings:

@@ -1,4 +1,4 @@
-"""The events of the decision log: what a finished request says of its decision."""
+"""Events of the decision log: the decision of a finished request."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,39 +19,39 @@ _log = structlog.get_logger(__name__)
 
 
 class DecisionEvents:
-    """Hands the events of finished requests to ``log``; never waits."""
+    """Passes the events of finished requests to ``log``, without waiting."""
 
     def __init__(self, log: DecisionLog) -> None:
         self._log = log
 
     def note(self, context: RequestContext) -> None:
-        """Hand on the event of ``context``, if it is kept; never raises.
+        """Pass on the event of ``context``, if the log keeps it; never raises.
 
-        A request about which the enforcer was not asked, as without a valid token, has no event.
+        Requests without a decision of the enforcer, such as those without a valid token, have no event.
         """
         decision = context.decision
         if decision is None or not self._log.keeps(allowed=decision.allowed):
             return
         try:
             self._log.put(event_of(context, decision))
-        except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
+        except Exception as error:  # noqa: BLE001 - the answer is sent, and others wait for this worker
             self._log.miss()
             _log.error("a decision can't be logged", decision=decision.id, exc_info=error)
 
 
 def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
-    """Return the event of a request that passed the guard or was denied; ``decision`` is its latest one."""
+    """Return the event of a request that was admitted or denied; ``decision`` is its latest decision."""
     operation = context.operation
     policy = context.policy
     caller = context.caller
     assert operation is not None  # noqa: S101 - the guard has decided
-    assert policy is not None  # noqa: S101 - the same
+    assert policy is not None  # noqa: S101 - the guard has decided
     held = codes_asked(caller)
     resource = policy.resource_for(operation.method, context.scope["path"], caller)
     delegated = context.delegated
     before = _before(context, resource, decision, beside=not decision.allowed and delegated is not None)
     if decision.allowed and delegated is not None and delegated.revision != decision.revision:
-        delegated = None  # decided by a newer policy than the one that the event names
+        delegated = None  # decided by a newer policy than the event's
     details = _told(context.refusal)
     stored = None if delegated is None else delegated.stored_codes
     if held is not None and stored == held.codes:
@@ -78,7 +78,7 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         object=decision.object,
         line=None if decision.line is None else str(decision.line),
         code=None if decision.line is None else decision.line[2],
-        # Asked again: the policy remembers its decisions.
+        # Repeated questions are cheap: the policy caches its decisions.
         passed=tuple(
             str(policy.judge(layer, name, context.satisfied if layer == ASSURANCE else held).line)
             for layer, name in before
@@ -99,9 +99,9 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
 def _before(
     context: RequestContext, resource: str, decision: Decided, *, beside: bool
 ) -> list[tuple[str, str]]:
-    """Return the layers and objects that allowed before ``decision``.
+    """Return the layers and objects that allowed the request before ``decision``.
 
-    ``beside``: it denied something that was asked about after the request had been admitted.
+    ``beside``: the decision denied a further question, after the request had been admitted.
     """
     assert context.operation is not None  # noqa: S101 - the guard has decided
     endpoint = context.operation.object
@@ -118,7 +118,7 @@ def _before(
 def _objects(
     context: RequestContext, delegated: Delegated | None, decision: Decided
 ) -> tuple[ObjectQuestion, ...]:
-    """Return what was asked of other layers; of a denial there also what was denied."""
+    """Return the questions to other layers, including the one that ``decision`` denied."""
     asked = dict.fromkeys(context.objects)
     if delegated is not None:
         asked |= delegated.objects
@@ -128,7 +128,7 @@ def _objects(
 
 
 def _told(refusal: Refusal | None) -> Mapping[str, Any]:
-    """Return what the refusal tells about codes that were lacking; nothing if permissions were not."""
+    """Return the details of a refusal about missing codes; empty for other refusals."""
     denial = refusal.denial if isinstance(refusal, RowsRefused) else refusal
     by_policy = isinstance(denial, PermissionDenied | InsufficientAuthentication)
     return denial.extra if by_policy and denial is not None else {}

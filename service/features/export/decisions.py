@@ -1,4 +1,4 @@
-"""The decision log of a worker, as the settings name it, and on its way to destinations."""
+"""The decision log of a worker by its settings, including its export to destinations."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ class _Exported:
 
 
 def decision_log(settings: Policy, outbox: DecisionOutbox | None = None) -> DecisionLog | None:
-    """Return the log that the settings name, also to be exported by ``outbox``; None if it goes nowhere."""
+    """Return the log of the settings, also exported by ``outbox``; None without a target."""
     is_off = settings.decision_log == "off"
     if is_off and outbox is None:
         return None

@@ -1,4 +1,4 @@
-"""Sends the entries of one destination, in their order, while this worker is the one that does."""
+"""Send the entries of one destination, in order, while this worker holds its lease."""
 
 import asyncio
 import secrets
@@ -22,7 +22,7 @@ from service.records.database.transactions import Connection, Database
 from service.settings import Destination, ExportLog
 
 LOOK_EVERY: Final = 5.0
-"""Seconds between two looks of a worker that does not send: the one that does may be gone."""
+"""Seconds between two looks of a worker without the lease, because the leaseholder may be gone."""
 POLL_EVERY: Final = 1.0
 """Seconds between two looks for new entries."""
 FIRST_BACKOFF: Final = 1.0
@@ -31,20 +31,20 @@ LONGEST_BACKOFF: Final = 300.0
 LONGEST_ASKED: Final = 3600.0
 """Seconds of a ``Retry-After`` that are honoured."""
 ISOLATE_AFTER: Final = 10
-"""Attempts that a receiver answered 500, after which the entry that makes it fail is searched."""
+"""Failed attempts with status 500 after which the entry that causes them is searched."""
 MOST_BYTES: Final = 1_048_576
-"""Bytes of a batch in the own format; a single entry may be longer."""
+"""Maximum bytes of a batch in the native format; a single entry may be longer."""
 _LEASE_MARGIN: Final = 15.0  # seconds beyond two attempts
-_PART: Final = 50  # entries made between two yields to the event loop
+_PART: Final = 50  # entries created between two yields to the event loop
 
 _log = structlog.get_logger(__name__)
 
 
 class Delivery:
-    """Sends to one destination. One worker of all nodes does it at a time, by a lease in the database.
+    """Sends to one destination. A lease in the database selects one worker of all nodes.
 
-    An entry is recorded as sent when the receiver has taken it. A worker that is killed between the two has
-    sent it, and the next one sends it again.
+    An entry is recorded as sent once the receiver has accepted it. If a worker is killed between these two
+    steps, the next worker sends the entry again.
     """
 
     def __init__(
@@ -52,16 +52,16 @@ class Delivery:
     ) -> None:
         self.destination: Final = destination
         self.counts: Final = {"sent": 0, "dead": 0}
-        """The entries that this worker has sent, and those that were refused, since its start."""
+        """Numbers of entries sent and refused by this worker since its start."""
         self.state: StoredDestination | None = None
-        """What the last look has found."""
+        """State at the last look."""
         self._database = database
         self.worker = worker
         self._look_every = look_every
         self._lease = 2 * destination.timeout + _LEASE_MARGIN
         self._leased_until = 0.0
         self._receiver: Receiver | None = None
-        self._fails = False  # as the log was told
+        self._fails = False  # as logged
 
     async def run(self) -> None:
         """Look and send until cancelled; raises nothing else."""
@@ -99,7 +99,7 @@ class Delivery:
         return 0.0 if more else POLL_EVERY
 
     async def close(self) -> None:
-        """Let another worker send at once, and close the connection to the receiver."""
+        """Release the lease, and close the connection to the receiver."""
         with suppress(Unavailable):
             async with self._database.transaction() as connection:
                 await store_destinations.release(connection, self.destination.name, self.worker)
@@ -107,7 +107,7 @@ class Delivery:
             await self._receiver.close()
 
     async def _look(self) -> StoredDestination | None:
-        """Return the state if this worker is the one that sends, else None."""
+        """Return the state if this worker holds the lease, else None."""
         name = self.destination.name
         async with self._database.transaction() as connection:
             state = await store_destinations.stored(connection, name)
@@ -146,7 +146,7 @@ class Delivery:
                 await store_destinations.begin(connection, self.destination.name, log, position)
 
     async def _settle(self) -> None:
-        """Record that no log fails any more: all were taken, or what was not is gone from its log."""
+        """Record that no log fails: all entries were accepted, or failed ones were deleted from their log."""
         async with self._database.transaction() as connection:
             await store_destinations.settle(connection, self.destination.name, self.worker)
         if self._fails:
@@ -156,7 +156,7 @@ class Delivery:
     async def _deliver(
         self, log: ExportLog, position: int, state: StoredDestination
     ) -> Literal["none", "all", "more"]:
-        """Send the next batch of ``log``; tell what was found of it. Raises _Later and _TakenOver."""
+        """Send the next batch of ``log``; return how much was there. Raises _Later and _TakenOver."""
         async with self._database.transaction() as connection:
             stored_entries = await store_entries.after(connection, log, position, self.destination.batch + 1)
         if not stored_entries:
@@ -169,7 +169,7 @@ class Delivery:
             raise await self._note(failure, stored_entries[0], state) from None
         except (_TakenOver, Unavailable):
             raise
-        except Exception as error:  # noqa: BLE001 - told where operators look, and not in the log alone
+        except Exception as error:  # noqa: BLE001 - report where operators look, besides the log
             _log.exception("the export failed", destination=self.destination.name)
             fault = Failed(f"a fault of the service, which its log has: {type(error).__name__}")
             raise await self._note(fault, stored_entries[0], state) from None
@@ -203,10 +203,10 @@ class Delivery:
     async def _sent(
         self, log: ExportLog, batch: Sequence[Waiting], state: StoredDestination
     ) -> list[tuple[Waiting, str]]:
-        """Send ``batch``; return the entries that the receiver refuses, and why. Raises Failed.
+        """Send ``batch``; return the entries that the receiver refuses, with reasons. Raises Failed.
 
-        An entry counts as refused only if the receiver takes another one: a receiver that takes none has
-        another fault, and nothing is skipped because of that.
+        An entry counts as refused only if the receiver accepts another one. A receiver that accepts none has
+        another fault, and nothing is skipped.
         """
         try:
             await self._attempt(batch)
@@ -220,10 +220,10 @@ class Delivery:
         return []
 
     async def _takes_another(self, log: ExportLog, refused: int, state: StoredDestination) -> bool:
-        """Tell whether the receiver takes the last entry that it has taken once more. Raises Failed.
+        """Return true if the receiver accepts its last accepted entry again. Raises Failed.
 
-        Only asked about one refused entry, or after many attempts: who refuses several, and none other is at
-        hand, more likely has another fault.
+        Sent only for one refused entry, or after many attempts: a receiver that refuses several entries and
+        accepts none more likely has another fault.
         """
         if not state.sent or (refused > 1 and state.failures < ISOLATE_AFTER):
             return False
@@ -241,7 +241,7 @@ class Delivery:
     async def _refused(
         self, batch: Sequence[Waiting], failure: Failed, failures: int
     ) -> list[tuple[Waiting, str]]:
-        """Send the halves of a batch that was refused, and theirs; return what is refused by itself."""
+        """Send a refused batch in halves, recursively; return the entries that are refused alone."""
         if len(batch) == 1:
             return [(batch[0], str(failure))]
         middle = len(batch) // 2
@@ -265,7 +265,7 @@ class Delivery:
         await self._receiver.send([pending.entry for pending in batch])
 
     async def _note(self, failure: Failed, first: StoredEntry, state: StoredDestination) -> Exception:
-        """Record a failed attempt; return what ``_deliver`` raises."""
+        """Record a failed attempt; return the exception for ``_deliver``."""
         wait = backoff(state.failures) if failure.retry_after is None else failure.retry_after
         wait = min(max(wait, backoff(0)), LONGEST_ASKED)
         name, reason = self.destination.name, str(failure)
@@ -286,22 +286,22 @@ class _Later(Exception):  # noqa: N818 - an outcome
 
 
 class _TakenOver(Exception):  # noqa: N818 - an outcome
-    """Another worker has become the one that sends: it sends the batch again."""
+    """Another worker has taken the lease and sends the batch again."""
 
 
 def backoff(failures: int) -> float:
-    """Return the seconds to wait after a failed attempt after ``failures`` others: half of it is random."""
+    """Return the seconds to wait after a failed attempt after ``failures`` others; half of it is random."""
     whole = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(failures, 20))
     return whole * (0.5 + secrets.randbelow(500) / 1000)
 
 
 def _is_of_one(failure: Failed, failures: int) -> bool:
-    """Tell whether one entry may be the cause: refused, or the receiver has failed itself again and again."""
+    """Return true if one entry can be the cause: it was refused, or the receiver fails repeatedly."""
     return isinstance(failure, Refused) or (failure.internal and failures >= ISOLATE_AFTER)
 
 
 async def _read(log: ExportLog, stored_entries: Sequence[StoredEntry]) -> list[Waiting]:
-    """Return the entries of ``log`` as they are exported; gives way to others every few entries."""
+    """Return the entries of ``log`` in export form; yields to other tasks every few entries."""
     waiting, pauses = [], CooperativeYield()
     for place, stored in enumerate(stored_entries):
         entry = entry_of(log, stored)
@@ -312,7 +312,7 @@ async def _read(log: ExportLog, stored_entries: Sequence[StoredEntry]) -> list[W
 
 
 def _fitting(waiting: Sequence[Waiting], most: int) -> Sequence[Waiting]:
-    """Return the first entries, for one batch: at most ``most`` of at most ``MOST_BYTES``; at least one."""
+    """Return the first entries for one batch: at most ``most`` and ``MOST_BYTES``, but at least one."""
     length = 0
     for place, pending in enumerate(waiting[:most]):
         length += pending.length

@@ -1,4 +1,4 @@
-"""Entries as they are exported, and batches of them: one JSON object each, with all that is recorded."""
+"""Entries in export form, and batches of them: one JSON object each, with all recorded data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ _CHAIN: Final = ("chain_key", "chain_number", "chain_hash")
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An entry of ``log``. ``id`` is that of the event: the same each time that it is sent.
+    """An entry of ``log``. ``id`` is the event's id, and stays the same when the entry is sent again.
 
-    ``time`` is RFC 3339. ``entry`` has the members as the API names them; of a decision they are those of its
-    line in the decision log. ``chain`` is its place in the hash chain of its day; decisions have none.
+    ``time`` is RFC 3339. ``entry`` has the members of the API, or for decisions those of the decision log.
+    ``chain`` is the position in the hash chain of its day; decisions have none.
     """
 
     id: str
@@ -33,7 +33,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An entry that waits to be sent, its position in its log, and its bytes in the own format."""
+    """An entry that waits to be sent, its position in its log, and its length in the native format."""
 
     position: int
     create_time: datetime
@@ -46,7 +46,7 @@ _decode: Final = msgspec.json.Decoder(Entry).decode
 
 
 def entry_of(log: ExportLog, stored: StoredEntry) -> Entry:
-    """Return ``stored`` as it is exported."""
+    """Return ``stored`` in export form."""
     event_id, time = str(stored.event_id), rfc3339(stored.create_time)
     if log == "decisions":
         event = msgspec.json.decode(stored.columns["event"])
@@ -64,14 +64,14 @@ def encoded(entry: Entry) -> bytes:
 
 
 def decoded(text: str | bytes) -> Entry:
-    """Return the entry that ``encoded`` made ``text`` of."""
+    """Parse an entry from ``text``, the result of ``encoded``."""
     return _decode(text)
 
 
 class Failed(Exception):  # noqa: N818 - an outcome that the sender handles
-    """The batch was not taken; it may be later. The message says why, and holds no secret.
+    """The batch was not accepted, but may be accepted later. The message has the reason and no secret.
 
-    ``retry_after`` is what the receiver asked for, in seconds. ``internal``: it has failed itself.
+    ``retry_after`` is the receiver's demand, in seconds. ``internal``: the receiver itself failed.
     """
 
     def __init__(self, reason: str, *, retry_after: float | None = None, internal: bool = False) -> None:
@@ -81,7 +81,7 @@ class Failed(Exception):  # noqa: N818 - an outcome that the sender handles
 
 
 class Refused(Failed):
-    """The receiver does not take the batch as it is, or it can't be encoded: one entry may be the cause."""
+    """The receiver refuses the batch, or it cannot be encoded; one entry can be the cause."""
 
 
 Encoding: TypeAlias = Callable[[Entry], bytes]
@@ -92,15 +92,15 @@ _PART: Final = 20  # entries encoded between two yields to the event loop
 
 
 async def encoded_all(entries: Sequence[Entry], encoding: Encoding) -> list[bytes]:
-    """Return ``entries`` as ``encoding`` writes them; gives way to others every few entries.
+    """Return ``entries`` encoded by ``encoding``; yields to other tasks every few entries.
 
-    Raises Refused for an entry that can't be written so: it must not hold up the others.
+    Raises Refused for an entry that cannot be encoded, so that it does not block the others.
     """
     encoded, pauses = [], CooperativeYield()
     for place, entry in enumerate(entries):
         try:
             encoded.append(encoding(entry))
-        except Exception as error:  # noqa: BLE001 - a fault of ours in one of many forms
+        except Exception as error:  # noqa: BLE001 - a fault of this program, in one of many forms
             _log.exception("an entry can't be encoded", log=entry.log, id=entry.id)
             raise Refused(f"the entry can't be encoded: {type(error).__name__}") from None
         if place % _PART == _PART - 1:

@@ -1,4 +1,4 @@
-"""Entries that are exported to a file."""
+"""Export of entries to a file."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from service.features.export.entry import Encoding, Entry, Failed, encoded_all
 
 
 class ExportFile:
-    """Lines of a file of mode 0600, on the disk before the next batch. It may be renamed at any time."""
+    """Lines of a file of mode 0600, synced to disk before the next batch. The file may be renamed."""
 
     def __init__(self, path: Path, encoding: Encoding, timeout: float) -> None:
         self._file = AppendedFile(path, durable=True)
@@ -18,9 +18,9 @@ class ExportFile:
         self._writing: asyncio.Future[int] | None = None
 
     async def send(self, entries: Sequence[Entry]) -> None:
-        """Append ``entries``; see ``Receiver``. A disk that becomes full may cut a line off.
+        """Append ``entries``; see ``Receiver``. A full disk may truncate a line.
 
-        While a write hangs, as on a file system whose server is away, no other thread begins a second one.
+        While a write hangs, such as on an unreachable network file system, no second write starts.
         """
         if self._hangs():
             raise Failed("the file has not yet taken what was written before")

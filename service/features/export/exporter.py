@@ -1,4 +1,4 @@
-"""The audit export of one worker: its deliveries, and the decision events on their way to the database."""
+"""The export of one worker: its deliveries, and the transfer of decision events to the database."""
 
 import asyncio
 from collections import deque
@@ -18,28 +18,28 @@ from service.records.database.transactions import Database
 from service.settings import Export
 
 MOST_WAITING: Final = 4096
-"""The most events that wait in the memory of a worker; further ones are dropped."""
+"""Maximum number of events waiting in a worker's memory; further events are dropped."""
 MOST_HELD: Final = 16_777_216
-"""The most characters of these events: each has all codes of its caller, who may hold thousands."""
+"""Maximum characters of these events; each has all codes of its caller, possibly thousands."""
 AT_ONCE: Final = 500
-"""The most events that are written in one transaction."""
+"""Maximum number of events written in one transaction."""
 LONGEST_BATCH: Final = 262_144
-"""Characters of events after which a transaction gets no more: they are encoded while requests wait."""
+"""Characters of events that close a transaction; encoding them blocks requests."""
 WRITE_EVERY: Final = 0.5
-"""Seconds between two writings."""
+"""Seconds between two writes."""
 RETRY_EVERY: Final = 2.0
 FINISH_WITHIN: Final = 2.0
-"""Seconds for the last events when the worker ends."""
+"""Maximum seconds to write the last events when the worker ends."""
 _TELL_EVERY: Final = 10.0
 
 _log = structlog.get_logger(__name__)
 
 
 class DecisionOutbox:
-    """Takes events without ever waiting, and adds them to the database; ``dropped`` counts the others."""
+    """Accepts events without waiting, and writes them to the database; ``dropped`` counts lost events."""
 
     def __init__(self, database: Database, limit: int) -> None:
-        """``limit`` is the most events that wait in the database, of all nodes."""
+        """Create the outbox; ``limit`` is the maximum number of waiting events of all nodes."""
         self._database = database
         self._limit = limit
         self._waiting: deque[tuple[UUID, str]] = deque()
@@ -48,7 +48,7 @@ class DecisionOutbox:
         self.dropped = 0
 
     def put(self, line: bytes) -> None:
-        """Take an event as one line of JSON, or drop it if too many wait."""
+        """Accept an event as one line of JSON, or drop it if too many wait."""
         if len(self._waiting) >= MOST_WAITING or self._held >= MOST_HELD:
             self._drop(1)
             return
@@ -70,7 +70,7 @@ class DecisionOutbox:
             await asyncio.sleep(wait)
 
     async def finish(self) -> None:
-        """Write what waits; what can't be written within ``FINISH_WITHIN`` seconds is dropped."""
+        """Write waiting events; drop events that cannot be written within ``FINISH_WITHIN`` seconds."""
         with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(FINISH_WITHIN):
                 await self._write()
@@ -104,9 +104,9 @@ class DecisionOutbox:
 
 
 class Measured(NamedTuple):
-    """What is told of a destination: entries by outcome, the age of the oldest that waits, dead letters.
+    """Measurements of a destination: entries by outcome, age of the oldest waiting one, dead letters.
 
-    ``counts`` are those of this worker, the others those of all.
+    ``counts`` are those of this worker, the others those of all workers.
     """
 
     destination: str
@@ -116,37 +116,37 @@ class Measured(NamedTuple):
 
 
 class Exporter:
-    """Sends to all destinations of the settings; ``database`` is a pool of its own, which it closes."""
+    """Sends to all destinations of the settings; closes its own pool ``database``."""
 
     def __init__(self, settings: Export, database: Database, worker: str) -> None:
         self._database = database
         self.deliveries = [Delivery(destination, database, worker) for destination in settings.destinations]
         exports_decisions = any("decisions" in destination.logs for destination in settings.destinations)
         self.outbox = DecisionOutbox(database, settings.decision_limit) if exports_decisions else None
-        """Where events of the decision log go; None if no destination wants them."""
+        """Outbox of decision events; None if no destination exports them."""
 
     def name_worker(self, worker: str) -> None:
-        """Name the worker anew, before ``run``."""
+        """Rename the worker, before ``run``."""
         for delivery in self.deliveries:
             delivery.worker = worker
 
     async def run(self) -> None:
         """Send until cancelled."""
-        async with asyncio.TaskGroup() as group:  # it ends when all have ended: gather ends with the first
+        async with asyncio.TaskGroup() as group:  # gather would end with the first failure
             for delivery in self.deliveries:
                 group.create_task(delivery.run())
             if self.outbox is not None:
                 group.create_task(self.outbox.run())
 
     async def finish(self) -> None:
-        """Write the last events, let other workers send, and disconnect."""
+        """Write the last events, release the leases, and disconnect."""
         if self.outbox is not None:
             await self.outbox.finish()
         await asyncio.gather(*(delivery.close() for delivery in self.deliveries))
         await self._database.close()
 
     def measured(self) -> Iterator[Measured]:
-        """Yield what is known of each destination; a destination that no look has found yet has no lag."""
+        """Yield the measurements of each destination; the lag is 0 before the first look."""
         for delivery in self.deliveries:
             counts = dict(delivery.counts)
             if "decisions" in delivery.destination.logs and self.outbox is not None:

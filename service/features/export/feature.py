@@ -1,4 +1,4 @@
-"""What the export of the logs adds."""
+"""The feature of log exports."""
 
 from service.kernel.feature import Feature, FeatureCommands
 

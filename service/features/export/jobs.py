@@ -1,4 +1,4 @@
-"""The job of the export: it deletes refused entries that nobody has sent again in time."""
+"""The job of the export: it deletes old refused entries."""
 
 from datetime import timedelta
 from functools import partial
@@ -14,7 +14,7 @@ _DAY: Final = 86_400.0
 
 
 async def forget_dead_letters(database: Database, days: int) -> str:
-    """Delete dead letters of the export that are older than ``days``, and decisions that nobody waits for.
+    """Delete dead letters older than ``days``, and decisions that no destination waits for.
 
     Raises Unavailable.
     """

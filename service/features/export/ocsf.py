@@ -1,6 +1,6 @@
 """Entries as events of the Open Cybersecurity Schema Framework (OCSF), version 1.8.0, without profiles.
 
-``docs/reference/audit-export.md`` lists every attribute. What OCSF has no attribute for is in ``unmapped``.
+``docs/reference/audit-export.md`` lists every attribute. ``unmapped`` has the data without an OCSF attribute.
 """
 
 from collections.abc import Mapping
@@ -76,7 +76,7 @@ def ocsf_event(entry: Entry) -> bytes:
 
 
 def _login(entry: Entry) -> dict[str, Any]:
-    """Authentication (3002), or Account Change (3001)."""
+    """Return an Authentication (3002) or Account Change (3001) event."""
     members = _Members(entry.entry)
     event = members.take("event")
     kind, activity = _EVENTS.get(event, (_AUTHENTICATION, _OTHER))
@@ -97,7 +97,7 @@ def _login(entry: Entry) -> dict[str, Any]:
 
 
 def _operation(entry: Entry) -> dict[str, Any]:
-    """API Activity (6003)."""
+    """Return an API Activity (6003) event."""
     members = _Members(entry.entry)
     kind, status = members.take("kind"), members.take("status")
     activity = _READ if entry.entry.get("dryRun") else _KINDS.get(kind, _OTHER)
@@ -143,7 +143,7 @@ def _operation(entry: Entry) -> dict[str, Any]:
 
 
 def _decision(entry: Entry) -> dict[str, Any]:
-    """API Activity (6003) of the request that was decided about, or of the question of another service."""
+    """Return an API Activity (6003) event of the decided request, or of another service's question."""
     members = _Members(entry.entry)
     event, denied = members.take("event"), members.take("outcome") == "deny"
     method = members.take("method")
@@ -185,17 +185,17 @@ def _decision(entry: Entry) -> dict[str, Any]:
 
 
 class _Members:
-    """The members of an entry; what was not taken remains."""
+    """The members of an entry that are not yet taken."""
 
     def __init__(self, members: Mapping[str, Any]) -> None:
         self.left = dict(members)
 
     def take(self, name: str) -> Any:
-        """Return a member, None if it is missing."""
+        """Remove and return a member; None if it is missing."""
         return self.left.pop(name, None)
 
     def object(self, name: str) -> Any:
-        """Return a member that is a JSON object; any other stays. JSON as text is read."""
+        """Remove and return a member that is a JSON object, or its text; other members remain."""
         value = self.left.get(name)
         if isinstance(value, msgspec.Raw):
             value = msgspec.json.decode(value)
@@ -205,7 +205,7 @@ class _Members:
 def _common(
     entry: Entry, kind: _Class, activity: int, name: str, severity: int, *, failed: bool
 ) -> dict[str, Any]:
-    """Return what all classes have; ``name`` is that of an activity which the class has no number for."""
+    """Return the attributes of all classes; ``name`` names an activity without a number in the class."""
     request_id = entry.entry.get("requestId") or entry.entry.get("request_id")
     time = int(datetime.fromisoformat(entry.time).timestamp() * 1000)
     sequence = None if entry.chain is None else entry.chain["number"]
@@ -241,7 +241,7 @@ def _finished(made: dict[str, Any], entry: Entry, members: _Members) -> dict[str
 
 
 def _user(user_id: int | None, name: str | None) -> dict[str, str]:
-    """Return the user; one that is not known is called ``unknown``."""
+    """Return the user; an unknown user is named ``unknown``."""
     given = _given(uid=None if user_id is None else str(user_id), name=name)
     return given or {"name": "unknown"}
 

@@ -1,4 +1,4 @@
-"""What a worker keeps to send the logs elsewhere, and to write down its decisions."""
+"""Parts of a worker that export logs and write the decision log."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -13,11 +13,11 @@ from service.kernel.metrics import Sample
 from service.settings.export import EXPORT_CONNECTIONS
 
 WITHIN: Final = 10.0
-"""Seconds that a transaction may take; requests do not wait for it."""
+"""Maximum seconds of a transaction; requests do not wait for it."""
 
 
 class Sending(Part):
-    """The exporter, and the decision log, which is None where it goes nowhere."""
+    """The exporter, and the decision log; the latter is None without a target."""
 
     def __init__(self, container: Container) -> None:
         settings = container.settings
@@ -29,16 +29,16 @@ class Sending(Part):
             self.note = DecisionEvents(self._log).note
 
     def name_worker(self, worker: str) -> None:
-        """Name the worker anew, which takes leases by its name."""
+        """Rename the worker; leases carry its name."""
         self.exporter.name_worker(worker)
 
     def start(self) -> None:
-        """Start writing down decisions."""
+        """Start writing the decision log."""
         if self._log is not None:
             self._log.start()
 
     async def finish(self) -> None:
-        """Write the last events, let other workers send, and disconnect."""
+        """Write the last events, release the leases, and disconnect."""
         try:
             if self._log is not None:
                 await self._log.finish()
@@ -46,7 +46,7 @@ class Sending(Part):
             await self.exporter.finish()
 
     def samples(self) -> Iterator[Sample]:
-        """Yield counts of decisions and of entries, by destination, and how far destinations are behind."""
+        """Yield counts of decisions and of entries by destination, and the lag of each destination."""
         if self._log is not None:
             yield from self._log.samples()
         for measurement in self.exporter.measured():

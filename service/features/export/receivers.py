@@ -1,4 +1,4 @@
-"""The receivers of entries, made from the settings of destinations; dead letters, sent to them again."""
+"""Receivers of entries, created from the settings of destinations; and retries of dead letters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,24 +16,24 @@ from service.settings import Destination
 
 
 class Receiver(Protocol):
-    """Takes batches of entries."""
+    """Accepts batches of entries."""
 
     async def send(self, entries: Sequence[Entry]) -> None:
-        """Send ``entries`` in their order, and return when all were taken. Raises Failed and Refused.
+        """Send ``entries`` in order, and return once all were accepted. Raises Failed and Refused.
 
-        An attempt ends within the ``timeout`` of the destination. Of a failed one the receiver may have got
-        some or all entries.
+        An attempt ends within the ``timeout`` of the destination. After a failed attempt, the receiver may
+        have some or all entries.
         """
 
     async def close(self) -> None:
-        """Release what is open."""
+        """Release open resources."""
 
 
 _ENCODINGS: Final[dict[str, Encoding]] = {"json": encoded, "ocsf": ocsf_event}
 
 
 def receiver_of(destination: Destination) -> Receiver:
-    """Return the receiver of ``destination``; what it needs is imported only now. Raises Failed."""
+    """Return the receiver of ``destination``; imports its modules on demand. Raises Failed."""
     encoding = _ENCODINGS[destination.format]
     if destination.transport in ("http", "https"):
         from service.features.export.webhook import Webhook
@@ -53,7 +53,7 @@ _AT_ONCE: Final = 100
 
 @dataclass(slots=True)
 class Resent:
-    """How many dead letters were sent, how many are still refused, and why the last of these."""
+    """Numbers of sent and still refused dead letters, and the reason of the last refusal."""
 
     sent: int = 0
     refused: int = 0
@@ -61,9 +61,9 @@ class Resent:
 
 
 async def resend(database: Database, destination: Destination) -> Resent:
-    """Send all dead letters of ``destination``, and delete those that it takes.
+    """Send all dead letters of ``destination``, and delete the accepted ones.
 
-    They are sent one by one: each of them was refused before. Raises Failed and Unavailable.
+    They are sent one by one, because each was refused before. Raises Failed and Unavailable.
     """
     receiver = receiver_of(destination)
     done = Resent()
@@ -98,5 +98,5 @@ async def _send(database: Database, receiver: Receiver, letters: Sequence[DeadLe
 def _entry(letter: DeadLetter) -> Entry:
     try:
         return decoded(letter.entry)
-    except msgspec.MsgspecError as error:  # such as a number that only a database holds
+    except msgspec.MsgspecError as error:  # a number that only a database can hold
         raise Refused(f"what is stored can't be read: {error}") from None

@@ -1,4 +1,4 @@
-"""What the export of the logs keeps: the state of each destination, events that wait, and refused entries."""
+"""Tables of the export: state of destinations, waiting events, and refused entries."""
 
 from datetime import datetime
 from uuid import UUID
@@ -13,19 +13,19 @@ export_destination = sa.Table(
     "export_destination",
     metadata,
     filled("name", primary_key=True),
-    # The worker that sends, until lease_time; others may then take its place.
+    # The worker that holds the lease, until lease_time; then another worker may take it.
     sa.Column("worker", sa.Text),
     sa.Column("lease_time", sa.DateTime(timezone=True)),
-    # The id of the last entry that was sent, of each log; null: it was never exported.
+    # The id of the last sent entry of each log; null before the first export.
     sa.Column("operation_id", sa.BigInteger),
     sa.Column("login_id", sa.BigInteger),
     sa.Column("decision_id", sa.BigInteger),
-    # The attempts that have failed since the last good one, why, and when the next one is due.
+    # Failed attempts since the last success, their reason, and the time of the next attempt.
     sa.Column("failures", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("reason", sa.Text),
     sa.Column("retry_time", sa.DateTime(timezone=True)),
     sa.Column("success_time", sa.DateTime(timezone=True)),
-    # The time of the oldest entry that is known not to be sent; null: there is none.
+    # The time of the oldest entry known to be unsent; null without one.
     sa.Column("waiting_time", sa.DateTime(timezone=True)),
     sa.Column("sent", sa.BigInteger, nullable=False, server_default=sa.text("0")),
 )
@@ -42,9 +42,9 @@ export_decision = sa.Table(
 
 
 class NewDeadLetter(Struct, frozen=True):
-    """An entry that a destination refused while it took others.
+    """An entry that a destination refused while it accepted others.
 
-    ``entry`` is its JSON, as ``service.features.export.entry`` makes it.
+    ``entry`` is its JSON, encoded by ``service.features.export.entry``.
     """
 
     destination: str
@@ -55,7 +55,7 @@ class NewDeadLetter(Struct, frozen=True):
 
 
 class DeadLetter(NewDeadLetter, frozen=True):
-    """A dead letter that is kept."""
+    """A stored dead letter."""
 
     id: int
     dead_time: datetime

@@ -1,4 +1,4 @@
-"""``sys.export_destination``: who sends to a destination, how far it has got, and how its attempts went."""
+"""``sys.export_destination``: lease, progress and attempts of each destination."""
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime, time, timedelta
@@ -24,7 +24,7 @@ _POSITIONS: Final[Mapping[ExportLog, Column[Any]]] = {
 class StoredDestination(Struct, frozen=True):
     """The state of a destination; see the schema.
 
-    ``leased_for`` and ``due_in`` are in seconds by the database's clock: until the lease ends, and until the
+    ``leased_for`` and ``due_in`` are seconds, by the database's clock, until the lease expires and until the
     next attempt is due; None without one.
     """
 
@@ -48,7 +48,7 @@ class StoredDestination(Struct, frozen=True):
         return last_id
 
     def left(self, logs: Collection[ExportLog]) -> list[ExportLog]:
-        """Return the logs that it was sent once, and that are not among ``logs``: it holds them back."""
+        """Return the logs that it received and that are not among ``logs``; their entries are held back."""
         return [log for log in _POSITIONS if log not in logs and self.position(log) is not None]
 
 
@@ -74,20 +74,20 @@ async def stored(connection: Connection, name: str) -> StoredDestination | None:
 
 
 async def all_stored(connection: Connection) -> list[StoredDestination]:
-    """Return the state of all destinations, by name, also of those that no setting names any more."""
+    """Return the state of all destinations, by name, including those not in the settings."""
     return await _ROW.all(connection, _ROW.select.order_by(export_destination.c.name))
 
 
 async def add(connection: Connection, name: str) -> None:
-    """Add a destination, unless it is there."""
+    """Add a destination, if it is missing."""
     await connection.execute(insert(export_destination).values(name=name).on_conflict_do_nothing())
 
 
 async def lease(connection: Connection, name: str, worker: str, seconds: float) -> bool:
-    """Make ``worker`` the one that sends, for so many seconds; False while it is another one.
+    """Give ``worker`` the lease for ``seconds``; return false while another worker holds it.
 
-    A lease that ends later than one from now would was taken while the database's clock was ahead, and has
-    ended: a worker that lives takes it anew.
+    A lease that expires later than a new one was taken while the database's clock was ahead, and counts as
+    expired. A live worker takes it again.
     """
     now = func.clock_timestamp()
     table = export_destination.c
@@ -98,12 +98,12 @@ async def lease(connection: Connection, name: str, worker: str, seconds: float) 
 
 
 async def release(connection: Connection, name: str, worker: str) -> None:
-    """Let another worker send at once, if ``worker`` is the one that sends."""
+    """Release the lease, if ``worker`` holds it."""
     await connection.execute(_of(name, worker).values(worker=None, lease_time=None))
 
 
 async def begin(connection: Connection, name: str, log: ExportLog, position: int) -> None:
-    """Set the first position of ``log``, unless it has one."""
+    """Set the first position of ``log``, if it has none."""
     column = _POSITIONS[log]
     unset = update(export_destination).where(export_destination.c.name == name, column.is_(None))
     await connection.execute(unset.values({column: position}))
@@ -119,9 +119,9 @@ async def advance(
     sent: int,
     waiting_time: datetime | None,
 ) -> bool:
-    """Record that ``log`` is done up to ``position``, with ``sent`` entries; False if not the sender.
+    """Record progress of ``log`` to ``position``, with ``sent`` entries; return false without the lease.
 
-    Failures stay: they may be of another log.
+    Failures remain, because they may be of another log.
     """
     values = {
         _POSITIONS[log]: position,
@@ -133,14 +133,14 @@ async def advance(
 
 
 async def settle(connection: Connection, name: str, worker: str) -> None:
-    """Record that nothing fails or waits, if ``worker`` is the one that sends."""
+    """Record that nothing fails or waits, if ``worker`` holds the lease."""
     await connection.execute(_of(name, worker).values(_GOOD))
 
 
 async def fail(
     connection: Connection, name: str, worker: str, *, reason: str, again_in: float, waiting_time: datetime
 ) -> bool:
-    """Record an attempt that has failed; the next is due in ``again_in`` seconds. False if not the sender."""
+    """Record a failed attempt; the next is due in ``again_in`` seconds. Return false without the lease."""
     values = {
         "failures": export_destination.c.failures + 1,
         "reason": reason,
@@ -151,20 +151,20 @@ async def fail(
 
 
 async def retry_now(connection: Connection, name: str) -> bool:
-    """Make the next attempt due now; False if there is no such destination."""
+    """Make the next attempt due now; return false for an unknown destination."""
     due = update(export_destination).where(export_destination.c.name == name).values(retry_time=null())
     return bool((await connection.execute(due)).rowcount)
 
 
 async def leave(connection: Connection, name: str, logs: Collection[ExportLog]) -> None:
-    """Delete the positions of a destination in ``logs``: they are not held back for it any more."""
+    """Delete the positions of a destination in ``logs``, so that they are no longer held back for it."""
     positions = {_POSITIONS[log]: null() for log in logs}
     left = update(export_destination).where(export_destination.c.name == name)
     await connection.execute(left.values(positions))
 
 
 async def forget(connection: Connection, name: str) -> bool:
-    """Delete the state of a destination and its dead letters; False if there is none."""
+    """Delete the state of a destination and its dead letters; return false for an unknown one."""
     await connection.execute(delete(export_dead_letter).where(export_dead_letter.c.destination == name))
     gone = delete(export_destination).where(export_destination.c.name == name)
     return bool((await connection.execute(gone)).rowcount)
@@ -191,9 +191,9 @@ _OF_TABLES: Final = {
 
 
 async def kept(connection: Connection) -> tuple[int, str]:
-    """Return how many rows only the export sends or deletes, with a sentence about them.
+    """Return the number of rows that only the export sends or deletes, with a sentence about them.
 
-    Destinations hold back months of the logs; dead letters and events would stay for ever.
+    Destinations hold back months of the logs; dead letters and events would remain permanently.
     """
     tables = (export_destination, export_dead_letter, export_decision)
     counts = [select(func.count()).select_from(table).scalar_subquery() for table in tables]

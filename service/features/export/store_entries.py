@@ -1,8 +1,8 @@
-"""Entries of the logs after a position, in the order in which they were committed.
+"""Entries of the logs after a position, in order of commit.
 
-The ids of a log rise in that order: who writes to it holds a lock until the commit (``inserts.lock`` and
-``add_decisions``), and an id is drawn under that lock. So no entry becomes visible below one that was read.
-Also the events of the decision log that wait for destinations, and the entries that one has refused.
+Ids rise in order of commit: writers hold a lock until the commit (``inserts.lock`` and ``add_decisions``),
+and draw ids under that lock. An entry thus never becomes visible below an entry that was read. The module
+also reads waiting events of the decision log, and refused entries.
 """
 
 import json
@@ -39,7 +39,7 @@ _TABLES: Final[dict[ExportLog, Table]] = {
 
 
 class StoredEntry(Struct, frozen=True):
-    """An entry of a log: ``columns`` are all others, by name, JSON as ``msgspec.Raw``; None is left out."""
+    """An entry of a log: ``columns`` are the other columns, JSON as ``msgspec.Raw``; None is omitted."""
 
     id: int
     event_id: UUID
@@ -57,17 +57,17 @@ async def last_taken(
 ) -> StoredEntry | None:
     """Return the last entry of ``log`` up to ``position`` that is no dead letter of ``destination``, or None.
 
-    Events of the decision log are deleted once they were sent: there is none of them.
+    Events of the decision log are deleted after sending, so there is none.
     """
     table, letters = _TABLES[log], export_dead_letter.c
     is_dead = exists().where(letters.destination == destination, letters.event_id == table.c.event_id)
     chosen = select(*map(_readable, table.columns)).where(table.c.id <= position, ~is_dead)
     row = (await connection.execute(chosen.order_by(table.c.id.desc()).limit(1))).first()
-    return None if row is None else _entry(dict(row._mapping))  # noqa: SLF001 - as above
+    return None if row is None else _entry(dict(row._mapping))  # noqa: SLF001 - a public name
 
 
 async def last(connection: Connection, log: ExportLog) -> int:
-    """Return the id of the entry of ``log`` that was committed last; 0 if there is none."""
+    """Return the id of the last committed entry of ``log``; 0 without one."""
     column = _TABLES[log].c.id
     return int((await connection.execute(select(func.coalesce(func.max(column), 0)))).scalar_one())
 
@@ -97,18 +97,18 @@ _JSON: Final = {
 }
 
 
-_LOCK: Final = 0x657870_646563  # one number for all workers of all nodes
+_LOCK: Final = 0x657870_646563  # the same number for all workers of all nodes
 _SILENCE: Final = "10s"
 _INSERTION: Final = text(
-    f"INSERT INTO {SCHEMA}.export_decision (event_id, event)"  # noqa: S608 - names of ours
+    f"INSERT INTO {SCHEMA}.export_decision (event_id, event)"  # noqa: S608 - internal names only
     " SELECT event_id, event FROM json_to_recordset(CAST(:rows AS json)) AS given (event_id UUID, event TEXT)"
 )
 
 
 async def add_decisions(connection: Connection, events: Sequence[tuple[UUID, str]], most: int) -> bool:
-    """Add ``events`` in their order, in one step with those of no other worker; False if ``most`` wait.
+    """Add ``events`` in order, without those of other workers in between; return false if ``most`` wait.
 
-    The number of those that wait is taken from their ids. The server ends the transaction of a worker that
+    The number of waiting events is derived from their ids. The server ends the transaction of a worker that
     stays silent.
     """
     bounded = func.set_config("idle_in_transaction_session_timeout", _SILENCE, True)
@@ -125,7 +125,7 @@ async def add_decisions(connection: Connection, events: Sequence[tuple[UUID, str
 
 
 async def forget_sent_decisions(connection: Connection) -> int:
-    """Delete the events that every destination has that exports them; return how many. All, without one."""
+    """Delete the events that all exporting destinations have, or all without one; return their number."""
     sent = select(func.min(export_destination.c.decision_id)).scalar_subquery()
     done = delete(export_decision).where(export_decision.c.id <= func.coalesce(sent, 2**63 - 1))
     return (await connection.execute(done)).rowcount
@@ -135,7 +135,7 @@ _ROW: Final = RowMapper(DeadLetter, export_dead_letter)
 
 
 async def add_dead_letter(connection: Connection, letter: NewDeadLetter) -> None:
-    """Keep a refused entry, once for each destination."""
+    """Store a refused entry, once per destination."""
     row = insert(export_dead_letter).values(values_of(letter))
     await connection.execute(row.on_conflict_do_nothing())
 
@@ -143,7 +143,7 @@ async def add_dead_letter(connection: Connection, letter: NewDeadLetter) -> None
 async def dead_letters_after(
     connection: Connection, destination: str | None, position: int, most: int
 ) -> list[DeadLetter]:
-    """Return up to ``most`` dead letters whose id is above ``position``, by id; None: of all destinations."""
+    """Return up to ``most`` dead letters of one or all destinations with an id above ``position``, by id."""
     statement = _ROW.select.where(export_dead_letter.c.id > position)
     if destination is not None:
         statement = statement.where(export_dead_letter.c.destination == destination)
@@ -156,6 +156,6 @@ async def delete_dead_letters(connection: Connection, ids: Collection[int]) -> N
 
 
 async def forget_dead_letters(connection: Connection, kept: timedelta, most: int) -> int:
-    """Delete up to ``most`` dead letters older than ``kept``; return how many."""
+    """Delete up to ``most`` dead letters older than ``kept``; return their number."""
     old = export_dead_letter.c.dead_time < func.now() - kept
     return await delete_some(connection, export_dead_letter, old, most)

@@ -1,7 +1,7 @@
-"""Sends entries to a syslog server: RFC 5424 messages by TCP (RFC 6587 §3.4.1), TLS (RFC 5425) or a socket.
+"""Send entries to a syslog server: RFC 5424 messages by TCP (RFC 6587 §3.4.1), TLS (RFC 5425) or a socket.
 
-Syslog has no acknowledgment. By TCP and TLS each batch is a connection of its own: we end our side of it and
-wait for the server to end its own, which it does once it has read everything. A server that is stopped before
+Syslog has no acknowledgment. With TCP and TLS, each batch has its own connection. This side ends its part and
+waits for the server's end, which follows once the server has read everything. A server that stops earlier
 resets the connection, and the batch is sent again.
 """
 
@@ -62,7 +62,7 @@ class Syslog:
             raise Failed(f"the syslog server has not taken it: {reason}") from None
 
     async def close(self) -> None:
-        """Nothing stays open between two batches."""
+        """Do nothing: no connection stays open between two batches."""
 
     def _message(self, entry: Entry) -> bytes:
         return message(entry, self._encoding(entry), self._host)
@@ -96,20 +96,20 @@ class Syslog:
 
 
 def _trusted(ca_file: Path | None) -> ssl.SSLContext:
-    """Return a context in which an end of the connection is no end of TLS; raises ``Failed``."""
+    """Return a context that detects a truncated TLS connection; raises ``Failed``."""
     try:
         context = ssl.create_default_context(cafile=None if ca_file is None else str(ca_file))
     except (OSError, ssl.SSLError) as error:
         raise Failed(f"the ca_file can't be used: {type(error).__name__}") from None
-    # Python 3.11.2 has OpenSSL 3 take the one for the other.
+    # With OpenSSL 3, Python 3.11.2 otherwise takes a truncation for the end of TLS.
     context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
     return context
 
 
 def _is_cut(error: OSError) -> bool:
-    """Tell whether ``error`` is an end of the connection before close_notify.
+    """Return true if the connection ended before close_notify.
 
-    Python 3.11.2 has no class of its own for what OpenSSL 3 says of it.
+    Python 3.11.2 has no exception class for this error of OpenSSL 3.
     """
     return isinstance(error, ssl.SSLEOFError) or (
         isinstance(error, ssl.SSLError) and error.reason == "UNEXPECTED_EOF_WHILE_READING"
@@ -117,10 +117,10 @@ def _is_cut(error: OSError) -> bool:
 
 
 def _exchange(stream: socket.socket, messages: Sequence[bytes]) -> None:
-    """Send ``messages``, end our side, and return once the server has ended its own; OSError on a reset.
+    """Send ``messages``, end this side, and wait for the server's end; raises OSError on a reset.
 
-    All of it together takes no longer than the timeout of ``stream``: a server that sends something now and
-    then must not hold the thread.
+    The whole exchange is limited by the timeout of ``stream``, so that a server that sends data slowly cannot
+    hold the thread.
     """
     until = monotonic() + (stream.gettimeout() or 0.0)
     stream.sendall(_framed(messages))
@@ -133,7 +133,7 @@ def _exchange(stream: socket.socket, messages: Sequence[bytes]) -> None:
 
 
 def message(entry: Entry, text: bytes, host: str) -> bytes:
-    """Return the message of ``entry`` with the JSON ``text`` (RFC 5424 §6); other than ASCII is escaped."""
+    """Return the message of ``entry`` with the JSON ``text`` (RFC 5424 §6), in ASCII."""
     if not text.isascii():
         text = json.dumps(json.loads(text), separators=(",", ":")).encode("ascii")
     severity = _WARNING if has_failed(entry) else _INFORMATIONAL
@@ -142,7 +142,7 @@ def message(entry: Entry, text: bytes, host: str) -> bytes:
 
 
 def has_failed(entry: Entry) -> bool:
-    """Tell whether what ``entry`` tells of was refused, or has failed."""
+    """Return true if the operation of ``entry`` was refused or failed."""
     members: Any = entry.entry
     if entry.log == "operations":
         return bool(members["status"] >= _FAILED_STATUS)
@@ -150,11 +150,11 @@ def has_failed(entry: Entry) -> bool:
 
 
 def host_name(name: str) -> str:
-    """Return ``name`` as HOSTNAME of a message: visible ASCII, at most 255 characters; ``-`` without one."""
+    """Return ``name`` as HOSTNAME of a message: visible ASCII, at most 255 characters; ``-`` if empty."""
     visible = "".join(character for character in name if "!" <= character <= "~")
     return visible[:255] or "-"
 
 
 def _framed(messages: Sequence[bytes]) -> bytes:
-    """Return ``messages``, each after its length in bytes (RFC 6587 §3.4.1)."""
+    """Return ``messages``, each preceded by its length in bytes (RFC 6587 §3.4.1)."""
     return b"".join(b"%d %b" % (len(payload), payload) for payload in messages)

@@ -1,4 +1,4 @@
-"""Sends batches by HTTP, signed as Standard Webhooks describes it (version 1 of its symmetric signatures)."""
+"""Send batches by HTTP, signed by Standard Webhooks (version 1 of its symmetric signatures)."""
 
 import asyncio
 import base64
@@ -21,7 +21,7 @@ from service.settings.destinations import signing_keys
 from service.settings.secrecy import mounted_text
 
 MOST_ANSWERED: Final = 65_536
-"""Bytes that are read of an answer, so that its connection can be used again."""
+"""Bytes that are read of an answer, so that its connection can be reused."""
 _OK: Final = range(200, 300)
 _REDIRECTS: Final = range(300, 400)
 _REFUSALS: Final = (400, 413, 415, 422)
@@ -29,7 +29,7 @@ _INTERNAL: Final = 500
 
 
 class Webhook:
-    """Posts each batch as one JSON array. It follows no redirect, and uses no proxy of the environment."""
+    """Posts each batch as one JSON array; follows no redirect and uses no proxy of the environment."""
 
     def __init__(self, destination: Destination, encoding: Encoding) -> None:
         self._url = destination.url
@@ -70,9 +70,9 @@ class Webhook:
 
 
 def _trusted(destination: Destination) -> ssl.SSLContext:
-    """Return whom TLS trusts; without TLS nobody, as reading all authorities takes a while.
+    """Return a context with the trusted authorities; empty without TLS, because loading them takes time.
 
-    Raises ``Failed`` when the ``ca_file`` can't be used.
+    Raises ``Failed`` when the ``ca_file`` cannot be used.
     """
     if destination.transport == "http":
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -84,12 +84,12 @@ def _trusted(destination: Destination) -> ssl.SSLContext:
 
 
 def message_id(entries: Sequence[Entry]) -> str:
-    """Return the id of a batch: the same for the same entries, so that receivers recognise a repetition."""
+    """Return the id of a batch, derived from its entries, so that receivers recognise repetitions."""
     return f"msg_{hashlib.sha256(' '.join(entry.id for entry in entries).encode()).hexdigest()[:32]}"
 
 
 def signed_headers(keys: Sequence[bytes], message: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """Return the headers of a request: its id, its time in Unix seconds, and a signature by each key."""
+    """Return the headers of a request: its id, its time in Unix seconds, and one signature per key."""
     content = f"{message}.{timestamp}.".encode() + body
     made = (base64.b64encode(hmac.digest(key, content, "sha256")).decode() for key in keys)
     return {
@@ -100,7 +100,7 @@ def signed_headers(keys: Sequence[bytes], message: str, timestamp: int, body: by
 
 
 def seconds_of(retry_after: str | None, now: datetime) -> float | None:
-    """Return what ``Retry-After`` asks for, in seconds (RFC 9110 §10.2.3); None if it can't be read."""
+    """Return the seconds of ``Retry-After`` (RFC 9110 §10.2.3); None if it is missing or invalid."""
     if retry_after is None:
         return None
     if retry_after.isascii() and retry_after.isdigit():
@@ -113,12 +113,12 @@ def seconds_of(retry_after: str | None, now: datetime) -> float | None:
 
 
 def _secret(text: str, file: Path | None) -> str:
-    """Return a secret of the settings, or that of its file, which may be another one since the start."""
+    """Return a secret from the settings or from its file, which may have changed since the start."""
     if file is None:
         return text
     secret, complaint = mounted_text(file)
     if complaint is None and not secret:
-        complaint = "is empty"  # nothing goes out unsigned
+        complaint = "is empty"  # nothing is sent unsigned
     if complaint:
         raise Failed(f"the file of a secret {complaint}")
     return secret
@@ -154,7 +154,7 @@ def _judge(status: int, retry_after: str | None) -> None:
 
 
 def _words(error: Exception) -> str:
-    """Return what failed, without the URL, which may hold a token in its path."""
+    """Return the reason of a failure, without the URL, which may have a token in its path."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
