@@ -1,4 +1,4 @@
-"""The routes of followers: what they follow, and who they are."""
+"""Routes of followers: their data, and their list."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from service.web.requests.routes import Routes
 
 
 def add_routes(routes: Routes, container: Any) -> None:
-    """Register the endpoints, made of the parts of ``container``."""
+    """Register the endpoints of followers."""
     hub = container.parts["follower"].hub
     routes.add("/access/v1/follow", Follow(hub))
     routes.add("/api/policy/followers", Followers(hub))

@@ -1,4 +1,4 @@
-"""Those that decide beside other services follow what decides about these: ``/access/v1/follow``."""
+"""Data for followers, which decide beside other services: ``/access/v1/follow``."""
 
 import base64
 import binascii
@@ -51,7 +51,7 @@ class FollowRenewal(ProtocolSchema):
 
     @property
     def renewal(self) -> Renewal:
-        """The renewal; BadRequest for a key that is none."""
+        """Return the renewal; raises BadRequest for an invalid key."""
         try:
             key = base64.urlsafe_b64decode(self.names + "=" * (-len(self.names) % 4))
         except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""``portcullis pdp``: decides beside a service; and a doctor that says what is wrong with it."""
+"""``portcullis pdp``: decide beside a service; and a doctor for this process."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _WITHIN = 5.0  # seconds for each question of the doctor
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add what to do, and the settings."""
+    """Add the action and the settings."""
     parser.add_argument(
         "action", nargs="?", choices=("serve", "doctor"), default="serve", help="serve, by default"
     )
@@ -59,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, _environ: Mapping[str, str]) -> int:
-    """Serve until a signal, or print the findings; 1 if there is a fault. Raises PdpSettingsError."""
+    """Serve until a signal, or print the findings; return 1 for a fault. Raises PdpSettingsError."""
     given = {name: getattr(options, name) for name in (*_OPTIONS, *_NUMBERS)}
     settings = PdpSettings.read(options.config, given)
     if options.action == "doctor":
@@ -94,14 +94,14 @@ async def _serve(settings: PdpSettings) -> None:
 def _decision_log(settings: PdpSettings) -> DecisionLog | None:
     if settings.decision_log is None:
         return None
-    # Imports what also exports logs to other systems: only where there is one.
+    # Imports modules of the log export, which are not needed without a decision log.
     from service.features.decision_log.decision_log import DecisionLog, DecisionWriter, output_named  # noqa: PLC0415
 
     return DecisionLog(DecisionWriter(output_named(settings.decision_log)), settings.decision_log_allows)
 
 
 class Finding(NamedTuple):
-    """What the doctor has to say about a matter."""
+    """A finding of the doctor."""
 
     state: Literal["ok", "warning", "fault"]
     name: str
@@ -109,7 +109,7 @@ class Finding(NamedTuple):
 
 
 async def _examined(settings: PdpSettings) -> list[Finding]:
-    """Return what is found out about the settings, the hub and the process that runs."""
+    """Return the findings about the settings, the hub and the running process."""
     findings = [Finding("ok", "settings", f"{', '.join(settings.services)} of {settings.hub}")]
     try:
         settings.key()
@@ -123,7 +123,7 @@ async def _examined(settings: PdpSettings) -> list[Finding]:
 
 
 async def _hub(settings: PdpSettings) -> Finding:
-    """Return whether the hub answers a renewal; nothing is decided by it, so that the hub notes none."""
+    """Return the finding about a renewal; the hub does not list it, because nothing is decided by it."""
     asking = PdpSettings(
         hub=settings.hub,
         key_file=settings.key_file,
@@ -139,7 +139,7 @@ async def _hub(settings: PdpSettings) -> Finding:
                 await follower.renew()
         except OperatorError as error:
             return Finding("fault", "hub", str(error))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
+        except Exception as error:  # noqa: BLE001 - any error is the finding
             return Finding("fault", "hub", f"can't be followed: {error or type(error).__name__}")
     return Finding("ok", "hub", f"answers with revision {follower.revision}")
 

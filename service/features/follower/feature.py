@@ -1,4 +1,4 @@
-"""Followers: processes that decide beside a service by what they follow, and the hub that answers them."""
+"""Followers: processes that decide beside a service with data of the hub; and the hub."""
 
 from service.kernel.feature import Feature, FeatureCommands
 

@@ -1,4 +1,4 @@
-"""Who follows: what the hub keeps of each process, and which of them are shown."""
+"""Followers: data of each process in the hub, and the list of followers."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -9,11 +9,11 @@ from msgspec import Struct
 from service.features.follower.protocol import is_visible
 
 _SHOWN_FOR: Final = 86_400.0  # seconds after its last renewal
-_REPLACED_FOR: Final = 3_600.0  # seconds that a process is kept after which another one came with its name
+_REPLACED_FOR: Final = 3_600.0  # seconds after its last renewal, if another process has its name
 
 
 def is_reached(place: str, at: str) -> bool:
-    """Tell whether who is at the place ``at`` has what is before ``place``, both of the same lists."""
+    """Return true if the place ``at`` has reached ``place``; both are of the same lists."""
     pairs = [(_ids(each), _ids(other)) for each, other in zip(place.split(","), at.split(","), strict=False)]
     return place.count(",") == at.count(",") and all(each <= other for each, other in pairs)
 
@@ -23,7 +23,7 @@ def _ids(place: str) -> list[int]:
 
 
 class FollowerFacts(Struct, frozen=True):
-    """What is kept of a follower: who it is, what it has, and until when it may decide by that."""
+    """Data of a follower: its account, its state, and the expiry of its lease."""
 
     name: str
     user_id: int
@@ -39,36 +39,36 @@ class FollowerFacts(Struct, frozen=True):
 
     @property
     def shown_as(self) -> tuple[int, str]:
-        """As what it is shown: the account, and the name that it has given itself."""
+        """Return the identity in the list: the account, and the name chosen by the follower."""
         return self.user_id, self.name
 
     @property
     def key(self) -> str:
-        """By what it is known: one process of that name; those of an older version are one."""
+        """Return the key: one process of that name; processes of older versions share a key."""
         name = f"{self.user_id}:{self.name}"
         return f"{name}:{self.instance}" if self.instance else name
 
     def may_decide(self, now: float) -> bool:
-        """Whether its lease lasts at ``now``, by the hub's time."""
+        """Return true if its lease is valid at ``now``, by the hub's time."""
         return now < self.seen + self.lease
 
     def has(self, revision: int, transaction: int, revoked: str) -> bool:
-        """Whether it has a revision, what a transaction has changed, and the revocations up to a place."""
+        """Return true if it has a revision, a transaction's changes, and the revocations up to a place."""
         visible = self.revision >= revision and is_visible(transaction, self.snapshot)
         return visible and is_reached(revoked, self.revoked)
 
 
 class Listed(NamedTuple):
-    """Those that are shown, by name, and the keys of those that can be forgotten."""
+    """The listed followers, by name, and the keys of those that can be deleted."""
 
     shown: list[FollowerFacts]
     over: list[str]
 
 
 def listed(kept: Iterable[bytes], now: float) -> Listed:
-    """Return who follows or has followed, at ``now`` by the hub's time, of what is kept of them.
+    """Return the present and former followers among ``kept``, at ``now`` by the hub's time.
 
-    A process that has no lease any more is left out where a later one has its name.
+    A process without a lease is omitted if a later one has its name.
     """
     in_order = sorted(map(_facts.decode, kept), key=lambda each: each.seen)
     latest = {each.shown_as: each.key for each in in_order}

@@ -1,4 +1,4 @@
-"""Follows the hub: renewals one after the other, each of which the hub answers as soon as there is news."""
+"""Follow the hub with successive renewals, each of which the hub answers as soon as data changes."""
 
 import asyncio
 import contextlib
@@ -24,12 +24,12 @@ from service.features.follower.state import DivergedError
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.metrics import Sample
 
-_WAIT_SHARE: Final = 0.25  # of the bound: how long a renewal may wait for news
-_PATIENCE_SHARE: Final = 0.6  # of the bound: how long a renewal may take before another one is sent
-_FIRST: Final = 30.0  # seconds that an answer may take that has everything
-_PAUSE: Final = 0.05  # seconds after a renewal that failed; then twice as long each time
+_WAIT_SHARE: Final = 0.25  # fraction of the bound that a renewal may wait for changes
+_PATIENCE_SHARE: Final = 0.6  # fraction of the bound that a renewal may take before another one is sent
+_FIRST: Final = 30.0  # maximum seconds of an answer with all data
+_PAUSE: Final = 0.05  # seconds after a failed renewal; doubled each time
 _LONGEST_PAUSE: Final = 0.5
-_KEEP_EVERY: Final = 10.0  # seconds between two writings of the file
+_KEEP_EVERY: Final = 10.0  # seconds between two writes of the file
 _OK: Final = 200
 
 _log = structlog.get_logger(__name__)
@@ -37,7 +37,7 @@ _decode: Final = msgspec.json.Decoder(Changes).decode
 
 
 class RefusedError(Exception):
-    """The hub refuses the follower; ``status`` is that of its answer."""
+    """The hub refuses the follower; ``status`` is the HTTP status."""
 
     def __init__(self, status: int, code: str) -> None:
         super().__init__(f"the hub answers {status} {code}".rstrip())
@@ -56,10 +56,10 @@ _FAILURES: Final = (
 
 
 class Follower:
-    """Keeps a decision point up to date. ``run`` it as a task; it goes on through every failure."""
+    """Keeps a decision point up to date. Run ``run`` as a task; it continues after every failure."""
 
     decides = True
-    """False if nothing is decided by what it is answered: then the hub does not list it."""
+    """False if nothing is decided by the answers: then the hub does not list the follower."""
 
     def __init__(
         self,
@@ -67,12 +67,12 @@ class Follower:
         point: DecisionPoint,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """``transport`` replaces that of httpx. Raises PdpSettingsError."""
+        """Create a follower; ``transport`` replaces that of httpx. Raises PdpSettingsError."""
         self.settings = settings
         self.point = point
         self.renewals = self.failures = 0
         self.fault: str | None = "the hub has not been asked yet"
-        """Why the last renewal has failed; None if it has not."""
+        """The reason of the last failed renewal; None after a success."""
         self._http = httpx.AsyncClient(
             base_url=settings.hub,
             headers={"Authorization": f"Bearer {settings.key()}", "Content-Type": "application/json"},
@@ -83,7 +83,7 @@ class Follower:
         self._seal_key = seal_key_of(settings.key())
         self._instance = secrets.token_hex(8)
         self._failed = self._slow = 0
-        self._kept = (float("-inf"), -1)  # when the file was written, and of how many changes
+        self._kept = (float("-inf"), -1)  # time of the last write of the file, and its number of changes
 
     async def __aenter__(self) -> Self:
         return self
@@ -92,7 +92,7 @@ class Follower:
         await self._http.aclose()
 
     def restore(self) -> bool:
-        """Take what the file has kept; False if there is none that can be used."""
+        """Restore the state from the file; return false if no file can be used."""
         path = self.settings.file
         if path is None or not path.exists():
             return False
@@ -104,15 +104,14 @@ class Follower:
         return True
 
     async def first(self) -> None:
-        """Return once there is a lease. Raises PdpSettingsError for a hub that signs by a shared key."""
+        """Wait for the first lease. Raises PdpSettingsError for a hub that signs with a shared key."""
         while not await self._try():
             await self._pause()
 
     async def run(self, *, strict: bool = True) -> None:
-        """Follow until cancelled: whatever goes wrong is shown as the fault, and tried again.
+        """Follow until cancelled: every failure is stored in ``fault``, and retried.
 
-        With ``strict`` PdpSettingsError is raised, for a hub that can't be followed, before anything was
-        followed.
+        With ``strict``, raises PdpSettingsError for a hub that cannot be followed, before the first success.
         """
         while True:
             try:
@@ -123,7 +122,7 @@ class Follower:
                 if strict and not self.renewals:
                     raise
                 self._fail(error)
-            except Exception as error:  # noqa: BLE001 - nobody waits for the task, and would see that it ended
+            except Exception as error:  # noqa: BLE001 - the task is not awaited, so its end would go unnoticed
                 self._fail(error, unexpected=True)
             await self._pause()
 
@@ -140,7 +139,7 @@ class Follower:
     def _fail(self, error: Exception, *, unexpected: bool = False) -> None:
         self.failures += 1
         slow = isinstance(error, TimeoutError | httpx.TimeoutException)
-        if slow and not isinstance(error, httpx.ConnectTimeout):  # it was reached, and may have much to say
+        if slow and not isinstance(error, httpx.ConnectTimeout):  # it was reached, and may have much data
             self._slow = min(self._slow + 1, 10)
         words = [type(error).__name__] if unexpected or not str(error) else []
         self._tell(": ".join([*words, *filter(None, [str(error)])]), error if unexpected else None)
@@ -151,7 +150,7 @@ class Follower:
         await asyncio.sleep(longest * (0.5 + secrets.randbelow(500) / 1000))
 
     async def renew(self, *, wait: bool = True) -> None:
-        """Send renewals until an answer is whole. Raises what goes wrong, and leaves the lease as it was."""
+        """Send renewals until an answer is complete. Raises the error of a failure, and keeps the lease."""
         point = self.point
         while True:
             waits = wait and not point.is_reading and not point.is_stale
@@ -161,7 +160,7 @@ class Follower:
 
     @property
     def _patience(self) -> float:
-        """Seconds that an answer may take: without a lease, which waiting could end, longer each time."""
+        """Return the maximum seconds of an answer; without a lease, it grows with each slow attempt."""
         point, usual = self.point, self._usual_patience
         if point.lease.holds():
             return usual
@@ -219,7 +218,7 @@ class Follower:
 
     @property
     def revision(self) -> int:
-        """The revision that is followed; 0 before the first."""
+        """Return the followed revision; 0 before the first."""
         policy = self.point.state.policy
         return 0 if policy is None else policy.revision
 
@@ -244,12 +243,12 @@ class Follower:
             _log.warning("the file of the policy can't be written", file=str(path), reason=str(error))
 
     def keep_now(self) -> None:
-        """Write the file, as before an end; raises OSError."""
+        """Write the file, such as before the end of the process; raises OSError."""
         if self.settings.file is not None and self.point.state.complete:
             _write(self.settings.file, pieces(self.point.state.kept()), self._seal_key)
 
     def samples(self) -> list[Sample]:
-        """Return what is measured."""
+        """Return the samples of the metrics."""
         point = self.point
         age = point.lease.age
         return [
@@ -264,12 +263,12 @@ class Follower:
 
 
 def seal_key_of(api_key: str) -> bytes:
-    """Return the key that seals the file of a follower; API keys have 256 random bits."""
+    """Derive the key that seals the file of a follower; API keys have 256 random bits."""
     return hmac.digest(api_key.encode(), b"portcullis: file of a follower", "sha256")
 
 
 def _write(path: Path, content: Iterable[bytes], seal_key: bytes) -> None:
-    """Write a file as a whole, that only its owner may read: who may do what is in it."""
+    """Write the file atomically, readable for its owner only, because it has users' rights."""
     whole = sealed(content, seal_key)
     new = path.with_name(f"{path.name}.new")
     with contextlib.suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""What the headers of a question say."""
+"""Read the headers of a question."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -7,15 +7,15 @@ from service import errors
 from service.features.follower.point import AtLeast
 
 AT_LEAST: Final = b"portcullis-at-least"
-_DIGITS: Final = 19  # of the largest number of a revision or a transaction
+_DIGITS: Final = 19  # digits of the largest revision or transaction number
 _JSON: Final = [b"application/json"]
 
 
 class SentHeaders:
-    """The headers of a request that count here, found by one look at all of them.
+    """The relevant headers of a request, collected in one pass.
 
-    ``host`` is None for none and for several. ``is_json``: the body is said to be plain JSON, no more and no
-    less. ``demanded`` is what the answer must know of at least.
+    ``host`` is None without exactly one header. ``is_json``: the body is declared as plain JSON, without
+    parameters. ``demanded`` are the minimum revision and transaction of the answer.
     """
 
     __slots__ = ("demanded", "host", "is_json")
@@ -38,9 +38,9 @@ class SentHeaders:
 
 
 def at_least(demanded: list[bytes]) -> AtLeast:
-    """Return what a header demands, such as ``revision=12, rights=8412``; BadRequest for anything else.
+    """Parse a header such as ``revision=12, rights=8412``; raises BadRequest for an invalid one.
 
-    So is a number that is demanded twice: who has the greater of two transactions may lack the other.
+    A repeated number is invalid: an answer with the greater of two transactions may lack the other.
     """
     numbers: dict[str, int] = {}
     for part in b",".join(demanded).decode("latin-1").split(","):

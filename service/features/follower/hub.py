@@ -1,4 +1,4 @@
-"""What the hub answers to those that follow it: see docs/explanation/decisions-beside-services.md."""
+"""Answers of the hub to followers: see docs/explanation/decisions-beside-services.md."""
 
 import asyncio
 import re
@@ -31,14 +31,14 @@ from service.records.published.policy_history import Difference, Part
 from service.settings import Auth
 
 _CHECKED: Final = 200
-"""Records that each answer compares: so a hundred thousand users take some ten minutes."""
+"""Records compared per answer; a hundred thousand users thus take about ten minutes."""
 _REVOKED_ANEW: Final = 600.0  # seconds after which all revocations are sent again
-_MOST_LINES: Final = 10_000  # lines that came or went; where more did, all are sent
+_MOST_LINES: Final = 10_000  # maximum changed lines of a difference; beyond it, all lines are sent
 _REVOKED: Final = re.compile(r"([0-9]{1,20}-[0-9]{1,20}(,[0-9]{1,20}-[0-9]{1,20})*)?")
 
 
 class Decided(Struct, array_like=True, frozen=True):
-    """By what a follower decides: a revision, a snapshot of the rights, and a place of the revocations."""
+    """The basis of a follower's decisions: a revision, a snapshot of the rights, and a revocation place."""
 
     revision: int = 0
     rights: str = ""
@@ -46,12 +46,12 @@ class Decided(Struct, array_like=True, frozen=True):
 
 
 class Position(Struct, array_like=True, frozen=True):
-    """What a follower has; ``rights`` is the snapshot of which it has all that was visible, None for none.
+    """The state of a follower; all data visible in the snapshot ``rights`` is there, None for none.
 
-    While it reads what it lacks, in parts, ``towards`` is the snapshot that it will have, and ``noun`` and
-    ``id`` are how far it has come. ``before`` is by what it decides until it has read the last part, None
-    where it decides by what this position says. ``checked`` is up to where the rights were compared, and
-    ``revoked_since`` when all revocations were sent last, by the hub's time.
+    While the follower reads missing data in parts, ``towards`` is the target snapshot, and ``noun`` and
+    ``id`` are the progress. ``before`` is the basis of its decisions until the last part, None if this
+    position is the basis. ``checked`` is the progress of the comparison of rights. ``revoked_since`` is the
+    time, by the hub, at which all revocations were last sent.
     """
 
     scope: str = ""
@@ -71,7 +71,7 @@ class Position(Struct, array_like=True, frozen=True):
 
     @property
     def decided(self) -> Decided:
-        """By what who has this position decides."""
+        """Return the basis of decisions at this position."""
         return self.before or Decided(self.revision, self.rights or "", self.revoked or "")
 
 
@@ -80,9 +80,9 @@ _NOWHERE: Final = Position()
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """What a follower sends: see the page of the protocol.
+    """A follower's request: see the page of the protocol.
 
-    ``instance`` tells processes of a name apart. Who ``decides`` by the answer is noted.
+    ``instance`` distinguishes processes of the same name. The hub lists followers that set ``decides``.
     """
 
     follower: str
@@ -97,7 +97,7 @@ class Renewal:
 
 
 class Hub:
-    """Answers renewals. All that an answer says was read after its renewal had arrived."""
+    """Answers renewals. All data of an answer was read after its renewal had arrived."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Hub:
         *,
         patience: float = 0.0,
     ) -> None:
-        """``patience`` are the seconds that ``followed`` waits at most."""
+        """Create the hub; ``patience`` is the maximum wait of ``followed`` in seconds."""
         self._database = database
         self._store = store
         self._revisions = revisions
@@ -120,7 +120,7 @@ class Hub:
         self._digests: WeakKeyDictionary[Policy, dict[frozenset[str], str]] = WeakKeyDictionary()
 
     def require(self, policy: Policy, asking: Caller, services: frozenset[str]) -> None:
-        """Return if the account may follow ``services`` by the policy; PermissionDenied else."""
+        """Raise PermissionDenied if the account may not follow ``services``."""
         by_person = asking.kind == "person"
         names = (f"follow {where(asking.service, service)}" for service in sorted(services))
         for name in (FOLLOW_BY_PERSON,) if by_person else names:
@@ -129,7 +129,7 @@ class Hub:
                 raise PermissionDenied(refusal_of(name), decision)
 
     async def changes(self, asking: Caller, renewal: Renewal) -> Changes:
-        """Return what a follower lacks; waits for something if it lacks nothing. Raises ``Unavailable``."""
+        """Return the data that a follower lacks, or wait for a change. Raises ``Unavailable``."""
         position = _read(renewal.position)
         seen = await self._signals.now() if renewal.wait else None
         changes = await self._read(asking, renewal, position)
@@ -138,23 +138,23 @@ class Hub:
         return changes
 
     def now(self) -> float:
-        """Return the time by which leases are told, in seconds since the epoch."""
+        """Return the time of leases in seconds since the epoch."""
         return self._store.synchronized.now()
 
     async def followers(self) -> list[FollowerFacts]:
-        """Return who follows or has followed, by name; raises ``Unavailable``.
+        """Return the present and former followers, by name; raises ``Unavailable``.
 
-        A process that has no lease any more is left out where a later one has its name.
+        A process without a lease is omitted if a later one has its name.
         """
         kept = listed(await self._store.followers.all(), self.now())
         await self._store.followers.forget(*kept.over)
         return kept.shown
 
     async def followed(self, revision: int, transaction: int) -> bool:
-        """Wait until each follower with a lease has a revision and a transaction; False if it takes too long.
+        """Wait until each follower with a lease has a revision and a transaction; return false on timeout.
 
-        It has all that was revoked until now, too. A lease is noted before anything is read for it: so none
-        that began before this call is missed.
+        Followers then also have all earlier revocations. A lease is recorded before its data is read, so that
+        every lease that began before this call is included.
         """
         with suppress(TimeoutError, Unavailable):
             async with asyncio.timeout(self._patience):
@@ -191,14 +191,14 @@ class Hub:
                 anew = True
                 revoked = await self._store.revocations.behind(None)
                 rights = await _Rights.read(connection, position, place)
-                assert rights is not None  # noqa: S101 - nothing was changed since nothing
+                assert rights is not None  # noqa: S101 - an empty position always has changes
             part = await self._policy_part(connection, position, policy, followed)
             life = await bit_positions.longest_life(connection)
             whole = rights.base == place.snapshot
             checked = await _checked(connection, position, renewal.names) if whole else None
         digest = await self._digest(policy, followed)
         bits = protocol.bits_digest(policy.permission_map.positions)
-        # What earlier renewals have begun to read may have changed since: the follower asks for that first.
+        # Earlier parts may have changed since, so the follower asks for these changes first.
         more = rights.towards is not None or position.towards is not None or revoked.more
         reached = Position(
             scope, policy.revision, policy.own_digest, bits, restore_epoch, place.timeline,
@@ -228,7 +228,7 @@ class Hub:
         )
 
     async def _note(self, asking: Caller, renewal: Renewal, position: Position) -> None:
-        """Keep the lease before anything is read, so that who waits for leases misses none."""
+        """Record the lease before any data is read, so that callers waiting for leases miss none."""
         now = self._store.synchronized.now()
         decided = position.decided
         facts = FollowerFacts(
@@ -247,7 +247,7 @@ class Hub:
         await self._store.followers.note(facts.key, _encode(facts))
 
     async def _digest(self, policy: Policy, followed: Followed) -> str:
-        """Return the digest of the lines that concern the services; it is made once for each policy."""
+        """Return the digest of the lines of the services; computed once per policy."""
         digests = self._digests.setdefault(policy, {})
         if followed.services not in digests:
             lines = await asyncio.to_thread(followed.of, policy.written)
@@ -288,7 +288,7 @@ class Hub:
 
 
 async def _difference(connection: Connection, before: int, after: int) -> Difference | None:
-    """Return the lines that came and went between two revisions; None if not known, or too many."""
+    """Return the lines added and removed between two revisions; None if unknown, or too many."""
     if before != after and not await policy_revisions.all_recorded(connection, before + 1, after):
         return None
     lines = await policy_history.difference(connection, before, after, Part(_MOST_LINES, 0))
@@ -297,7 +297,7 @@ async def _difference(connection: Connection, before: int, after: int) -> Differ
 
 @dataclass(frozen=True, slots=True)
 class _Rights:
-    """What was read of users, roles and keys, and the position that is reached with it."""
+    """Users, roles and keys that were read, and the position reached with them."""
 
     concerned: list[Concerned]
     stored: rights_changes.Records
@@ -307,7 +307,7 @@ class _Rights:
 
     @classmethod
     async def read(cls, connection: Connection, position: Position, place: Place) -> "_Rights | None":
-        """Return the next part of what changed since ``position``; None if everything has."""
+        """Return the next part of the changes since ``position``; None if all data has changed."""
         most, after = protocol.MOST_RECORDS, Concerned(position.noun, position.id)
         concerned = await rights_changes.concerned(connection, position.rights, after, most + 1)
         if position.rights is not None and any(each.noun == rights_changes.ALL for each in concerned):
@@ -331,7 +331,7 @@ class _Rights:
 
 
 def _shown(stored: rights_changes.Records, names: bytes) -> dict[tuple[str, int], protocol.Record]:
-    """Return what is sent of records, by noun and id."""
+    """Return the records in the form of the protocol, by noun and id."""
     keys, roles, users = stored
     shown: dict[tuple[str, int], protocol.Record] = {}
     for key in keys:
@@ -344,7 +344,7 @@ def _shown(stored: rights_changes.Records, names: bytes) -> dict[tuple[str, int]
 
 
 async def _checked(connection: Connection, position: Position, names: bytes) -> Checked:
-    """Return the digest of the next records behind those that were compared last; at the end of the first."""
+    """Return the digest of the next records after those compared last; the first ones after the end."""
     after = Concerned(*position.checked)
     records = await rights_changes.behind(connection, after, _CHECKED)
     shown = _shown(await rights_changes.records(connection, records), names)
@@ -378,12 +378,12 @@ def _account(asking: Caller) -> protocol.Account:
 
 
 def _scope(renewal: Renewal) -> str:
-    """Return what a position is of: the services, and the key of the names."""
+    """Return the scope of a position: the services, and the key of the names."""
     return f"{','.join(sorted(renewal.services))} {protocol.name_digest('', renewal.names).hex()}"
 
 
 def _read(position: str | None) -> Position:
-    """Return a position as it was given out; the beginning for what is none, which sends everything."""
+    """Parse a position issued by the hub; an invalid one becomes the start, which sends all data."""
     try:
         read = _NOWHERE if position is None else msgspec.json.decode(position, type=Position)
     except msgspec.MsgspecError:

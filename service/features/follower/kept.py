@@ -1,6 +1,6 @@
-"""The content of a follower's file: MessagePack, sealed by HMAC-SHA-256, and encoded in small pieces.
+"""The content of a follower's file: MessagePack, sealed with HMAC-SHA-256, encoded in small pieces.
 
-With a hundred thousand users it takes a twentieth of a second to encode, in which nobody would be answered.
+Encoding a hundred thousand users at once would block answers for a twentieth of a second.
 """
 
 import hmac
@@ -13,17 +13,17 @@ from msgspec import Struct
 
 from service.features.follower.protocol import Account, KeyRecord, TokenRules, UserRecord
 
-_MARGIN: Final = 60.0  # seconds by which clocks may differ
+_MARGIN: Final = 60.0  # seconds of clock differences
 _PORTION: Final = 500
-"""Items that are encoded at once, in a fifth of a millisecond."""
+"""Items encoded at once, in a fifth of a millisecond."""
 _SEAL: Final = 32  # bytes
 
 
 class Ended(NamedTuple):
-    """Tokens of a session or a user that were ended: those issued until ``until``, in ms by the hub's time.
+    """Revoked tokens of a session or a user: those issued until ``until``, in ms by the hub's time.
 
-    ``read`` is when the follower has read it, in seconds since boot, and in the file how many seconds ago;
-    ``life`` is that of the longest-lived token then, in seconds.
+    ``read`` is the time of reading in seconds since boot, and in the file its age in seconds. ``life`` is the
+    longest time to live of a token at that time, in seconds.
     """
 
     until: int
@@ -31,16 +31,16 @@ class Ended(NamedTuple):
     life: float
 
     def is_over(self, time: float, now: float, life: float) -> bool:
-        """Whether the last of these tokens has expired, by the hub's time and by the clock since boot.
+        """Return true if the last of these tokens has expired, by the hub's time and by the clock since boot.
 
-        Neither alone would do: the hub's time may be ahead for a moment, or may have been when tokens were
+        Both clocks are needed: the hub's time can be ahead for a moment, or could have been when tokens were
         issued.
         """
         return min(time - self.until / 1000, now - self.read) > max(self.life, life) + _MARGIN
 
 
 class Kept(Struct, frozen=True):
-    """All of the state, for the file."""
+    """The complete state, for the file."""
 
     form: int
     position: str
@@ -69,9 +69,9 @@ _decode: Final = msgspec.msgpack.Decoder(Kept).decode
 
 
 def pieces(kept: Kept) -> Iterator[bytes]:
-    """Yield the content of the file without its seal; none takes longer than a fraction of a millisecond.
+    """Yield the content of the file without its seal; each piece takes a fraction of a millisecond.
 
-    Together they are a MessagePack map, as if ``kept`` were encoded at once.
+    Together the pieces are a MessagePack map, as if ``kept`` were encoded at once.
     """
     yield b"\xde" + len(kept.__struct_fields__).to_bytes(2, "big")
     for name in kept.__struct_fields__:
@@ -80,7 +80,7 @@ def pieces(kept: Kept) -> Iterator[bytes]:
 
 
 def _pieces(value: Any) -> Iterator[bytes]:
-    """Yield ``value`` as MessagePack: long arrays and maps have their number in four bytes."""
+    """Yield ``value`` as MessagePack, with the lengths of long arrays and maps in four bytes."""
     if isinstance(value, list) and len(value) > _PORTION:
         yield b"\xdd" + len(value).to_bytes(4, "big")
         yield from _portions(iter(value))
@@ -102,13 +102,13 @@ def _portions(items: Iterator[Any]) -> Iterator[bytes]:
 
 
 def sealed(content: Iterable[bytes], key: bytes) -> bytes:
-    """Return ``content`` behind its HMAC-SHA-256 by ``key``; other threads run while that is computed."""
+    """Return the HMAC-SHA-256 of ``content`` by ``key``, then ``content``; other threads run meanwhile."""
     whole = b"".join(content)
     return hmac.digest(key, whole, "sha256") + whole
 
 
 def opened(content: bytes, key: bytes) -> Kept:
-    """Return what a file has kept; raises ValueError unless it was sealed by ``key``, by this version."""
+    """Return the content of a file; raises ValueError unless this version sealed it with ``key``."""
     seal, content = content[:_SEAL], content[_SEAL:]
     if not hmac.compare_digest(hmac.digest(key, content, "sha256"), seal):
         raise ValueError("it is damaged, forged, or sealed by another API key")

@@ -1,4 +1,4 @@
-"""The lease of a follower, by a clock that nobody can set; and the hub's time by the same clock."""
+"""The lease of a follower, by a clock that cannot be set; and the hub's time by the same clock."""
 
 import time
 from collections.abc import Callable
@@ -8,16 +8,16 @@ from service.kernel.synchronized import SynchronizedClock
 
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 DEFAULT_BOUND: Final = 2.0
-"""Seconds from the sending of a renewal until what it has answered counts no more."""
+"""Seconds from the sending of a renewal until its answer expires."""
 
 
 def since_boot() -> float:
-    """Return the seconds since the machine was started; those asleep count where the system tells them."""
+    """Return the seconds since boot; suspended time counts if the system supports it."""
     return time.clock_gettime(_CLOCK)
 
 
 class Lease:
-    """Until when a follower may decide by what it has: ``bound`` seconds from the sending of a renewal."""
+    """Permission to decide by the followed data until ``bound`` seconds after the sending of a renewal."""
 
     __slots__ = ("_clock", "bound", "sent", "until")
 
@@ -28,26 +28,26 @@ class Lease:
         self.until = float("-inf")
 
     def renewed(self, sent: float) -> None:
-        """Take the whole answer to a renewal that was sent at ``sent``; an older one changes nothing."""
+        """Extend the lease by the complete answer to a renewal sent at ``sent``; ignore an older one."""
         if sent > self.sent:
             self.sent, self.until = sent, sent + self.bound
 
     def holds(self) -> bool:
-        """Whether it may decide now."""
+        """Return true if the lease is valid."""
         return self._clock() < self.until
 
     @property
     def age(self) -> float:
-        """Seconds since the renewal on which all rests was sent; infinity before the first."""
+        """Return the seconds since the last answered renewal was sent; infinity before the first."""
         return self._clock() - self.sent
 
     def give_up(self) -> None:
-        """End it: what is known has turned out to be wrong."""
+        """End the lease, because the data is wrong."""
         self.sent = self.until = float("-inf")
 
 
 class HubTime(SynchronizedClock):
-    """The hub's time; the wall clock of this machine has no part in it. 0 before the first answer."""
+    """The hub's time, independent of this machine's wall clock. 0 before the first answer."""
 
     def __init__(self, clock: Callable[[], float] = since_boot) -> None:
         super().__init__(wall=lambda: float("-inf"), steady=clock)
@@ -58,5 +58,5 @@ class HubTime(SynchronizedClock):
         return 0.0 if self.since_boot is None else super().now()
 
     def when(self, instant: float) -> float:
-        """Return at which time since boot the hub's time will be ``instant``; infinity stays."""
+        """Convert an instant of the hub's time to time since boot; infinity stays infinity."""
         return instant - (self.since_boot or 0.0)

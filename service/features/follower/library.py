@@ -1,6 +1,6 @@
-"""Decisions beside a service: a follower of the hub, as a library and as the process ``portcullis pdp``.
+"""Decisions beside a service: a follower, as a library and as the process ``portcullis pdp``.
 
-The protocol, and what it promises, is in docs/explanation/decisions-beside-services.md.
+The protocol and its guarantees are in docs/explanation/decisions-beside-services.md.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ async def decision_point(
 ) -> AsyncIterator[DecisionPoint]:
     """Yield a decision point that follows the hub of ``settings`` until the block ends.
 
-    Waits at most ``first`` seconds for its first lease, and goes on without one: it denies until it has one.
-    ``transport`` replaces that of httpx. Raises PdpSettingsError for settings that can't work, and for a hub
-    that signs tokens by a shared key. What goes wrong later is logged and tried again.
+    Waits at most ``first`` seconds for the first lease, and then continues without one: the point denies
+    until it has a lease. ``transport`` replaces that of httpx. Raises PdpSettingsError for invalid settings,
+    and for a hub that signs tokens with a shared key. Later failures are logged and retried.
     """
     point = point_of(settings)
     async with Follower(settings, point, transport) as follower:
@@ -43,5 +43,5 @@ async def decision_point(
 
 
 def point_of(settings: PdpSettings) -> DecisionPoint:
-    """Return the decision point of settings, which knows nothing yet."""
+    """Return a decision point for the settings, without data."""
     return DecisionPoint(settings.services, bound=settings.bound, last_known=settings.stale == "last-known")

@@ -1,4 +1,4 @@
-"""The socket on which a process beside a service is asked."""
+"""The listening socket of a process beside a service."""
 
 import errno
 import os
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def listening(place: Path | tuple[str, int]) -> socket.socket:
-    """Return the socket that is served; a path that another process has left is taken over.
+    """Return a listening socket; an abandoned path of another process is replaced.
 
-    A Unix socket is for its user and group. Raises OSError for a place that is in use.
+    A Unix socket is accessible to its user and group. Raises OSError for an address in use.
     """
     if not isinstance(place, Path):
         family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET

@@ -1,4 +1,4 @@
-"""The hub of a worker, with what it says of those that follow."""
+"""The hub of a worker, and metrics of its followers."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from service.kernel.metrics import Sample
 
 
 class FollowerPart(Part):
-    """Keeps the hub. Writes wait for the followers where the setting ``policy.await_followers`` says so."""
+    """Keeps the hub. With the setting ``policy.await_followers``, writes wait for the followers."""
 
     def __init__(self, container: Any) -> None:
         settings = container.settings
@@ -27,14 +27,14 @@ class FollowerPart(Part):
             self.followed = self.hub.followed
 
     async def stored_samples(self) -> list[Sample]:
-        """Return what the session store knows of the followers."""
+        """Return the samples of the followers in the session store."""
         return list(samples_of_followers(await self.hub.followers(), self.hub.now()))
 
 
 def samples_of_followers(followers: Collection[FollowerFacts], now: float) -> Iterator[Sample]:
-    """Yield the samples of those that follow; ``now`` is the time by which their leases are told."""
+    """Yield the samples of the followers; ``now`` is the time of their leases."""
     living = [each.revision for each in followers if each.may_decide(now)]
     yield Sample("portcullis_followers", len(living), {})
     yield Sample("portcullis_followers_lapsed", len(followers) - len(living), {})
-    if revisions := list(filter(None, living)):  # one that has just begun has none yet
+    if revisions := list(filter(None, living)):  # a new follower has no revision
         yield Sample("portcullis_followers_lowest_revision", min(revisions), {})

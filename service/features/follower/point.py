@@ -1,4 +1,4 @@
-"""The decision point: questions about subjects, answered by what is followed, within the lease."""
+"""The decision point: answers questions about subjects with the followed data, within the lease."""
 
 import asyncio
 import secrets
@@ -40,29 +40,29 @@ from service.kernel.text import name_key
 from service.laboratory.analysis.answers import Answer, Answers, Question, is_short
 
 STALE: Final = Answer(False, "stale")
-"""What is answered without a lease."""
+"""The answer without a lease."""
 _OTHER: Final = Answer(False, "other_service")
 _MOST_TOKENS: Final = 4096
-_MOST_KNOWN: Final = 64 * 1024 * 1024  # bytes of answers that are remembered
-_OF_ONE: Final = 200  # bytes of one, besides the texts of its question
+_MOST_KNOWN: Final = 64 * 1024 * 1024  # maximum bytes of cached answers
+_OF_ONE: Final = 200  # bytes of one, without the texts of its question
 _LONGEST_NAME: Final = 256
-_MOST_MOVED: Final = 0.1  # seconds by which the hub's time moves before answers are forgotten
+_MOST_MOVED: Final = 0.1  # seconds of change in the hub's time after which cached answers are deleted
 _ENDLESS: Final = float("inf")
 
 
 class StaleError(Exception):
-    """There is no lease: what would be answered may be too old."""
+    """There is no lease, so an answer could be outdated."""
 
 
 class AtLeast(NamedTuple):
-    """What an answer must know of: a policy revision, and the transaction of a write; 0 for any."""
+    """Minimum state for an answer: a policy revision, and the transaction of a write; 0 for any."""
 
     revision: int = 0
     rights: int = 0
 
 
 class Evaluated(NamedTuple):
-    """An answer, with the subject and until when it stands, in hub time, if nothing changes."""
+    """An answer, its subject, and its expiry by the hub's time, if nothing changes."""
 
     answer: Answer
     caller: Caller | None
@@ -76,10 +76,10 @@ class _Token(NamedTuple):
 
 
 class DecisionPoint:
-    """Answers questions by what is followed. For one event loop, or one thread.
+    """Answers questions with the followed data. For one event loop, or one thread.
 
-    ``may`` and ``evaluate`` are the library; a process serves the same by HTTP. Every answer rests on what
-    was true at most ``bound`` seconds ago, or is a denial.
+    ``may`` and ``evaluate`` are the library; a process serves the same by HTTP. Every answer is based on data
+    that was valid at most ``bound`` seconds ago, or is a denial.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class DecisionPoint:
         last_known: bool = False,
         clock: Callable[[], float] = since_boot,
     ) -> None:
-        """``last_known``: without a lease, what was known last is answered, and ``is_stale`` says so."""
+        """Create the point; with ``last_known``, it answers without a lease, marked by ``is_stale``."""
         self.clock = clock
         self.lease = Lease(bound, clock)
         self.time = HubTime(clock)
@@ -98,29 +98,28 @@ class DecisionPoint:
         self.last_known = last_known
         self.service = services[0] if len(services) == 1 else None
         self.applied = 0
-        """How many answers of the hub may have changed what is answered."""
-        self._parts: deque[Changes] = deque()  # of what is not whole yet: they count with the last
-        self._offset = float("inf")  # of the hub's time when answers were last forgotten
+        """Number of hub answers that may have changed decisions."""
+        self._parts: deque[Changes] = deque()  # incomplete parts, applied with the last part
+        self._offset = float("inf")  # of the hub's time when the cache was last emptied
         self._answers = Answers(self.time.now)
         self._tokens: dict[str, _Token] = {}
         self._held: dict[object, HeldCodes] = {}
         self._known: dict[str, dict[tuple[str, str], tuple[bool, float]]] = {}
         self._size = 0
         self.asking: Caller | None = None
-        """The account that follows, in whose place questions are asked."""
+        """The follower's account, as which questions are asked."""
         self._changed = asyncio.Event()
 
     @property
     def is_stale(self) -> bool:
-        """Whether there is no lease."""
+        """Return true if there is no lease."""
         return not self.lease.holds()
 
     def take(self, changes: Changes, sent: float) -> None:
-        """Take an answer of the hub to a renewal that was sent at ``sent``, by the clock since boot.
+        """Apply the hub's answer to a renewal that was sent at ``sent``, by the clock since boot.
 
-        A part is kept until the last one has come, and then all are applied in one step: so what decides is
-        never half of the new and half of the old. Whatever goes wrong ends the lease. Raises DivergedError,
-        PolicyError and ValueError.
+        Parts are collected and applied in one step with the last part, so that a decision never mixes old and
+        new data. A failure ends the lease. Raises DivergedError, PolicyError and ValueError.
         """
         if changes.reset:
             self.lease.give_up()
@@ -156,27 +155,27 @@ class DecisionPoint:
 
     @property
     def _numbers(self) -> tuple[int, str]:
-        """The revision and the snapshot that questions can demand."""
+        """Return the revision and the snapshot that questions can demand."""
         return 0 if self.state.policy is None else self.state.policy.revision, self.state.snapshot
 
     def _forget_answers(self) -> None:
-        """Forget what was answered: by other rules or other rights, or until an instant of another time."""
+        """Empty the cache: rules, rights or the clock have changed."""
         self._known.clear()
         self._offset = self.time.since_boot or 0.0
         self.applied += 1
 
     @property
     def is_reading(self) -> bool:
-        """Whether the hub has more parts of what it has begun to send."""
+        """Return true if the hub has more parts of the current data."""
         return bool(self._parts)
 
     @property
     def position(self) -> str | None:
-        """The position behind the last answer; None for the beginning."""
+        """Return the position after the last answer; None for the start."""
         return self._parts[-1].position if self._parts else self.state.position
 
     def restore(self, content: bytes, seal_key: bytes) -> None:
-        """Take what a file has kept, sealed by ``seal_key``. It gives no lease. Raises ValueError."""
+        """Restore the content of a file sealed with ``seal_key``, without a lease. Raises ValueError."""
         self.state.restore(opened(content, seal_key))
         self._parts.clear()
         self._known.clear()
@@ -188,10 +187,10 @@ class DecisionPoint:
         self._held.clear()
 
     def may(self, user: str, action: str, resource: str) -> bool:
-        """Return whether the user of that name may: send ``action`` (a method) to the path ``resource``.
+        """Return true if the user with that name may send ``action`` (a method) to the path ``resource``.
 
-        A ``resource`` without a slash is a permission code, for which the action counts for nothing. False
-        without a lease, unless the last known counts.
+        A ``resource`` without a slash is a permission code, and its action is ignored. False without a lease,
+        unless ``last_known`` is set.
         """
         now = self.clock()
         if now < self.lease.until:
@@ -220,14 +219,14 @@ class DecisionPoint:
         return self.find(asked).answer
 
     def find(self, asked: Asked) -> Evaluated:
-        """Return the answer with its subject; it stands until ``until`` by the hub's time."""
+        """Return the answer with its subject, valid until ``until`` by the hub's time."""
         deciding = self.deciding()
         if deciding is None:
             return Evaluated(STALE, None, 0.0)
         policy, asking = deciding
         subject, until = self.caller(asked.subject, self.time.now())
         answer, until = self._answer(policy, asking, asked, subject, until)
-        # The lease may have ended meanwhile: the process may have stood still.
+        # The lease may have expired meanwhile, because the process may have been stopped.
         if self.deciding() is None:
             return Evaluated(STALE, None, 0.0)
         return Evaluated(answer, subject, until)
@@ -245,11 +244,11 @@ class DecisionPoint:
         return self.about(policy, question, subject), min(until, self._next_end(policy, subject))
 
     def about(self, policy: Policy, question: Question, subject: Caller | None) -> Answer:
-        """Return the answer of the enforcer about ``subject``; None is nobody who is logged in."""
+        """Return the enforcer's answer about ``subject``; None is an anonymous user."""
         return self._answers.about(policy, question, subject)
 
     def _next_end(self, policy: Policy, subject: Caller) -> float:
-        """Return when lines, or the age of the subject's authentication, change an answer by themselves."""
+        """Return the time at which lines or the age of the subject's authentication change an answer."""
         now = self.time.now()
         ends = list(policy.ends[policy.passed :][:1])
         if subject.authentication is not None:
@@ -258,10 +257,10 @@ class DecisionPoint:
         return min(ends, default=_ENDLESS)
 
     def deciding(self) -> tuple[Policy, Caller] | None:
-        """Return the policy as it decides now, and the account that asks.
+        """Return the current policy and the asking account.
 
-        None without a lease, unless the last known counts; and while the hub's time is not known, or what was
-        known last is not whole.
+        None without a lease, unless ``last_known`` is set. Also None while the hub's time is unknown, or the
+        last known data is incomplete.
         """
         if not (self.last_known or self.lease.holds()) or self.time.since_boot is None:
             return None
@@ -271,7 +270,7 @@ class DecisionPoint:
         return None if policy is None or asking is None else (policy, asking)
 
     def policy(self) -> Policy | None:
-        """Return the policy as it decides now; None if none is known."""
+        """Return the current policy; None if none is known."""
         policy = self.state.policy
         if policy is not None and policy.ends:
             policy = self.state.policy = policy.at(self.time.now())
@@ -301,7 +300,7 @@ class DecisionPoint:
         return held
 
     def caller(self, subject: Subject, now: float) -> tuple[Caller | None, float]:
-        """Return who a subject is, None for one that is not active, and until when that stands."""
+        """Return the caller of a subject, None for an inactive one, and the expiry of this result."""
         if subject.type == TOKEN:
             return self._of_token(subject.id, now)
         user_id: int | None = None
@@ -316,7 +315,7 @@ class DecisionPoint:
         return None, _ENDLESS if user is None or user.banned_until <= now else user.banned_until
 
     def identify(self, token: str) -> Caller | None:
-        """Return the caller of an access token or a token of an API key; None for one that is refused."""
+        """Return the caller of an access token or API key; None for a rejected token."""
         return self._of_token(token, self.time.now())[0]
 
     def _of_token(self, token: str, now: float) -> tuple[Caller | None, float]:
@@ -324,7 +323,7 @@ class DecisionPoint:
         if known is None:
             known = self._verified(token)
             if known is None:
-                return None, now  # its time may come
+                return None, now  # the token may become valid
         claims = known.verified.claims
         if not known.verified.begins <= now < claims.exp:
             return None, _ENDLESS if claims.exp <= now else known.verified.begins
@@ -338,7 +337,7 @@ class DecisionPoint:
         return (known.caller, claims.exp) if self._is_in_session(claims) else (None, _ENDLESS)
 
     def _is_in_session(self, claims: AccessClaims) -> bool:
-        """Whether nothing is known that ended the session of a token, or its user's earlier tokens."""
+        """Return true if neither the token's session nor its user's earlier tokens were revoked."""
         issued = round(claims.iat * 1000)
         state = self.state
         if not claims.sid or claims.auth_time is UNSET or claims.sid in state.ended:
@@ -397,14 +396,14 @@ class DecisionPoint:
         return known
 
     def has(self, least: AtLeast) -> bool:
-        """Whether what is followed has a revision and a transaction."""
+        """Return true if the followed data has a revision and a transaction."""
         policy = self.state.policy
         if policy is None or policy.revision < least.revision:
             return False
         return not least.rights or is_visible(least.rights, self.state.snapshot)
 
     async def wait_for(self, least: AtLeast) -> bool:
-        """Wait for a revision and a transaction, at most as long as the bound; False if they do not come."""
+        """Wait for a revision and a transaction, at most for the bound; return false on timeout."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self.lease.bound):
                 while not self.has(least):

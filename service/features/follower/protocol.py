@@ -1,6 +1,6 @@
-"""What a follower is sent: see docs/explanation/decisions-beside-services.md.
+"""Data sent to followers: see docs/explanation/decisions-beside-services.md.
 
-Imports nothing that reads a store: followers import it too.
+Imports no module that reads a store, because followers import this module.
 """
 
 import re
@@ -18,11 +18,11 @@ from service.kernel.services import split_object
 
 PATH: Final = "/access/v1/follow"
 LONGEST_WAIT: Final = 1.0
-"""Seconds that the hub may wait for something new."""
+"""Maximum seconds that the hub waits for changes."""
 LONGEST_LEASE: Final = 60.0
-"""Seconds of the longest lease."""
+"""Maximum seconds of a lease."""
 MOST_RECORDS: Final = 5_000
-"""The most users, roles and keys of an answer."""
+"""Maximum number of users, roles and keys in an answer."""
 _ASKING: Final = ("evaluate ", "forward ")
 _SNAPSHOT: Final = re.compile(r"[0-9]{1,18}:[0-9]{1,18}:([0-9]{1,18}(,[0-9]{1,18}){0,2000})?")
 _SIZE: Final = 16  # bytes of digests
@@ -156,18 +156,18 @@ class Changes(Struct, frozen=True, omit_defaults=True):
 
     @property
     def has_news(self) -> bool:
-        """Whether the follower lacks anything."""
+        """Return true if the follower lacks anything."""
         lists = (self.keys, self.roles, self.users, self.gone, self.marked, self.ended)
         return self.reset or self.more or self.policy is not None or any(lists)
 
 
 class Followed(Struct, frozen=True):
-    """The services that are followed; says which lines are about them."""
+    """The followed services; selects the lines about them."""
 
     services: frozenset[str]
 
     def concerns(self, layer: str, name: str) -> bool:
-        """Whether a question about one of the services may need the lines of this object."""
+        """Return true if a question about one of the services may need the lines of this object."""
         if layer == RESOURCE:
             return name == PREFLIGHT or split_object(name)[0] in self.services
         if layer == ASSURANCE:
@@ -189,9 +189,9 @@ class Followed(Struct, frozen=True):
 
 
 class SetDigest:
-    """A digest of a set of lines that follows changes: the sum of the digests of its objects.
+    """A digest of a set of lines that can be updated: the sum of the digests of its objects.
 
-    It notices what was lost or applied twice. It proves nothing about who has made the set.
+    It detects changes that were lost or applied twice. It does not authenticate the set.
     """
 
     __slots__ = ("_sum",)
@@ -203,7 +203,7 @@ class SetDigest:
                 self.add(layer, name, codes)
 
     def add(self, layer: str, name: str, codes: Collection[str], sign: int = 1) -> None:
-        """Add an object with its codes, or with ``sign`` -1 take it away."""
+        """Add an object with its codes, or remove it with ``sign`` -1."""
         if codes:
             lines = "\n".join((layer, name, *sorted(codes))).encode()
             digest = blake2b(lines, digest_size=_SIZE).digest()
@@ -211,12 +211,12 @@ class SetDigest:
 
     @property
     def text(self) -> str:
-        """The digest in hexadecimal."""
+        """Return the digest in hexadecimal."""
         return f"{self._sum:032x}"
 
 
 def rights_digest(records: Iterable[Record]) -> str:
-    """Return the digest of records in their order."""
+    """Return the digest of records in the given order."""
     digest = blake2b(digest_size=_SIZE)
     for record in records:
         digest.update(msgspec.json.encode(_in_order(record)))
@@ -224,7 +224,7 @@ def rights_digest(records: Iterable[Record]) -> str:
 
 
 def _in_order(record: Record) -> Struct:
-    """Return a record with what it lists in order."""
+    """Return a record with its lists sorted."""
     match record:
         case KeyRecord():
             return replace(record, scopes=None if record.scopes is None else tuple(sorted(record.scopes)))
@@ -247,7 +247,7 @@ def bits_digest(bits: Mapping[str, int]) -> str:
 
 
 def is_snapshot(text: str) -> bool:
-    """Tell whether a text is a ``pg_snapshot``: low, high, and the transactions between them that run."""
+    """Return true if a text is a ``pg_snapshot``: low, high, and the running transactions between them."""
     if _SNAPSHOT.fullmatch(text) is None:
         return False
     low, high, running = text.split(":")
@@ -257,7 +257,7 @@ def is_snapshot(text: str) -> bool:
 
 
 def is_visible(transaction: int, snapshot: str) -> bool:
-    """Tell whether a transaction is visible in a ``pg_snapshot``, written as text; in none for ""."""
+    """Return true if a transaction is visible in a ``pg_snapshot``, given as text; false for ""."""
     if not snapshot:
         return False
     low, high, running = snapshot.split(":")

@@ -1,4 +1,4 @@
-"""Answers proxies that ask about a request, as ``/access/v1/forward`` of the hub does."""
+"""Answer proxies that ask about a request, as the hub's ``/access/v1/forward`` does."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -26,7 +26,7 @@ Note: TypeAlias = Callable[[Asked | None, Evaluated], None]
 
 
 class Reply(NamedTuple):
-    """An answer of HTTP."""
+    """An HTTP response."""
 
     status: int
     body: bytes
@@ -35,16 +35,16 @@ class Reply(NamedTuple):
 
 
 class Proxied:
-    """Answers about requests to the services that are followed."""
+    """Answers questions about requests to the followed services."""
 
     def __init__(self, point: DecisionPoint, services: tuple[str, ...]) -> None:
         self._point = point
         self._services = services
 
     def answer(self, scope: Scope, note: Note) -> Reply:
-        """Return the answer that lets a request pass; ``note`` takes what is answered.
+        """Return the answer that allows a request; ``note`` receives the question and the answer.
 
-        Raises what the hub raises: NotFound, BadRequest, ProxyRefused, Unauthenticated, TokenInvalid,
+        Raises as the hub does: NotFound, BadRequest, ProxyRefused, Unauthenticated, TokenInvalid,
         PermissionDenied, InsufficientAuthentication; and Unavailable without a lease.
         """
         dialect, _, service = scope["path"].removeprefix(FORWARD).partition("/")
@@ -68,7 +68,7 @@ class Proxied:
             raise errors.ProxyRefused("The account that follows may not ask as a proxy", allowed)
         asked, evaluated = self._decided(policy, scope, service, original, token)
         note(asked, evaluated)
-        if self._point.deciding() is None:  # it stood still meanwhile
+        if self._point.deciding() is None:  # the process may have been stopped
             raise errors.Unavailable(_TOO_OLD)
         decision = decision_allowing(evaluated.answer, evaluated.caller)
         values = (*identity_of(evaluated.caller), decision.id, "")

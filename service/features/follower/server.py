@@ -1,7 +1,7 @@
-"""The process beside a service: AuthZEN evaluation and forward authentication on a socket of the machine.
+"""The process beside a service: AuthZEN evaluation and forward authentication on a local socket.
 
 It serves a Unix socket or a loopback address, which only the machine can reach, and authenticates no caller.
-Every answer has the revision, the rights and the age that it rests on in its headers.
+The headers of every answer have the revision, the rights and the age of its data.
 """
 
 import asyncio
@@ -57,13 +57,13 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _EVALUATION: Final = "/access/v1/evaluation"
 _EVALUATIONS: Final = "/access/v1/evaluations"
-_ALONE: Final = b"!"  # before a question that is a body: a place of one among several begins with a brace
+_ALONE: Final = b"!"  # prefix of a whole body; the key of one question among several begins with a brace
 _MOST_BODY: Final = 4 * 1024 * 1024
-_MOST_KNOWN: Final = 64 * 1024 * 1024  # bytes of answers that are remembered
-_OF_ONE: Final = 500  # bytes of one, besides its text and those of its question
-_LONGEST_PLACE: Final = 256  # bytes of a question by which its answer is known; of a longer one, a digest
+_MOST_KNOWN: Final = 64 * 1024 * 1024  # maximum bytes of cached answers
+_OF_ONE: Final = 500  # bytes of one, without its text and the texts of its question
+_LONGEST_PLACE: Final = 256  # maximum bytes of a question used as key; a longer one is hashed
 _TURN: Final = 0.0005
-"""Seconds for which the thread of the decision log computes before questions go on, and the reverse."""
+"""Seconds for which the decision log's thread computes before questions continue, and the reverse."""
 _PROBLEM: Final = b"application/problem+json"
 _TELLS_CODES: Final = "system:policy:read"
 
@@ -73,24 +73,24 @@ _ENDS_WITH: Final = {
     semantic: () if ends_with is None else ("allow",) if ends_with else ("deny", "stale")
     for semantic, ends_with in ENDS_WITH.items()
 }
-"""Behind which outcome the answers end."""
+"""The outcomes after which the list of answers stops."""
 
 
 class EventLog(Protocol):
-    """The decision log, which is imported only where there is one."""
+    """The decision log, which is imported only if it is used."""
 
     def keeps(self, *, allowed: bool) -> bool:
-        """Tell whether an event of this outcome is kept."""
+        """Return true if an event of this outcome is kept."""
 
     def put_lines(self, lines: Sequence[Line]) -> None:
-        """Take events that are encoded; never waits."""
+        """Accept encoded events, without waiting."""
 
     def samples(self) -> Iterable[Sample]:
-        """Return its counts."""
+        """Return the samples of its counters."""
 
 
 class _OfKnown(NamedTuple):
-    """The parts of a line of the decision log that stand as long as the answer does."""
+    """The parts of a decision log line that are valid as long as the answer."""
 
     answer: OfAnswer
     subject: bytes
@@ -98,10 +98,10 @@ class _OfKnown(NamedTuple):
 
 
 class _Known(Struct, eq=False):
-    """The answer to a question, as it is sent, until an instant since boot.
+    """The encoded answer to a question, valid until a time since boot.
 
-    ``asked`` names no subject: the id may be long, and nothing that is noted needs it. ``logged`` is what the
-    decision log says of it, made when it is first needed.
+    ``asked`` has no subject, because the id may be long and the log does not need it. ``logged`` is its part
+    of the decision log, created on first use.
     """
 
     encoded: bytes
@@ -116,7 +116,7 @@ class PdpApp:
     """The ASGI application of a decision point."""
 
     def __init__(self, follower: Follower, log: EventLog | None = None) -> None:
-        """``log`` takes the events of answers; None for no log."""
+        """Create the application; ``log`` receives the events of answers; None for no log."""
         self._follower = follower
         self._point: DecisionPoint = follower.point
         self._log = log
@@ -156,7 +156,7 @@ class PdpApp:
         self._times.observe(perf_counter() - begun)
 
     def _standing(self) -> list[tuple[bytes, bytes]]:
-        """Return what an answer rests on; without a lease it is marked."""
+        """Return the headers with the state behind an answer; without a lease they mark it as stale."""
         point = self._point
         age = point.lease.age
         known = b"%d" % min(1000 * age + 1, 10**9) if age < 10**6 else b"unknown"
@@ -189,7 +189,7 @@ class PdpApp:
         return await self._evaluated(scope, receive, request_id, is_json=sent.is_json)
 
     async def _evaluated(self, scope: Scope, receive: Receive, request_id: str, *, is_json: bool) -> Reply:
-        """Return the answer to one question or several; ``is_json``: the body is said to be plain JSON."""
+        """Return the answer to one or several questions; ``is_json``: the body is declared as plain JSON."""
         event = None
         if is_json and scope["path"] == _EVALUATION:
             event = await receive()
@@ -198,7 +198,7 @@ class PdpApp:
             )
             if known is not None:
                 self._note([known], request_id)
-                if self._point.lease.holds():  # else it stood still: what follows answers without a lease
+                if self._point.lease.holds():  # otherwise answer without a lease below
                     return Reply(200, known.encoded)
         request = Request(dict(scope), receive, None, REQUEST_OPTIONS)
         request.arrived = event
@@ -209,11 +209,11 @@ class PdpApp:
         return self._once_more(partial(self._one, evaluation, request.body, request_id))
 
     def _once_more(self, answer: Callable[[], bytes]) -> Reply:
-        """Answer, and anew if the lease has ended meanwhile: then by what is said without one."""
+        """Answer, and answer again if the lease has expired meanwhile, then without a lease."""
         point = self._point
         held = point.lease.holds()
         body = answer()
-        if held and not point.lease.holds():  # it stood still between deciding and answering
+        if held and not point.lease.holds():  # the process was stopped meanwhile
             body = answer()
         return Reply(200, body)
 
@@ -251,7 +251,7 @@ class PdpApp:
         return None if known is None or known.until <= self._point.clock() else known
 
     def _current(self) -> dict[bytes, _Known]:
-        """Return what was answered since something has changed; nothing without a lease."""
+        """Return the answers cached since the last change; empty without a lease."""
         point = self._point
         if self._known_of != point.applied or not point.lease.holds() or self._size > _MOST_KNOWN:
             self._known, self._known_of = {}, point.applied
@@ -259,7 +259,7 @@ class PdpApp:
         return self._known
 
     def _find(self, place: bytes, asked: Asked | None) -> _Known:
-        """Return the answer to a question, found anew, and remember it."""
+        """Decide a question and cache the answer."""
         each = self._answer_to(asked)
         unnamed = each.asked
         if self._point.lease.holds() and (unnamed is None or is_short(unnamed)):
@@ -294,7 +294,7 @@ class PdpApp:
         self._note([_Known(b"", 0.0, asked, evaluated, _outcome(evaluated))], request_id)
 
     def _note(self, answers: Sequence[_Known], request_id: str) -> None:
-        """Count the answers to a request, and hand those that are kept to the decision log."""
+        """Count the answers to a request, and pass those that are kept to the decision log."""
         counts = self._answered
         for each in answers:
             counts[each.outcome] += 1
@@ -317,7 +317,7 @@ class PdpApp:
             log.put_lines(lines)
 
     def _logged(self, each: _Known, asked: Asked, policy: Policy, asking: Caller) -> _OfKnown:
-        """Return the parts of the line about an answer, and remember them."""
+        """Return the parts of the log line about an answer, and cache them."""
         caller = each.evaluated.caller
         held, satisfied = codes_asked(caller), words_asked(caller, self._point.time.now())
         answer = answer_parts(policy, asked, each.evaluated.answer, satisfied, asking.service)
@@ -341,7 +341,7 @@ class PdpApp:
         return Reply(503 if point.is_stale else 200, _encode(facts))
 
     def samples(self) -> list[Sample]:
-        """Return what is measured."""
+        """Return the samples of the metrics."""
         return [
             *self._follower.samples(),
             *(
@@ -360,7 +360,7 @@ def _outcome(evaluated: Evaluated) -> Literal["allow", "deny", "stale"]:
 
 
 def _place(question: bytes) -> bytes:
-    """Return by what the answer to a question is known: a token as the subject would take much memory."""
+    """Return the cache key of a question; a token as the subject would take much memory."""
     return question if len(question) <= _LONGEST_PLACE else blake2b(question, digest_size=32).digest()
 
 
@@ -380,11 +380,11 @@ def _refused(refusal: errors.Refusal, ids: RequestIds) -> Reply:
 
 
 class _Server(uvicorn.Server):
-    """Ends at SIGTERM or SIGINT without a signal to itself, so that what follows can end in order."""
+    """Stops at SIGTERM or SIGINT without signalling itself, so that later steps can run in order."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take both signals while it serves."""
+        """Handle both signals while it serves."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.handle_exit, number, None)
@@ -396,9 +396,9 @@ class _Server(uvicorn.Server):
 
 
 async def serve(follower: Follower, app: PdpApp) -> None:
-    """Serve the application where the settings say, and follow the hub, until SIGTERM or SIGINT.
+    """Serve the application at the address of the settings, and follow the hub, until SIGTERM or SIGINT.
 
-    Raises PdpSettingsError for a hub that signs by a shared key, and OSError for an address that is taken.
+    Raises PdpSettingsError for a hub that signs with a shared key, and OSError for an address in use.
     """
     sys.setswitchinterval(_TURN)
     listener = listening(follower.settings.address())

@@ -1,4 +1,4 @@
-"""The settings of a follower: options of ``portcullis pdp``, or a file in TOML with the same names."""
+"""Settings of a follower: options of ``portcullis pdp``, or a TOML file with the same names."""
 
 import re
 import socket
@@ -23,19 +23,24 @@ _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
 class PdpSettingsError(OperatorError):
-    """A setting that a follower can't work with."""
+    """An invalid setting of a follower."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PdpSettings:
-    """How a follower works.
+    """Settings of a follower.
 
-    ``hub`` is the URL of the service, ``key_file`` has the API key of the account that follows, ``services``
-    are the services that are followed. ``listen`` is a path of a Unix socket, or a loopback address with a
-    port. ``bound`` is how old, in seconds, what an answer rests on may be. ``stale`` says what is answered
-    without a lease. ``file`` is where what is followed is kept. ``ca_file`` has the certificates by which the
-    hub is known, where the machine's own do not do. ``hosts`` are the names, without ports, by which it may
-    be asked; without any those of the loopback address, and any by a Unix socket.
+    - ``hub``: the URL of the service.
+    - ``key_file``: the file with the API key of the follower's account.
+    - ``services``: the followed services.
+    - ``listen``: a path of a Unix socket, or a loopback address with a port.
+    - ``bound``: the maximum age of the data behind an answer, in seconds.
+    - ``stale``: the answers without a lease.
+    - ``file``: the file that keeps the followed data.
+    - ``ca_file``: the certificates that authenticate the hub, if not the machine's own.
+    - ``hosts``: accepted names of the ``Host`` header, without ports. The default is the loopback address,
+      and any name
+    for a Unix socket.
     """
 
     hub: str
@@ -52,7 +57,7 @@ class PdpSettings:
     hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check all of it; PdpSettingsError for the first fault."""
+        """Validate all settings; raises PdpSettingsError for the first fault."""
         self._require(urlsplit(self.hub).scheme in ("http", "https"), "hub", "is no URL of http or https")
         self._require(
             bool(self.services) and all(map(NAME.fullmatch, self.services)),
@@ -70,9 +75,9 @@ class PdpSettings:
         self.address()
 
     def answers(self, host: str) -> bool:
-        """Return whether it may be asked by a ``Host`` header (RFC 9110 §7.2), with or without a port.
+        """Return true if a ``Host`` header (RFC 9110 §7.2), with or without a port, is accepted.
 
-        A page of another site that has its own name lead to this machine asks by that name.
+        This rejects pages of other sites whose host name resolves to this machine (DNS rebinding).
         """
         names = self._names
         if names is None:
@@ -82,7 +87,7 @@ class PdpSettings:
 
     @cached_property
     def _names(self) -> frozenset[str] | None:
-        """The hosts by which it may be asked; None for any."""
+        """Return the accepted hosts; None for any."""
         place = self.address()
         if self.hosts:
             return frozenset(map(_name, self.hosts))
@@ -94,7 +99,7 @@ class PdpSettings:
             raise PdpSettingsError(f"{name} {words}")
 
     def address(self) -> Path | tuple[str, int]:
-        """Return the path of the socket, or the host and port; PdpSettingsError for one that others reach."""
+        """Return the path of the socket, or host and port; raises PdpSettingsError if others can reach it."""
         if self.listen.startswith(("/", "./")):
             return Path(self.listen)
         host, _, port = self.listen.rpartition(":")
@@ -112,7 +117,7 @@ class PdpSettings:
         return host, int(port)
 
     def key(self) -> str:
-        """Return the API key; PdpSettingsError for a file that can't be read or that others may read."""
+        """Return the API key; raises PdpSettingsError for an unreadable file, or one that others can read."""
         try:
             mode, text = self.key_file.stat().st_mode, self.key_file.read_text("utf-8-sig").strip()
         except (OSError, UnicodeDecodeError) as error:
@@ -123,7 +128,7 @@ class PdpSettings:
 
     @classmethod
     def read(cls, path: Path | None, options: Mapping[str, Any]) -> Self:
-        """Return the settings of a file, with ``options`` that are not None in their place."""
+        """Return the settings of a file, overridden by ``options`` that are not None."""
         given: dict[str, Any] = {}
         if path is not None:
             try:

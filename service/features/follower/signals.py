@@ -1,4 +1,4 @@
-"""Tells renewals that wait at the hub that something may have changed."""
+"""Notify renewals waiting at the hub of possible changes."""
 
 import asyncio
 from contextlib import suppress
@@ -8,11 +8,11 @@ from service.errors import Unavailable
 from service.keyspace import SessionStore
 
 LOOK_EVERY: Final = 0.02
-"""Seconds between two looks for something new, for all followers that wait at a worker."""
+"""Seconds between two checks for changes, for all followers that wait at a worker."""
 
 
 class Signals:
-    """Tells those who wait that something may have changed; looks only while somebody waits."""
+    """Notifies waiting renewals of possible changes; checks only while a renewal waits."""
 
     def __init__(self, store: SessionStore) -> None:
         self._store = store
@@ -23,12 +23,12 @@ class Signals:
         self._looked = asyncio.Event()
 
     async def now(self) -> object:
-        """Return what differs once anything has changed; raises ``Unavailable``."""
+        """Return a value that differs after any change; raises ``Unavailable``."""
         answer, revoked = await asyncio.gather(self._store.check_rights("0"), self._store.revocations.last())
         return answer.revision, answer.all_rights, revoked
 
     async def after(self, seen: object, within: float) -> bool:
-        """Wait until ``now`` is not ``seen``, at most ``within`` seconds; True if it is not."""
+        """Wait until ``now`` differs from ``seen``, at most ``within`` seconds; return true if it differs."""
         self._waiting += 1
         began = self._looks
         if self._looking is None:
@@ -47,7 +47,7 @@ class Signals:
     async def _look(self) -> None:
         try:
             while self._waiting:
-                with suppress(Unavailable):  # who waits is answered later, and says so
+                with suppress(Unavailable):  # a waiting renewal then fails itself
                     self._last = await self.now()
                     self._looks += 1
                     self._looked.set()

@@ -1,4 +1,4 @@
-"""What a follower has of the policy, of rights and of revocations; changed by the hub's answers alone."""
+"""The state of a follower: policy, rights and revocations, changed only by the hub's answers."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -36,15 +36,15 @@ from service.kernel.identity import Caller
 from service.kernel.restore_epoch import CurrentRestoreEpoch
 
 FORM: Final = 3
-"""The version of the file's form."""
-_MOST_CALLERS: Final = 20_000  # that are remembered with their rights
-_MOST_ENDED: Final = 200_000  # sessions that have ended, or users who were marked
+"""The version of the file format."""
+_MOST_CALLERS: Final = 20_000  # callers cached with their rights
+_MOST_ENDED: Final = 200_000  # maximum revoked sessions, or users with revoked tokens
 _ENDLESS: Final = float("inf")
 _Name = TypeVar("_Name", int, str)
 
 
 class DivergedError(Exception):
-    """What the follower has is not what the hub says it must have: everything has to be sent anew."""
+    """The follower's data differs from the hub's, and must be sent again."""
 
 
 class Held(NamedTuple):
@@ -56,9 +56,9 @@ class Held(NamedTuple):
 
 
 class FollowedState:
-    """What is followed. ``position`` is None while nothing is known.
+    """The followed data. ``position`` is None while there is none.
 
-    ``complete`` is false as long as nothing is known, and while an answer is applied only in part.
+    ``complete`` is false without data, and while an answer is only partly applied.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class FollowedState:
         now: Callable[[], float],
         clock: Callable[[], float] = since_boot,
     ) -> None:
-        """``now`` returns the hub's time, by which tokens and roles end; ``clock`` the time since boot."""
+        """Create the state; ``now`` returns the hub's time of expiries, ``clock`` the time since boot."""
         self.followed = Followed(frozenset(services))
         self.names = names
         self._now = now
         self._clock = clock
-        self._latest = 0.0  # of the times that the hub has named
+        self._latest = 0.0  # the latest of the hub's reported times
         self.restore_epoch = CurrentRestoreEpoch()
         self._forget()
 
@@ -101,11 +101,11 @@ class FollowedState:
         self._shared: dict[tuple[object, ...], tuple[object, ...]] = {}
 
     def apply(self, change: Changes) -> None:
-        """Take an answer of the hub.
+        """Apply an answer of the hub.
 
-        Raises DivergedError where the lines, or the part of the rights that is compared, are not those of the
-        hub then: nothing may be decided by it, and everything is forgotten. After any other error it is not
-        complete until the next answer.
+        Raises DivergedError if the lines, or the compared part of the rights, differ from the hub's: all data
+        is then deleted, so that nothing is decided by it. After any other error the state is incomplete until
+        the next answer.
         """
         self.complete = False
         if change.reset:
@@ -124,7 +124,7 @@ class FollowedState:
             raise DivergedError
 
     def _is_as(self, checked: Checked | None) -> bool:
-        """Return whether a part of the rights is what the hub says it is."""
+        """Return true if a part of the rights matches the hub's digest."""
         if checked is None:
             return True
         keys, roles, users = (
@@ -179,7 +179,7 @@ class FollowedState:
 
     def _put(self, user: UserRecord) -> None:
         self._drop(user.id)
-        # Many users have the same roles: one tuple for all of them.
+        # Many users have the same roles: share one tuple.
         roles = self._shared.setdefault(user.roles, user.roles)
         self.users[user.id] = msgspec.structs.replace(user, roles=roles)
         self.names_known[user.name] = user.id
@@ -199,7 +199,7 @@ class FollowedState:
                 user, _, at = each.partition(":")
                 mark = Ended(int(at), read, life)
                 self.marked[int(user)] = max(mark, self.marked.get(int(user), mark))
-        # No token of a session is issued after its end: none is later than the latest time until now.
+        # No token of a session is issued after its end, so none is later than the latest time until now.
         self._latest = max(self._latest, change.time)
         new = Ended(ceil(1000 * self._latest), read, life)
         for name in change.ended:  # all are sent again from time to time
@@ -207,7 +207,7 @@ class FollowedState:
         self._forget_expired(change.time, read, life)
 
     def _forget_expired(self, *moment: float) -> None:
-        """Forget what stops no token any more; where that is not enough, refuse all tokens from before."""
+        """Delete expired revocations; for excess ones, reject all tokens issued before their time instead."""
         while self.ended:
             name, ended = next(iter(self.ended.items()))
             if not ended.is_over(*moment):
@@ -226,18 +226,18 @@ class FollowedState:
         accepted = Accepted(rules.algorithm, rules.issuer, rules.audience, rules.leeway)
         keys = [public_key(key) for key in rules.keys]
         self.verifier = TokenVerifier(accepted, keys, self._now, self.restore_epoch)
-        # Only now: rules that can't be used are new ones again in the next answer.
+        # Only now, so that the next answer sets invalid rules again.
         self.tokens = rules
         self.restore_epoch.name = rules.restore_epoch
 
     def user_named(self, name_key: str) -> int | None:
-        """Return the id of the user with that name key; None for nobody."""
+        """Return the id of the user with that name key; None if unknown."""
         return self.names_known.get(name_digest(name_key, self.names))
 
     def caller(self, user_id: int, now: float) -> tuple[Caller, float] | None:
-        """Return a user who may log in at ``now``, with the rights of then, and until when these hold.
+        """Return an active user at ``now`` with the rights at that time, and their expiry.
 
-        None for one who is unknown, disabled or banned.
+        None for an unknown, disabled or banned user.
         """
         known = self._callers.get(user_id)
         if known is not None and known[1] <= now < known[2]:
@@ -266,11 +266,11 @@ class FollowedState:
 
     @staticmethod
     def is_active(user: UserRecord, now: float) -> bool:
-        """Whether a user is neither disabled nor banned at ``now``."""
+        """Return true if a user is neither disabled nor banned at ``now``."""
         return user.enabled and 0 <= user.banned_until <= now
 
     def held(self, user: UserRecord, now: float) -> Held:
-        """Return what a user holds at ``now``."""
+        """Return the codes of a user at ``now``."""
         roles = user.roles
         since, until = 0.0, _ENDLESS
         if user.windows:
@@ -287,10 +287,10 @@ class FollowedState:
         return Held(codes, since, until)
 
     def kept(self) -> Kept:
-        """Return what is followed, for the file; later changes do not change it."""
-        assert self.policy is not None  # noqa: S101 - only what is complete is kept
-        assert self.tokens is not None  # noqa: S101 - as above
-        assert self.account is not None  # noqa: S101 - as above
+        """Return the followed data for the file; later changes do not affect it."""
+        assert self.policy is not None  # noqa: S101 - only complete data is kept
+        assert self.tokens is not None  # noqa: S101 - only complete data is kept
+        assert self.account is not None  # noqa: S101 - only complete data is kept
         return Kept(
             FORM,
             self.position or "",
@@ -315,7 +315,7 @@ class FollowedState:
         )
 
     def restore(self, kept: Kept) -> None:
-        """Take what a file has kept; raises ValueError unless it was kept by this version."""
+        """Restore the data of a file; raises ValueError unless this version wrote it for these services."""
         if kept.form != FORM or frozenset(kept.services) != self.followed.services:
             raise ValueError("it is of another version, or of other services")
         lint_model(kept.model, "the kept model")
@@ -340,17 +340,17 @@ class FollowedState:
 
 
 def _moved(ended: Mapping[_Name, Ended], now: float) -> dict[_Name, Ended]:
-    """Return what was read at a time as read that long before ``now``, or the other way round."""
+    """Return revocations with their times of reading converted to ages at ``now``, or back."""
     return {name: each._replace(read=now - each.read) for name, each in ended.items()}
 
 
 def ids_between(ids: Collection[int], noun: str, part: Checked) -> list[int]:
-    """Return those of ``ids``, of records of a noun, that a part of the rights has, in order.
+    """Return those of ``ids`` that a part of the rights contains, in order.
 
-    Each renewal asks this of another part. Among many ids, those of a part are looked up: to look at a
-    hundred thousand would hold up questions for milliseconds.
+    Each renewal compares another part. For many ids, the ids of the part are looked up, because a scan of a
+    hundred thousand would block questions for milliseconds.
     """
-    first, last = part.after, part.last or ("~", 0)  # behind all nouns
+    first, last = part.after, part.last or ("~", 0)  # after all nouns
     if not first[0] <= noun <= last[0]:
         return []
     if first[0] == noun == last[0] and last[1] - first[1] < len(ids):
@@ -359,10 +359,10 @@ def ids_between(ids: Collection[int], noun: str, part: Checked) -> list[int]:
 
 
 def window_edges(window: Window) -> list[float]:
-    """Return the instants at which an assignment begins and ends."""
+    """Return the start and the expiry of an assignment."""
     return [edge for edge in (window.begins, window.ends) if edge is not None]
 
 
 def in_force(window: Window, now: float) -> bool:
-    """Whether an assignment is in force at ``now``: half-open, its end excluded."""
+    """Return true if an assignment is in force at ``now``: half-open, its expiry excluded."""
     return (window.begins is None or window.begins <= now) and (window.ends is None or now < window.ends)

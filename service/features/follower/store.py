@@ -1,8 +1,8 @@
-"""What followers of rights are sent: users, roles and API keys that have changed since a snapshot.
+"""Data for followers: users, roles and API keys that have changed since a snapshot.
 
-``sys.rights_change`` has the transaction that changed each of them last, by triggers. A follower has what was
-visible in the snapshot of its position; it lacks what has a transaction that was not. So it does not matter
-in which order transactions commit, nor which of them have taken which numbers.
+``sys.rights_change`` has the last transaction that changed each record, by triggers. A follower has the data
+that is visible in the snapshot of its position. It lacks records of transactions that are not visible there.
+The order of commits and of transaction numbers thus does not matter.
 """
 
 from typing import Any, Final, NamedTuple
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from service.records.database.transactions import Connection
 
 ALL: Final = "all"
-"""The noun of a change of everything: a table was emptied."""
+"""The noun for a change of all data: a table was emptied."""
 
 _PLACE: Final = sa.text(
     "SELECT pg_current_snapshot()::text, left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
@@ -58,9 +58,9 @@ _USERS: Final = sa.text(
 
 
 class Place(NamedTuple):
-    """What a transaction sees: its snapshot (``pg_snapshot``), and the timeline of the server.
+    """The view of a transaction: its snapshot (``pg_snapshot``), and the timeline of the server.
 
-    A server that took over after a loss of transactions counts them in another timeline.
+    A server that took over after a loss of transactions numbers them in another timeline.
     """
 
     snapshot: str
@@ -75,11 +75,11 @@ class Concerned(NamedTuple):
 
 
 FIRST: Final = Concerned("", 0)
-"""Before all of them."""
+"""The place before all records."""
 
 
 class KeyRow(NamedTuple):
-    """An API key; ``ends`` in seconds since the epoch, None for no end."""
+    """An API key; ``ends`` in seconds since the epoch, None for no expiry."""
 
     id: int
     user_id: int
@@ -88,16 +88,16 @@ class KeyRow(NamedTuple):
 
 
 class RoleRow(NamedTuple):
-    """The codes that a role gives, of enabled Buttons; none if it is disabled."""
+    """The codes of a role from enabled Buttons; empty if the role is disabled."""
 
     id: int
     codes: list[str] | None
 
 
 class UserRow(NamedTuple):
-    """A user; ``banned_until`` in seconds since the epoch: 0 for no ban, infinity for one without end.
+    """A user; ``banned_until`` in seconds since the epoch: 0 for no ban, infinity for a permanent one.
 
-    ``windows`` are of roles with a beginning or an end: the id of the role, and both in seconds, None for
+    ``windows`` are of roles with a start or an expiry: the id of the role, and both in seconds, None for
     none. ``service_name`` is the user name of a service account.
     """
 
@@ -113,7 +113,7 @@ class UserRow(NamedTuple):
 
 
 class Records(NamedTuple):
-    """What is stored of those asked for; who is missing is there no more."""
+    """The stored records among the requested ones; deleted records are missing."""
 
     keys: list[KeyRow]
     roles: list[RoleRow]
@@ -121,16 +121,16 @@ class Records(NamedTuple):
 
 
 async def place(connection: Connection) -> Place:
-    """Return what this transaction, a snapshot, sees."""
+    """Return the view of this transaction, a snapshot."""
     return Place(*(await connection.execute(_PLACE)).one())
 
 
 async def concerned(
     connection: Connection, since: str | None, after: Concerned, most: int
 ) -> list[Concerned]:
-    """Return at most ``most`` of those that have changed since the snapshot ``since``, in order.
+    """Return at most ``most`` records that have changed since the snapshot ``since``, in order.
 
-    They come after ``after`` in the order. Without a snapshot all that exist count as changed.
+    They come after ``after`` in the order. Without a snapshot, all existing records count as changed.
     """
     given: dict[str, Any] = {"noun": after.noun, "id": after.id, "most": most}
     if since is None:
@@ -142,7 +142,7 @@ async def concerned(
 
 
 async def behind(connection: Connection, after: Concerned, most: int) -> list[Concerned]:
-    """Return the next ``most`` of all that exist, in order; fewer at the end. Reads no more than these."""
+    """Return the next ``most`` existing records, in order; fewer at the end. Reads no further records."""
     next_ones: list[Concerned] = []
     for noun, statement in _IDS.items():
         if noun >= after.noun and len(next_ones) < most:
@@ -152,7 +152,7 @@ async def behind(connection: Connection, after: Concerned, most: int) -> list[Co
 
 
 async def records(connection: Connection, asked: list[Concerned]) -> Records:
-    """Return what is stored of ``asked``."""
+    """Return the stored records of ``asked``."""
 
     async def read(statement: sa.TextClause, noun: str) -> list[Any]:
         ids = [each.id for each in asked if each.noun == noun]
