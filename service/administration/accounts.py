@@ -1,7 +1,7 @@
 """Creating, editing, disabling and deleting users, with immediate effects.
 
-The changed user is marked before the commit, so that nothing is saved while the session store is unavailable,
-and again after it: older tokens are revoked even if this process is killed in between.
+The changed user is marked before the commit, so nothing is saved while the session store is unavailable.
+After the commit the user is marked again: older tokens are revoked even if this process is killed in between.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
@@ -171,15 +171,15 @@ class Accounts:
         return edit.after
 
     async def change_status(self, unit: UnitOfWork, target: Target, before: User, status: Status) -> User:
-        """Disable or enable a user within ``unit``; return what is stored then."""
+        """Disable or enable a user within ``unit``; return the stored user."""
         after = await self.edit(unit, target, before, {"status": status})
-        # What follows settles the session store, so that nobody is marked once more.
+        # The steps for ``leaving`` settle the session store, so the user is not marked a second time.
         unit.refreshing.discard(target.user_id)
         unit.leaving.add(target.user_id)
         return after
 
     async def _hash_of(self, new: NewUser) -> str | None:
-        """Return the hash of the password of ``new``, None for a service account and for who is invited.
+        """Return the password hash of ``new``; None for a service account or an invited person.
 
         Raises ``ValidationFailed`` for the password or another value.
         """
@@ -205,7 +205,7 @@ class Accounts:
     async def _touching(
         self, write: Write, user_id: int, act: Act, match: Match, pace: Pace = "usual"
     ) -> AsyncIterator[tuple[UnitOfWork, Target, User]]:
-        """Let the block change the user, if the caller may and it leaves somebody who may do everything."""
+        """Let the block change the user if the caller may; ``Conflict`` if no administrator would remain."""
         async with self._units.of_rights(write, pace=pace) as unit:
             user = await user_list.read(unit.connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
@@ -228,8 +228,8 @@ class PasswordReset:
     async def reset(self, caller: Caller, user_id: int, new: str) -> None:
         """Set the password of another user and end all sessions of that user.
 
-        Raises ``NotFound``; ``PermissionDenied`` when the user holds a code that the caller does not, as of
-        the transaction that saves, and for the caller's own password, which needs the current one;
+        Raises ``PermissionDenied`` if the user holds a code that the caller lacks in the saving transaction.
+        The caller's own password is also denied: its change requires the current one. Raises ``NotFound``,
         ``Conflict``, ``ValidationFailed`` and ``Unavailable``.
         """
 

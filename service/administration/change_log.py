@@ -1,4 +1,4 @@
-"""What every edit does beside writing: it checks its values, and tells the operation log what it was about.
+"""Checks of edited values, and entries of edits for the operation log.
 
 A record is named as a reader knows it: ``role:auditor``, ``user:alice``, ``resource:GET /api/report``,
 ``button:system:user:list``, ``menu:Users``.
@@ -40,10 +40,10 @@ def concerns(*targets: str) -> None:
 
 
 def saved(changes: Collection[FieldChange], *targets: str) -> None:
-    """Say what has been saved, of which records, and which ``targets`` it is about besides.
+    """Record the saved ``changes`` with their records, and the further ``targets`` of the operation.
 
-    To be called after the commit: the names of new records, and new names, come from the body of the request,
-    of which the log keeps nothing if it is refused.
+    Call it after the commit: new names come from the request body, and the log keeps nothing of the body of a
+    rejected request.
     """
     if (record := _record()) is not None:
         record.concern(change.target for change in changes)
@@ -52,9 +52,9 @@ def saved(changes: Collection[FieldChange], *targets: str) -> None:
 
 
 def saving(changes: Sequence[FieldChange], *targets: str) -> None:
-    """Say just before the commit what ``saved`` is told after it.
+    """Record just before the commit the changes that ``saved`` records after it.
 
-    So that the change is not without a trace if this process is killed in between.
+    The change then leaves a trace even if this process is killed in between.
     """
     if (record := _record()) is not None:
         record.save(changes, targets)

@@ -18,17 +18,17 @@ from service.kernel.write import Write
 R = TypeVar("R")
 
 Match = Callable[[Any], None]
-"""Is called with what is stored, under the lock; what it raises rolls the change back."""
+"""Checks the stored record under the lock; an exception rolls the change back."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordEdits:
-    """The edits of one kind of records, named as in the paths of the API; they raise what they refuse.
+    """The edits of one kind of records, named as in the paths of the API; they raise refusals.
 
     ``create`` takes the fields of a new record and returns it, ``update`` those that change, ``delete`` none.
-    ``created`` is what the list of revisions tells of a new record; without it only those edits publish that
-    require it, since such records mostly have no policy lines (decisions 0027 and 0096). ``called`` is what
-    it calls a stored one.
+    ``created`` returns the cause of the revision for a new record. Without it edits publish only if they
+    must, since these records mostly have no policy lines (decisions 0027 and 0096). ``called`` names a stored
+    record in the cause.
     """
 
     noun: str

@@ -1,8 +1,8 @@
-"""Nobody gives what they do not hold, and nobody acts on someone who holds more than they do.
+"""Delegation: callers grant only codes that they hold, and edit only users who hold no more than they do.
 
-The code of an endpoint lets a caller ask. What the caller may do with whose account is decided by the layer
-``account`` of the policy, and which codes the caller may hand out, take away or bind, or act on in somebody
-who holds them, by the layer ``grant``: each question is put to the enforcer here.
+The code of an endpoint admits the request. The policy layer ``account`` decides which acts the caller may do
+on which accounts. The layer ``grant`` decides which codes the caller may grant, revoke or bind, and which
+codes a user may hold whom the caller edits. This module asks the enforcer each question.
 """
 
 from __future__ import annotations
@@ -69,17 +69,18 @@ from service.records.database.transactions import Connection, Database, is_rehea
 from service.records.published import policy_revisions
 
 _AT_ONCE: Final = 50
-"""How many codes are decided before other requests get a turn; each takes some 50 µs."""
+"""Codes decided before other requests get a turn; each takes some 50 µs."""
 
 
 class DelegationCheck:
-    """What the caller of one change may grant, by what both the token and the database say is held.
+    """The codes that the caller of one change may grant, by the token and by the database.
 
-    A code that no Button carried before the change has no line in the policy in force. It is asked of the
-    candidate, which has one, before the change is published; in a change that publishes nothing it is denied.
-    ``key_made_by`` is who made the API key with which the caller came; ``ends`` are those of codes that the
-    caller holds for a time alone. ``watches`` stand around the edits. ``directory`` is the
-    one for which the change is made, which may edit what it manages, and stands behind nobody.
+    A code that no Button carried before the change has no line in the policy in force. The candidate policy,
+    which has a line, decides about it before the change is published. A change that publishes nothing is
+    denied that code. ``key_made_by`` is the creator of the caller's API key; ``ends`` are the expiries of
+    codes that the caller holds for a limited time. ``watches`` surround the edits. ``directory`` is the
+    directory for which the change is made: it may edit the accounts that it manages, and it stands behind no
+    account.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class DelegationCheck:
         self._holding = Holding(codes_asked(caller), stored, ends)
         self._change = change
         self._asked = Delegated(policy.revision, stored.codes)
-        # Nobody logs in at the command line: whoever may run it has the installation.
+        # The command line has no login: any user who can run a command owns the installation.
         self._origin = ORIGIN.get()
         if self._origin is not None:
             self._origin.delegated = self._asked
@@ -113,12 +114,12 @@ class DelegationCheck:
 
     @property
     def stored(self) -> HeldCodes:
-        """What the caller held by the database when the change began."""
+        """Codes that the caller held in the database when the change began."""
         return self._held[1]
 
     @property
     def acting_id(self) -> int | None:
-        """Who acts: the caller, or who made the API key of the caller; None for the operator."""
+        """Id of the caller, or of the creator of the caller's API key; None for the operator."""
         if self._caller.is_operator:
             return None
         return self._caller.user_id if self._key_made_by is None else self._key_made_by
@@ -186,8 +187,8 @@ class DelegationCheck:
     ) -> set[str]:
         """Return the codes that these roles give, or would if all were enabled, if the caller may grant them.
 
-        PermissionDenied else, for giving a role, taking it away, and changing it. ``until`` is the end of
-        what is given; None gives nothing.
+        PermissionDenied else. The check holds for assigning, revoking and changing a role. ``until`` is the
+        expiry of a new assignment; None if nothing is assigned.
         """
         reach = await role_rights.reach_of_roles(connection, role_ids)
         await self.require(reach, why, until=until)
@@ -239,14 +240,14 @@ class DelegationCheck:
     async def target(
         self, connection: Connection, user_id: int, act: Act, *, only_reads: bool = False
     ) -> Target:
-        """Return the user as somebody to whom the caller may do ``act``; there need not be such a user.
+        """Return the user as a target on which the caller may do ``act``; the user need not exist.
 
-        ``only_reads``: the caller does not do it now, and reads what is needed for it.
+        ``only_reads``: the caller only reads the data needed for the act.
 
-        The layer ``account`` must let the caller do that with the account of this user. Of every account but
-        the own one the caller must be able to grant each code, also those that the user would hold if all
-        roles and Buttons were enabled. PermissionDenied else: who sets the password of a user could act as
-        that user, and who ends the sessions of a user again and again keeps that user out.
+        The layer ``account`` must allow the act on this account. On accounts of others the caller must be
+        able to grant each code of the user, also those of disabled roles and Buttons. PermissionDenied else:
+        a caller who sets a password could act as that user, and a caller who ends the sessions again and
+        again locks that user out.
         """
         target = Target(user_id, await self._whose(connection, user_id))
         if only_reads:
@@ -324,10 +325,10 @@ class DelegationCheck:
             raise denied(why, denial, field=field)
 
     def ask(self, layer: str, name: str, *, optional: bool = False) -> Decision:
-        """Return the decision about the caller: the denial, if the token or the database gives one.
+        """Return the decision about the caller: the denial if the token or the database yields a denial.
 
-        A denial that is ``optional`` refuses nothing by itself. So the event of the change tells nothing of
-        it: a replay would deny what was allowed.
+        An ``optional`` denial refuses nothing by itself. The event of the change omits it, since a replay
+        would otherwise deny an allowed change.
         """
         by_token, by_database = (self._policy.judge(layer, name, held) for held in self._held)
         decision = by_database if by_token.allowed else by_token
@@ -336,20 +337,21 @@ class DelegationCheck:
         return decision
 
     def ask_of(self, layer: str, name: str, held: HeldCodes | Satisfied) -> Decision:
-        """Return the decision of the same policy about somebody else, who holds or satisfies ``held``."""
+        """Return the decision of the same policy about another user, who holds or satisfies ``held``."""
         return self._policy.judge(layer, name, held)
 
     async def grants_roles(self, connection: Connection, role_ids: Iterable[int], held: HeldCodes) -> bool:
-        """Tell whether somebody else, who goes on holding ``held``, may grant all that these roles give."""
+        """Return whether another user, who keeps holding ``held``, may grant all codes of these roles."""
         reach = await role_rights.reach_of_roles(connection, role_ids)
         return all(self._policy.judge(GRANT, code, held).allowed for code in reach)
 
     def of_ceiling(self, codes: Iterable[str]) -> DelegationCheck:
         """Return the check of a directory, which may grant ``codes`` and nothing else.
 
-        What the change asks about grants is asked of these from here on, also when its event is replayed.
+        All later questions of the change about grants are decided by these codes, also in a replay of its
+        event.
         """
-        check = DelegationCheck.__new__(DelegationCheck)  # the operator's own asks nobody
+        check = DelegationCheck.__new__(DelegationCheck)  # a copy: no question of the operator's own class
         held = HeldCodes(codes)
         vars(check).update(vars(self), _holding=Holding(held, held, {}), watches=[])
         self._asked.ceiling = frozenset(codes)
@@ -357,9 +359,9 @@ class DelegationCheck:
 
     @contextmanager
     def tentatively(self) -> Iterator[None]:
-        """Let the block ask; if it is denied, the change goes on without what was asked.
+        """Let the block ask; a denial removes the questions of the block from the event of the change.
 
-        So the event of the change tells nothing of it: a replay would deny what was allowed.
+        The change goes on without them. A replay of its event would otherwise deny an allowed change.
         """
         asked, lasting = dict(self._asked.grants), dict(self._asked.lasting)
         try:
@@ -378,12 +380,12 @@ class DelegationCheck:
 
     @staticmethod
     def provisioned(user_id: int) -> Target:
-        """Return a user whom a directory knows, as who is edited by it."""
+        """Return a user known to a directory, as a target of the directory's edits."""
         return Target(user_id, "others")
 
     @staticmethod
     def author(user_id: int) -> Target:
-        """Return the author of a request that others have approved, as who is given its role."""
+        """Return the author of an approved request, as a target that is assigned the requested role."""
         return Target(user_id, "others")
 
     async def require_reviewed(
@@ -401,11 +403,11 @@ class DelegationCheck:
 
     @staticmethod
     def reviewed(user_id: int) -> Target:
-        """Return a user of whom a review takes a role, or shortens one, as who is edited by it."""
+        """Return a user whose assignment a review revokes or shortens, as a target of the edit."""
         return Target(user_id, "others")
 
     def require_demand(self, layer: str, name: str) -> None:
-        """Return when the caller has proved what is demanded for an object; the refusal else."""
+        """Check that the caller has satisfied the demand of an object; raises the refusal else."""
         if self._origin is not None:
             self._asked.objects[ObjectQuestion(ASSURANCE, assured(layer, name))] = None
             _require_assurance(self._policy.judge(ASSURANCE, assured(layer, name), self._origin.satisfied))
@@ -505,13 +507,13 @@ class Delegation:
     async def check(
         self, connection: Connection, caller: Caller, change: Change | None = None
     ) -> DelegationCheck:
-        """Return what ``caller`` may grant now, and let nobody's rights change before the transaction ends.
+        """Return what ``caller`` may grant now, and lock all rights until the transaction ends.
 
-        What the token says may have changed while the request waited, so it is read anew, behind the lock.
-        In a change of the policy, which is ``change``, the lock of the policy comes first. The policy is the
-        newest that has been published, so that a Button of another worker has its line. RefreshRequired when
-        the caller has been deleted, disabled or banned meanwhile; Unavailable when this worker can't follow
-        within ``PATIENCE`` seconds.
+        Rights may have changed while the request waited, so they are read again behind the lock. A ``change``
+        of the policy takes the lock of the policy first. The newest published policy decides, so a Button
+        created by another worker has its line. Raises RefreshRequired if the caller has been deleted,
+        disabled or banned meanwhile. Raises Unavailable if this worker can't load that policy within
+        ``PATIENCE`` seconds.
         """
         await role_rights.lock(connection)
         at = None if self._instant is None else self._instant()
@@ -533,9 +535,10 @@ class Delegation:
         return check
 
     async def of_own_account(self, connection: Connection, caller: Caller) -> DelegationCheck:
-        """Return what ``caller`` may do with the own account, by the newest policy that has been published.
+        """Return the check for edits of the caller's own account, by the newest published policy.
 
-        It holds no lock: nothing is granted, and nobody else's rights depend on it. Raises as ``check`` does.
+        It takes no lock: it grants nothing, and the rights of others do not depend on it. Raises as ``check``
+        does.
         """
         at = None if self._instant is None else self._instant()
         held = await role_rights.of_enabled_user(connection, caller.user_id, at)
@@ -546,7 +549,7 @@ class Delegation:
     async def require_still(
         self, database: Database, connection: Connection, caller: Caller, check: DelegationCheck
     ) -> None:
-        """Return if no urgent act beside a bulk edit has taken rights of its caller; RefreshRequired else.
+        """Return if no urgent act beside a bulk edit has revoked rights of its caller; RefreshRequired else.
 
         ``role_rights.settle`` comes before it. What is committed in ``database`` counts: the edit itself may
         have taken such rights. Beside a dry run others go on changing rights.
@@ -564,11 +567,11 @@ class Delegation:
 
 
 class SignInDelegation(Delegation):
-    """For changes that somebody brings about by signing in: nobody has logged in yet, and nobody grants."""
+    """Delegation for changes caused by a sign-in, before there is a caller who could grant."""
 
     async def check(
         self, connection: Connection, caller: Caller, change: Change | None = None
     ) -> DelegationCheck:
-        """Return the check of somebody who may grant nothing; ``of_ceiling`` makes that of a directory."""
+        """Return a check that grants no code; ``of_ceiling`` derives the check of a directory."""
         await role_rights.lock(connection)
         return DelegationCheck(await self._newest(connection), caller, HeldCodes(()), change)

@@ -1,4 +1,4 @@
-"""Events of administration, and the triggers by which the database itself tells features of such changes."""
+"""Events of administration, and the database triggers that notify features of changes."""
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -43,8 +43,8 @@ async def watching(connection: Connection, watches: Iterable[Watch]) -> AsyncIte
 class RoleChange:
     """A change of how a role can be asked for, by the user named ``by``, at ``at``; None without lines.
 
-    ``lines`` of its rule come, go or change; others will be its ``approvers``, or nobody. ``cause`` is a
-    sentence for those who have asked for it. Listeners add to ``log`` what they change themselves.
+    ``lines`` is true if policy lines of its rule change, ``approvers`` if its approvers change or vanish.
+    ``cause`` is a sentence for users with a request for the role. Listeners add their own changes to ``log``.
     """
 
     role_id: int
@@ -78,7 +78,7 @@ BEFORE_ACCOUNT_EDIT: Final[Event[[Connection, int, str | None]]] = Event(
     locks="Nothing: a listener only reads",
     raises="`Conflict`: nothing is saved",
 )
-"""Is told the id of the user, and for which directory the change is made: None for no directory."""
+"""Receives the id of the user, and the directory that makes the change; None for no directory."""
 
 BEFORE_ROLES_TAKEN: Final[Event[[Connection, int, list[int]]]] = Event(
     "before-roles-taken",
@@ -88,7 +88,7 @@ BEFORE_ROLES_TAKEN: Final[Event[[Connection, int, list[int]]]] = Event(
     locks="Nothing: a listener only reads",
     raises="`Conflict`: nothing is saved",
 )
-"""Is told the id of the user, and those of the roles. Directories take their own roles without it."""
+"""Receives the ids of the user and the roles. Edits of a directory's own roles do not publish it."""
 
 CHANGE_BEGINS: Final[Event[[Connection, RightsChange]]] = Event(
     "change-begins",
@@ -98,7 +98,7 @@ CHANGE_BEGINS: Final[Event[[Connection, RightsChange]]] = Event(
     locks="Nothing: a listener only reads. A watch may write rows of its feature once the edits are made",
     raises="Nothing",
 )
-"""Is told the change. Edits of the operator, and those that a sign-in brings about, begin without it."""
+"""Receives the change. Edits of the operator, and edits caused by a sign-in, do not publish it."""
 
 ROLE_CHANGES: Final[Event[[Connection, RoleChange]]] = Event(
     "role-changes",
@@ -108,7 +108,7 @@ ROLE_CHANGES: Final[Event[[Connection, RoleChange]]] = Event(
     locks="Rows of its feature",
     raises="`Conflict`, where its `approvers` change: nothing is saved",
 )
-"""Is told the change. For a role without a rule, which has no lines, the lock of rights alone is held."""
+"""Receives the change. For a role without a rule, which has no lines, only the lock of rights is held."""
 
 ACCOUNT_LEAVES: Final[Event[[Connection, Leaving]]] = Event(
     "account-leaves",
@@ -117,7 +117,7 @@ ACCOUNT_LEAVES: Final[Event[[Connection, Leaving]]] = Event(
     locks="Rows of its feature",
     raises="Nothing",
 )
-"""Is told who leaves, so that the log names what has ended."""
+"""Receives the leaving user, so that listeners log the rights that end."""
 
 
 @dataclass(frozen=True, slots=True)

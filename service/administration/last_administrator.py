@@ -1,4 +1,4 @@
-"""Somebody remains who may do everything, whatever a change of rights or factors takes away."""
+"""Keeps an administrator in place, whatever a change revokes."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,10 +17,10 @@ async def keeping(
 ) -> AsyncIterator[None]:
     """Let the block change rights or factors; Conflict, which rolls back, if no administrator remains.
 
-    An administrator is an enabled user who holds ``*``. Where there is one who has the second factor that
-    the policy in force demands for administering it, such a one remains. ``role_rights.lock`` is held
-    until the transaction ends, so that of two changes that together would leave none, the second one is
-    refused. In a ``change`` of the policy that is looked at once its policy is derived.
+    An administrator is an enabled user who holds ``*``. If an administrator has the second factor that the
+    policy demands for its administration, an administrator with that factor must remain. ``role_rights.lock``
+    is held until the transaction ends: of two changes that together would leave no administrator, the second
+    is refused. A ``change`` of the policy is checked once its policy is derived.
     """
     await role_rights.lock(connection)
     acr = demanded_acr(live.current)

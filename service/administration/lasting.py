@@ -1,4 +1,4 @@
-"""How long what somebody holds goes on: a right is given on at most until its own end."""
+"""Expiry of held codes: a grant lasts at most until the granter's own right expires."""
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
@@ -10,11 +10,11 @@ from service.kernel.clock import rfc3339
 from service.kernel.codes import HeldCodes
 
 FOR_GOOD: Final = datetime.max.replace(tzinfo=UTC)
-"""The end of what is given without an end."""
+"""The expiry of an assignment without an end."""
 
 
 class Holding(NamedTuple):
-    """What a caller holds by the token and by the database, and the ends of codes held for a time alone."""
+    """Codes that a caller holds by the token and by the database, and the expiries of temporary codes."""
 
     by_token: HeldCodes | None
     by_database: HeldCodes
@@ -22,7 +22,7 @@ class Holding(NamedTuple):
 
     @property
     def now(self) -> tuple[HeldCodes | None, HeldCodes]:
-        """What the caller holds now."""
+        """Codes that the caller holds now, by the token and by the database."""
         return self.by_token, self.by_database
 
     def until(self, end: datetime | None) -> tuple[HeldCodes | None, HeldCodes]:
@@ -30,7 +30,7 @@ class Holding(NamedTuple):
         return (self.by_token, self.by_database if end is None else lasting(self.by_database, self.ends, end))
 
     def reason(self, policy: Policy, denied: Collection[str], end: datetime | None) -> str:
-        """Return what to add to a refusal of what is given until ``end``: when the caller's right ends."""
+        """Return the addition to a refusal of a grant until ``end``: the expiry of the caller's right."""
         if end is None:
             return ""
         ending = [

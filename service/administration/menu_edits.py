@@ -24,8 +24,8 @@ MAX_DEPTH: Final = 10
 def place_fault(parents: Mapping[int, int | None], menu_id: int | None, parent_id: int) -> str | None:
     """Return why a menu can't be put below ``parent_id``; None if it can.
 
-    ``parents`` gives the parent of each menu by id, None for those at the top; ``menu_id`` is the menu that
-    moves, with all that is below it, or None for a new one.
+    ``parents`` maps each menu id to its parent, None at the top. ``menu_id`` is the menu that moves with its
+    descendants; None for a new menu.
     """
     above = 0
     at: int | None = parent_id
@@ -61,10 +61,9 @@ class SeenMenu(Menu):
 
 @dataclass(frozen=True, slots=True)
 class SeenTree:
-    """What a user sees: the Menus at the top, with those below, and codes that the user holds.
+    """The menu tree that a user sees, and the codes that the user holds.
 
-    ``buttons`` are the codes of the Buttons at the top, which stand below no Menu; ``codes`` are those of all
-    Buttons, wherever they stand, sorted.
+    ``buttons`` are the codes of top-level Buttons; ``codes`` are the sorted codes of all Buttons.
     """
 
     menus: list[SeenMenu]
@@ -73,11 +72,10 @@ class SeenTree:
 
 
 def seen(menus: Sequence[Menu], given: Iterable[int], holds: Callable[[str], bool]) -> SeenTree:
-    """Return what is visible of the tree of ``menus``, which are in order.
+    """Return the visible part of the tree of ``menus``, which are in order.
 
-    A Menu is seen when it, or anything below it, is ``given`` by a role; it is not when it, or a Menu above
-    it, is disabled. A disabled Button shows nothing. Of the Buttons only those enabled ones are seen for
-    whose code ``holds`` is true.
+    A Menu is visible if a role gives the Menu or any descendant (``given``), and no Menu on its path is
+    disabled. A disabled Button shows nothing. An enabled Button is visible if ``holds`` is true for its code.
     """
     known = {menu.id: menu for menu in menus}
     menu_ids = _with_ancestors(known, given)

@@ -21,7 +21,7 @@ _WITHOUT: Final[dict[str, tuple[Knows, str]]] = {
     ),
     LINE_ENDS: (lambda worker: LINE_ENDS in worker.knows, "for which no public access ends"),
 }
-"""What may be missing in an older version: whether a worker has it, and what one without it is like."""
+"""Forms that older versions lack: a test of a worker, and a description of a worker without the form."""
 
 
 async def require_known(connection: Connection, form: str) -> None:

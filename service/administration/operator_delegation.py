@@ -1,4 +1,4 @@
-"""What the operator may grant: everything. For commands, and for jobs that edit accounts."""
+"""Delegation of the operator, who may grant everything: for commands, and for jobs that edit accounts."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -25,7 +25,7 @@ class OperatorDelegation(Delegation):
         self, connection: Connection, caller: Caller, change: Change | None = None
     ) -> DelegationCheck:
         """Return what ``caller`` may grant now; see ``Delegation.check``."""
-        # The lock of the policy is held: what is newest now is so until the end of the transaction.
+        # The lock of the policy is held, so the newest policy stays the newest until the transaction ends.
         await self._policy.load(self._database)
         if caller.is_operator:
             await role_rights.lock(connection)
@@ -34,9 +34,9 @@ class OperatorDelegation(Delegation):
 
 
 class OperatorCheck(DelegationCheck):
-    """Lets the operator do everything: who can run a command can write to the database as well.
+    """Lets the operator do everything: a user who can run a command can also write to the database.
 
-    A job does what the operator has set.
+    A job acts by the operator's settings.
     """
 
     async def require(self, codes: Iterable[str], why: str, *, until: datetime | None = None) -> None:

@@ -1,7 +1,6 @@
-"""The own password and the own address: both change by a proof of the current password.
+"""Changes of a caller's own password and address, by a proof of the current password.
 
-The proof is a fact about the request, by which the policy's layer ``assurance`` is asked:
-``@current-password``.
+The proof is a fact about the request, ``@current-password``, for the policy layer ``assurance``.
 """
 
 from collections.abc import Callable
@@ -17,11 +16,11 @@ from service.records.database.transactions import Connection
 
 
 async def require_credentials(connection: Connection, check: DelegationCheck, target: Target) -> None:
-    """Return when callers may change their own password or address; the refusal of the policy else.
+    """Check that callers may change their own password or address; raises the refusal of the policy else.
 
-    Which act it is follows from the account: ``change-credentials`` for one with a password,
-    ``change-credentials-by-factor`` for one without; ``change-credentials-beside-factor`` besides for one
-    with a second factor. A service account has nothing to recover.
+    The account determines the act: ``change-credentials`` for an account with a password,
+    ``change-credentials-by-factor`` for an account without. An account with a second factor also needs
+    ``change-credentials-beside-factor``. A service account has nothing to recover.
     """
     known = await accounts.credentials_of(connection, target.user_id)
     if known is None:
@@ -33,10 +32,10 @@ async def require_credentials(connection: Connection, check: DelegationCheck, ta
 
 
 class OwnCredentials:
-    """Takes proofs of the current password, and changes the own password by one."""
+    """Verifies the current password, and changes a caller's own password."""
 
     def __init__(self, delegation: Delegation, passwords: PasswordChange, now: Callable[[], float]) -> None:
-        """``now`` returns the time by which the age of a proof is told, in seconds."""
+        """``now`` returns the time for the age of a proof, in seconds."""
         self._delegation = delegation
         self._passwords = passwords
         self._now = now

@@ -1,4 +1,4 @@
-"""Which accounts count as one person in decisions, by what is stored."""
+"""Accounts that count as one person in decisions, by stored data."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -34,10 +34,11 @@ async def read(connection: Connection, role_id: int) -> RequestRule:
 
 
 async def put(unit: UnitOfWork, role_id: int, values: RuleValues, match: Match) -> RequestRule:
-    """Store the rule of a role, in the place of another one, whose requests end if it differs.
+    """Store the rule of a role; a different rule replaces the stored one and ends its requests.
 
-    Raises ``NotFound``, ``ValidationFailed`` with the field, ``PermissionDenied`` unless the caller may
-    grant every code of the role and of the stages, and ``Conflict`` if other people would close an emergency.
+    Raises ``PermissionDenied`` unless the caller may grant every code of the role and of the stages. Raises
+    ``Conflict`` if other people would close an emergency. Raises ``NotFound``, and ``ValidationFailed`` with
+    the field.
     """
     unit.require_publishing()
     role, before = await _for_change(unit, role_id, match)
@@ -76,12 +77,12 @@ async def _for_change(unit: UnitOfWork, role_id: int, match: Match) -> tuple[Rol
 
 
 def _approvers(rule: RuleValues) -> tuple[object, ...]:
-    """Return what a rule says about who may decide about a request, or close an emergency."""
+    """Return the parts of a rule that determine who decides about a request or closes an emergency."""
     return set(rule.stage_codes), rule.grant_needed
 
 
 async def tell_change(unit: UnitOfWork, role_id: int, cause: str, *, lines: bool, approvers: bool) -> None:
-    """Tell those who listen that a role is asked for in another way from now on; see ``RoleChange``.
+    """Notify listeners that the rule for requesting a role changes; see ``RoleChange``.
 
     Raises what a listener raises.
     """
@@ -117,7 +118,7 @@ async def _require_good(connection: Connection, role: Role, values: RuleValues) 
 
 
 def _is_strong(values: RuleValues) -> bool:
-    """Tell whether who asks must have proved two factors, or what can't be phished."""
+    """Return whether the requester must have proved two factors, or a phishing-resistant factor."""
     challenge = challenge_of(words_of(values.assurance, services=False))
     return challenge is not None and "pwd" not in challenge.acr_values
 
@@ -131,7 +132,7 @@ def _changed(unit: UnitOfWork, role: Role, before: RequestRule | None, after: Re
 
 
 def shown(rule: RuleValues | None) -> dict[str, Any]:
-    """Return a rule as the operation log tells it."""
+    """Return a rule as shown in the operation log."""
     if rule is None:
         return {}
     stages = ", ".join(f"{stage.approvals} of {stage.code}" for stage in rule.stages)

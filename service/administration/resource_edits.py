@@ -25,8 +25,8 @@ Match = Callable[[Resource], None]
 async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Resource:
     """Register a resource with the given fields of ``ResourceValues``.
 
-    Raises ``Conflict`` if another one has the same requests, and ``ValidationFailed`` for an unknown service
-    and for a path that resources of the service can't have.
+    Raises ``Conflict`` if another resource matches the same requests. Raises ``ValidationFailed`` for an
+    unknown service, and for a path that resources of the service can't have.
     """
     values = _settled(ResourceValues(**given))
     check_record(values)
@@ -94,10 +94,10 @@ NO_DEMAND: Final = "needs a demand in assurance: without one, service accounts p
 
 
 def _settled(values: ResourceValues, before: Resource | None = None) -> ResourceValues:
-    """Return ``values`` without ``services`` where nothing is demanded; ``before`` is what is stored.
+    """Return ``values``, without ``services`` if there is no demand; ``before`` is the stored resource.
 
-    Else the next demand, which somebody else may make, would not hold for API keys. ValidationFailed for an
-    edit that sets it.
+    Otherwise the next demand, perhaps by another caller, would not hold for API keys. Raises ValidationFailed
+    for an edit that sets ``services`` without a demand.
     """
     if values.assurance is not None or not values.services:
         return values
@@ -179,8 +179,8 @@ async def bind_buttons(
 ) -> tuple[Button, ...]:
     """Bind a resource to exactly these Buttons; return them.
 
-    Raises ``PermissionDenied`` also if the caller lacks the code of an added or removed Button, ``NotFound``,
-    and ``ValidationFailed`` for what is no Button.
+    Raises ``PermissionDenied`` also if the caller lacks the code of an added or removed Button. Raises
+    ``NotFound``, and ``ValidationFailed`` for ids that are not Buttons.
     """
     stored = await resources.read(unit.connection, resource_id)
     change_log.concerns(target := change_log.resource_target(stored))
@@ -208,7 +208,7 @@ async def bind_resources(
     """Bind exactly these resources to a Button; return them.
 
     Raises ``PermissionDenied`` also if resources are added or removed and the caller lacks the code of the
-    Button, ``NotFound``, and ``ValidationFailed`` for ids that are not Buttons or resources.
+    Button. Raises ``NotFound``, and ``ValidationFailed`` for ids that are not Buttons or resources.
     """
     button = await menus.button(unit.connection, menu_id)
     change_log.concerns(target := change_log.button_target(button.auth_mark))

@@ -1,9 +1,9 @@
-"""Which resources a caller reaches, and who may change how strongly somebody must authenticate for one.
+"""Resources that a caller reaches, and authority to change their demands on authentication.
 
-Callers can't change, or take requests from, resources that they do not reach. A demand holds beside the codes
-that a resource is bound to. Who may bind the resource may set one. Lowering it opens the resource to all who
-hold one of its codes: as unbinding its Buttons, it asks for each of them. So does what hands requests of the
-resource to one that demands less.
+Callers can't change, or take requests from, resources that they do not reach. A demand applies in addition to
+the codes that a resource is bound to. Callers who may bind the resource may set a demand. A lower demand
+opens the resource to all holders of its codes, so it requires each code, like unbinding its Buttons. Moving
+requests of the resource to a resource with a lower demand requires the same.
 """
 
 from collections.abc import Collection, Iterable
@@ -52,7 +52,7 @@ async def losing_to(connection: Connection, router: Service, route: Route, *, bu
 async def require_free(connection: Connection, router: Service, route: Route, *, but: int = 0) -> None:
     """Check that the router takes no other registered path, disabled ones too, for that of ``route``.
 
-    Conflict else. Where a router tells all paths apart, the database does it.
+    Conflict else. For a router that distinguishes all paths, the database makes this check.
     """
     if not (router.ignore_case or router.ignore_trailing_slash):
         return
@@ -68,9 +68,9 @@ async def require_free(connection: Connection, router: Service, route: Route, *,
 
 
 async def require_apart(connection: Connection, router: Service) -> None:
-    """Check that ``router`` tells all resources of its service apart, disabled ones too; Conflict else.
+    """Check that ``router`` distinguishes all resources of its service, disabled ones too; Conflict else.
 
-    What ``require_free`` refuses must not come about by another router either.
+    A change of the router must not cause a collision that ``require_free`` refuses.
     """
     first: dict[Route, Resource] = {}
     for resource in await resources.of_service(connection, router.name):

@@ -1,4 +1,4 @@
-"""What roles demand of their assignments: to last no longer than ``max_duration``, and to have a reason."""
+"""Demands of roles on their assignments: a duration of at most ``max_duration``, and a reason."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
@@ -13,10 +13,10 @@ NOT_PLAIN = "The role is assigned by itself, with an end or a reason: it demands
 
 
 def require_demands(role: Role, given: Given, since: datetime, *, window: bool = True) -> None:
-    """Return when ``given`` is as ``role`` demands; ValidationFailed else.
+    """Check that ``given`` meets the demands of ``role``; ValidationFailed else.
 
-    An assignment lasts from its beginning, or from ``since`` if that is later: from now on for a new one, and
-    from when it has begun. Without ``window`` only the reason is asked for: the duration does not change.
+    The duration counts from the beginning of the assignment, or from ``since`` if that is later. ``since`` is
+    now for a new assignment. Without ``window`` only the reason is checked: the duration does not change.
     """
     faults = []
     if window and (longest := role.max_duration) is not None:

@@ -18,9 +18,9 @@ from service.records.roles import GivenMenu, MenuTree, Role, RoleValues
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a role gives: ``menu_ids`` of all its menus and Buttons, ``permissions`` of all its Buttons.
+    """The menus of a role: ``menu_ids`` of all its menus and Buttons, ``permissions`` of all its Buttons.
 
-    None is not said. One of them is enough; both must name the same Buttons.
+    None means not given. One field is enough; both must name the same Buttons.
     """
 
     menu_ids: Sequence[int] | None = None
@@ -152,7 +152,7 @@ async def require_unused(connection: Connection, role_id: int) -> None:
 
 
 async def _has_lines(unit: UnitOfWork, role_id: int) -> bool:
-    """Tell whether the role can be asked for: then it has lines that come or go with it, and they publish."""
+    """Return whether the role can be requested: then its policy lines change with it, and edits publish."""
     ruled = await request_rules.of_role(unit.connection, role_id) is not None
     if ruled:
         unit.require_publishing()

@@ -1,7 +1,7 @@
-"""Rules of roles that come to give more: the author of a rule must be able to grant that too.
+"""Suspension of request rules whose role gains codes that the author of the rule may not grant.
 
-A rule opens the role to everybody who may ask and is approved. Its author was asked, by the layer ``grant``,
-about the permissions that the role gave at that time. Whoever adds permissions later need not know the rule.
+A rule opens the role to every user who may request it and is approved. The layer ``grant`` checked its author
+for the permissions of the role at that time. A caller who adds permissions later need not know the rule.
 """
 
 import asyncio
@@ -32,11 +32,11 @@ class Grown:
 
 
 async def ask_anew(unit: UnitOfWork, role_id: int, before: Collection[str]) -> None:
-    """Suspend the rule of a role if its author may not grant what the role has come to give.
+    """Suspend the rule of a role if its author may not grant the codes that the role gained.
 
-    ``before`` are the codes that the role could give before this edit. The unit is told of both: that the
-    role can be asked for, and that it no longer can. PublishingRequiredError if the rule is suspended in a
-    unit that publishes nothing.
+    ``before`` are the codes that the role could give before this edit. Adds a warning to the unit in both
+    cases: the role can be requested, or no longer. Raises PublishingRequiredError if the rule is suspended in
+    a unit that publishes nothing.
     """
     grown = await _grown(unit.connection, unit.check, role_id, before)
     if grown is None:
@@ -91,7 +91,7 @@ async def _grown(
 async def _beyond(
     connection: Connection, check: DelegationCheck, rule: RequestRule, codes: Sequence[str]
 ) -> Sequence[str]:
-    """Return those of ``codes`` that the author of a rule may not grant by what is stored now."""
+    """Return those of ``codes`` that the author of a rule may not grant by the stored rights."""
     if rule.author_id is None:
         return () if rule.updated_by == OPERATOR else codes
     held = await role_rights.of_enabled_user(connection, rule.author_id)

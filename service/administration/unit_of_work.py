@@ -37,7 +37,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Saved(Generic[R]):
-    """What was saved, and the policy that is in force with it; None if the change publishes nothing."""
+    """The saved record, and the policy in force with it; None if the change publishes nothing."""
 
     record: R
     policy: Policy | None = None
@@ -60,13 +60,13 @@ class PublishingRequiredError(Exception):
 
 @dataclass(slots=True)
 class UnitOfWork:
-    """A transaction under way, for ``write``: the edits of users, menus, resources and roles are made in it.
+    """A transaction for edits of users, menus, resources and roles; see ``write``.
 
-    ``check`` says what the caller may grant. Edits add to ``refreshing`` the users whose tokens must be
-    refreshed, to ``leaving`` those whose sessions ``follow_ups`` end, which are done after the commit. They
-    add to ``changes`` what they change, and to ``targets`` which other records that is about: the operation
-    log is told both after the commit. ``warnings`` are sentences for the caller. A unit that publishes has
-    the ``change`` of the policy, and after the commit its ``policy``.
+    ``check`` decides which codes the caller may grant. Edits add users whose tokens must be refreshed to
+    ``refreshing``, and users whose sessions end to ``leaving``; ``follow_ups`` run after the commit. Edits
+    add changed fields to ``changes``, and other affected records to ``targets``. The operation log receives
+    both after the commit. ``warnings`` are sentences for the caller. A unit that publishes has the ``change``
+    of the policy, and after the commit its ``policy``.
     """
 
     write: Write
@@ -125,9 +125,10 @@ class UnitOfWork:
 class RightsUnits:
     """Begins transactions for edits of users and roles: all edits of one are saved, or none.
 
-    A unit holds the lock of rights, so that edits of all processes follow one another. What the block raises
-    undoes everything, and a dry run is always undone. All raise ``RefreshRequired`` if the caller was
-    deleted, disabled or banned, ``Conflict`` if no administrator would remain, and ``Unavailable``.
+    A unit holds the lock of rights, so edits of all processes follow one another. An exception of the block
+    rolls everything back, and a dry run is always rolled back. All units raise ``RefreshRequired`` if the
+    caller was deleted, disabled or banned. They raise ``Conflict`` if no administrator would remain, and
+    ``Unavailable``.
     """
 
     def __init__(self, database: Database, delegation: Delegation, revocations: Revocations) -> None:
@@ -142,9 +143,9 @@ class RightsUnits:
     ) -> AsyncIterator[UnitOfWork]:
         """Let the block make edits of users or roles, which publish nothing (decision 0027).
 
-        ``within`` (seconds) replaces the usual limit of a transaction. Not ``watched`` is a block that gives
-        codes to nobody but authors of requests that the caller is behind. ``pace`` is ``urgent`` for a block
-        that only takes rights away or ends sessions, and ``bulk`` for one that may take long, as dry runs do.
+        ``within`` (seconds) replaces the usual limit of a transaction. A block that gives codes only to
+        authors of requests of the caller is not ``watched``. ``pace`` is ``urgent`` for a block that only
+        takes rights away or ends sessions, and ``bulk`` for one that may take long, as dry runs do.
         """
         if write.dry_run is not None:
             pace = "bulk"  # it may take long, and has the rows that it changes
@@ -183,7 +184,7 @@ class RightsUnits:
             self._turn.release()
 
     async def _mark_first(self, unit: UnitOfWork) -> None:
-        """Mark the users of ``unit`` before its commit; a dry run is told who they are."""
+        """Mark the users of ``unit`` before its commit; a dry run only receives their ids."""
         affected = sorted(unit.refreshing | unit.leaving)
         if unit.write.dry_run is None:
             change_log.saving(unit.changes, *unit.targets)
@@ -223,11 +224,11 @@ class UnitsOfWork(RightsUnits):
     async def publishing(
         self, write: Write, cause: str, *, within: float = WITHIN
     ) -> AsyncIterator[UnitOfWork]:
-        """Let the block make edits of menus, resources and roles, and publish the policy that follows.
+        """Let the block make edits of menus, resources and roles, and publish the resulting policy.
 
-        ``cause`` says what is done, for the list of revisions; the caller's name is added. ``within`` are
-        seconds. Raises also what ``PolicyChanges.begin`` raises, and ``PermissionDenied`` if a code that the
-        edits add turns out to be one that the caller may not grant.
+        ``cause`` describes the change in the list of revisions; the caller's name is added. ``within`` is in
+        seconds. Raises also what ``PolicyChanges.begin`` raises, and ``PermissionDenied`` if the edits add a
+        code that the caller may not grant.
         """
         caller = write.caller
         user_name = None if caller.is_operator else caller.user_name
@@ -243,7 +244,7 @@ class UnitsOfWork(RightsUnits):
                     yield unit
             still = partial(self._delegation.require_still, self._database, change.connection)
             change.before_commit(partial(still, caller, check))
-            # Nobody has to refresh for a change that the policy it would publish forbids.
+            # A change that the new policy forbids must not make users refresh, so this comes last.
             change.before_commit(partial(self._mark_first, unit))
         unit.policy = change.policy
         await self._finish(unit)

@@ -32,7 +32,7 @@ MANAGED: Final = ("user_name", "nick_name", "email", "phone", "status")
 AccountValues = Mapping[str, Any]
 """The given fields of ``UserValues``; absent fields are unchanged, and None clears a field."""
 AddressChanged = Callable[[Connection, User | None, User, int | None], Awaitable[None]]
-"""Is told of each user before and after an edit, and of each new one, in its transaction; and by whom."""
+"""Receives each edited user before and after, or each new user, in its transaction, and the editor's id."""
 
 
 def require_kind(kind: Kind, values: AccountValues) -> None:
@@ -55,7 +55,7 @@ _ACTS: Final[Mapping[str, Act]] = {
 class NewUser:
     """A user to create: ``values`` with both names, the password, and the ids of the roles to give.
 
-    A service account has no password, and neither has a person who is ``invited``.
+    A service account and an ``invited`` person have no password.
     """
 
     values: AccountValues
@@ -82,10 +82,9 @@ class Edit:
 
 
 def created_by(bound_to: str | None, values: AccountValues) -> AccountValues:
-    """Return ``values`` of a new user with the kind and the service that were left out, if they follow.
+    """Return ``values`` of a new user with the omitted kind and service, if they follow from the caller.
 
-    What a caller who is ``bound_to`` a service creates is a service account of the same one, unless the
-    values say otherwise.
+    A caller who is ``bound_to`` a service creates service accounts of that service, unless the values differ.
     """
     if bound_to is None or values.get("kind", "service") != "service":
         return values
@@ -93,11 +92,11 @@ def created_by(bound_to: str | None, values: AccountValues) -> AccountValues:
 
 
 async def add(unit: UnitOfWork, new: NewUser, password_hash: str | None) -> User:
-    """Write a new user, whose ``values`` have been checked, in the roles of ``new``.
+    """Write a new user with the roles of ``new``; its ``values`` have been checked.
 
-    Raises ``ValidationFailed`` for unknown roles and for a service that no account may be bound to,
-    ``PermissionDenied`` if the caller may not create such an account or a role gives, or would give if all
-    were enabled, a code that the caller lacks, and ``Conflict`` for a taken name.
+    Raises ``ValidationFailed`` for unknown roles, and for a service that no account may be bound to. Raises
+    ``PermissionDenied`` if the caller may not create this kind of account. Raises it also if a role gives, or
+    would give if all were enabled, a code that the caller lacks. Raises ``Conflict`` for a taken name.
     """
     account = unit.check.new_account(new.values)
     await _require_assignable(unit.connection, new.role_ids)
@@ -111,9 +110,9 @@ async def add(unit: UnitOfWork, new: NewUser, password_hash: str | None) -> User
 
 
 def gives_way_in(values: AccountValues, password: str | None) -> bool:
-    """Tell whether who makes an account with ``values`` and ``password`` could act as it.
+    """Return whether the creator of an account with ``values`` and ``password`` could act as it.
 
-    Not where there is no way in yet: an invitation that is mailed leads its owner in, and nobody else.
+    False while the account has no credentials: a mailed invitation admits only its owner.
     """
     return password is not None or values.get("kind") == "service"
 
@@ -130,12 +129,12 @@ async def edit(
 ) -> Edit:
     """Store ``values``, which have been checked, and with ``role_ids`` the roles; the rest is unchanged.
 
-    The user is told of another address, and of other roles.
+    The user is notified of a changed address and of changed roles.
 
-    ``before`` is what is stored of ``target``. Raises ``ValidationFailed`` for roles that do not exist, and
-    for a field of another kind of account; ``PermissionDenied`` for a change that the caller may not make of
-    this account, such as one of the own roles, and when a role that is given or taken away gives a code that
-    the caller does not hold; ``Conflict`` for a name that is taken, and for what a directory manages.
+    ``before`` is the stored user. Raises ``ValidationFailed`` for unknown roles, and for a field of another
+    kind of account. Raises ``PermissionDenied`` for a change that the caller may not make to this account,
+    such as a change of the caller's own roles. Raises it also if an assigned or revoked role gives a code
+    that the caller lacks. Raises ``Conflict`` for a taken name, and for a field that a directory manages.
     """
     values = spelt(UserValues, values)
     require_kind(before.kind, values)

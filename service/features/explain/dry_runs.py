@@ -1,4 +1,4 @@
-"""What a write would change, found out by making it and rolling it back."""
+"""Dry runs: make a write, compare the rights before and after, and roll it back."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class DemandChange:
 
 
 def demands_between(before: Policy, after: Policy) -> tuple[DemandChange, ...]:
-    """Return what ``after`` demands of other callers than ``before`` does, by object.
+    """Return the demands on other callers that differ between ``before`` and ``after``, by object.
 
-    What is not registered demands nothing.
+    Unregistered requests demand nothing.
     """
     prefix = assured(RESOURCE, "")
     had, has = (policy.rules.by_object[ASSURANCE] for policy in (before, after))
@@ -75,9 +75,9 @@ def demands_between(before: Policy, after: Policy) -> tuple[DemandChange, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """Who would gain and lose which endpoint, how many sessions would have to refresh, and warnings.
+    """Endpoints that users would gain and lose, the number of sessions to refresh, and warnings.
 
-    ``demands`` are the demands on authentication that would change for those who pass before and after.
+    ``demands`` are changed demands on authentication of callers whom both policies allow.
     """
 
     gains: Sequence[Difference]
@@ -113,7 +113,7 @@ _TRIES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is stored at one moment, users who are kept out among it, and what the caller holds then."""
+    """The stored state at one moment, including locked-out users and the codes of the caller."""
 
     standing: Standing
     kept_out: dict[Roles, tuple[int, ...]]
@@ -121,7 +121,7 @@ class _Seen:
 
 
 class DryRuns:
-    """Makes writes that save nothing, and tells what they would change."""
+    """Makes writes that save nothing, and returns the changes that they would cause."""
 
     def __init__(
         self, database: Database, live: LivePolicy, store: SessionStore, concurrency: ConcurrencyLimit
@@ -133,12 +133,12 @@ class DryRuns:
         self._turn = asyncio.Lock()
 
     async def impact_of(self, caller: Caller, make: Callable[[Write], Awaitable[object]]) -> Impact:
-        """Return what the write would change that ``make`` makes; raises what it raises in earnest.
+        """Return the changes that the write of ``make`` would cause; raises as the real write does.
 
-        No transaction is committed meanwhile, no policy put in force and no session touched, and no other
-        change waits: of all locks only those of the rows that the write itself edits are held, until it is
-        rolled back. The comparison is made after that, off the event loop. One dry run is made at a time.
-        Unavailable when others change the same again and again.
+        It commits no transaction, puts no policy in force and touches no session. It locks only the rows that
+        the write itself edits, until the rollback, so no other change waits. The comparison follows the
+        rollback, off the event loop. One dry run is made at a time. Raises Unavailable if concurrent changes
+        conflict again and again.
         """
         run = await self._made(caller, make)
         before, after = run.seen()
@@ -161,7 +161,7 @@ class DryRuns:
         """Name users to a caller who may list users; count them for others."""
         policy, held = self._live.current, codes_asked(caller)
         origin = ORIGIN.get()
-        if origin is None:  # at the command line nobody logs in
+        if origin is None:  # the command line has no login
             lists = policy.judge_route(PORTCULLIS, "GET", _USERS, held)
         else:
             lists = policy.judge_request(PORTCULLIS, "GET", _USERS, held, origin.satisfied)
@@ -182,7 +182,7 @@ class DryRuns:
 
 
 class _Run:
-    """One dry run, told what would be saved; ``users`` would have to refresh."""
+    """One dry run and the edits that it would save; ``users`` would have to refresh."""
 
     def __init__(self, database: Database, live: LivePolicy, caller: Caller) -> None:
         self._database = database
@@ -195,7 +195,7 @@ class _Run:
         self.warnings: list[str] = []
 
     async def begin(self, connection: Connection) -> None:
-        """Look at what is stored; the snapshot stays the same until the rollback."""
+        """Read the stored state; the snapshot stays the same until the rollback."""
         if self._before is not None:
             return
         latest = await policy_revisions.latest(connection)
@@ -240,7 +240,7 @@ _USERS: Final = "/api/user/list"
 
 
 def _warnings(before: _Seen, after: _Seen) -> tuple[str, ...]:
-    """Return what the caller should know: what may not be undone by them, and what has no effect."""
+    """Return warnings for the caller: edits that the caller may not undo, and edits without effect."""
     warnings = []
     could, can = (passing(each.standing, each.caller, ADMINISTERING) for each in (before, after))
     if lost := sorted(could - can):

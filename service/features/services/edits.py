@@ -47,10 +47,10 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> StoredService:
 async def update(unit: UnitOfWork, service_id: int, given: Mapping[str, Any], match: Match) -> StoredService:
     """Store the given fields of ``ServiceValues``; absent fields are unchanged.
 
-    Raises ``NotFound``, and ``Conflict`` if its router would take two of its resources, disabled ones too,
-    for one path. What it takes for one path moves requests from one resource to another: then the caller must
-    reach all of its resources, and may open them. Preflight requests pass without a login: who lets them pass
-    also needs the right to open.
+    Raises ``NotFound``, and ``Conflict`` if the new router would match two of its resources, disabled ones
+    too, as one path. A router change moves requests between resources: the caller must reach all resources of
+    the service, and may open them. Preflight requests pass without a login, so enabling them also needs the
+    right to open.
     """
     check_values(ServiceValues, given)
     before = await _for_change(unit, service_id, match)
@@ -89,14 +89,14 @@ async def delete(unit: UnitOfWork, service_id: int, match: Match) -> None:
 
 
 async def open_up(unit: UnitOfWork, given: Mapping[str, Any]) -> Opening:
-    """Open a resource of another ``service`` to a ``code``, or what is not registered there.
+    """Open a resource of another ``service`` to a ``code``, or all requests not registered there.
 
-    ``resource_id`` is None for the latter. It is open ``until`` an instant, if there is one. A code with its
-    end is that of an opening as it was: the end may have passed, and then nothing is open.
+    ``resource_id`` is None for unregistered requests. ``until`` is the expiry, if there is one. A code with
+    an end restores an earlier opening: the end may have passed, and then nothing is open.
 
-    Raises ``PermissionDenied`` also if the resource is bound and the caller does not reach it,
-    ``ValidationFailed`` for an unknown service or resource and for an ``until`` that is past or not in whole
-    seconds, and ``Conflict`` if it is open already, or a node knows no ends.
+    Raises ``PermissionDenied`` also if the resource is bound and the caller does not reach it. Raises
+    ``ValidationFailed`` for an unknown service or resource, and for an ``until`` that is past or not in whole
+    seconds. Raises ``Conflict`` if it is open already, or if a node does not support expiries.
     """
     service, resource_id = given["service"], given["resource_id"]
     code, until = word_and_end(given["code"])

@@ -10,7 +10,7 @@ from service.records.database.transactions import Database
 from service.settings import Settings
 
 CAUSE = "public access ended"
-"""Why such a revision was published."""
+"""Cause of a revision that ends an opening."""
 
 
 async def close_ended(database: Database, settings: Settings) -> str:

@@ -1,4 +1,4 @@
-"""What a lint finds in the persons who approve: several accounts, and behind them one person or too few."""
+"""Lint findings about approvers: several accounts of one person, or too few persons."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -22,7 +22,7 @@ _MOST: Final = 100  # approvers of a role at whom is looked
 async def approver_findings(
     connection: Connection, persons: Standing, people: People, at: datetime
 ) -> list[Finding]:
-    """Return the roles that may be asked for whose approvers are one person, or fewer than its stages take.
+    """Return requestable roles whose approvers are one person, or fewer persons than the rule has stages.
 
     The users of ``persons`` are the persons who may log in. Each pair of accounts is judged alone: an author
     who stands behind others is not known yet.
