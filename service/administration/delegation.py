@@ -126,7 +126,7 @@ class DelegationCheck:
 
     @property
     def acting_ids(self) -> frozenset[int]:
-        """The caller, and who made the API key of the caller: either may use it. Nobody for the operator."""
+        """Ids of the caller and of the creator of the caller's API key; empty for the operator."""
         ids = () if self._caller.is_operator else (self._caller.user_id, self.acting_id)
         return frozenset(each for each in ids if each is not None)
 
