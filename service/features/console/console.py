@@ -1,8 +1,8 @@
 """The console: static files of the package, served under a path that names their release.
 
-The page at ``/console`` refers to its scripts and styles below ``/console/{release}``, where the release is a
-digest of all files. Browsers may keep those forever, and a page never mixes files of two releases: after an
-upgrade the old paths are gone, and the next load has the new ones.
+The page at ``/console`` refers to its scripts and styles below ``/console/{release}``; the release is a
+digest of all files. Browsers may cache these files forever, and a page never mixes files of two releases.
+After an upgrade the old paths are gone, and the next load uses the new paths.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from service.web.sites.sites import HTML, Content, Folder, add_site
 
 CONSOLE: Final = "/console"
 FILES: Final = Path(service.__file__).parent / "console"
-"""Where the files are, in a checkout as in a package."""
+"""The folder of the console's files, in a checkout as in a package."""
 
 # Scripts and styles come from files of the console only; texts become nodes, never markup (Trusted Types). QR
 # codes are pictures in data URLs, in which no script runs.
@@ -47,7 +47,7 @@ class Console:
     """The files of one release, read together when the first of them is asked for."""
 
     def __init__(self, folder: Path, facts: Mapping[str, str]) -> None:
-        """The page tells its scripts the ``facts``."""
+        """``facts`` are the values that the page passes to its scripts."""
         self._files = Folder(folder)
         self._facts = facts
         self._reading = asyncio.Lock()
@@ -119,12 +119,12 @@ _OFF: Final = "The console is switched off here, by the setting console.enabled"
 def add_console(
     routes: Routes, *, enabled: bool, token: tuple[str, str], about: Mapping[str, str], folder: Path = FILES
 ) -> None:
-    """Serve the files of ``folder`` as the console, or refusals that say that it is switched off.
+    """Serve the files of ``folder`` as the console, or refusals that say that it is off.
 
-    ``token`` is the header of the access token and the text before it. ``about`` is what else the page
-    tells its scripts: the ``version``, the addresses of the ``guide`` and of the pages of the ``api`` where
-    they are served, and what keeps the ``session``: a ``tab`` until it is reloaded, or in cookie mode the
-    ``browser``, in ``passkeys`` the origin whose pages can ask for them, and ``mail`` where mails are sent.
+    ``token`` is the header of the access token and the text before it. ``about`` has the other values that
+    the page passes to its scripts. They include the ``version``, and the addresses of the ``guide`` and of
+    the ``api`` pages where these are served. ``session`` is ``tab`` (until reload), or ``browser`` in cookie
+    mode. ``passkeys`` is the origin whose pages can use them, and ``mail`` is set where mails are sent.
     """
     if enabled:
         name, prefix = token

@@ -20,9 +20,9 @@ from service.records.database.servers import tcp_addresses
 from service.settings import Settings
 
 SOON: Final = timedelta(days=21)
-"""How long before its end a certificate is worth a warning; at most a quarter of its life."""
+"""Remaining lifetime of a certificate below which it is a warning; at most a quarter of its lifetime."""
 URGENT: Final = timedelta(days=7)
-"""How long before its end a certificate is a fault; at most a twelfth of its life."""
+"""Remaining lifetime of a certificate below which it is an error; at most a twelfth of its lifetime."""
 EVERY: Final = 600.0
 """Seconds between two looks of a worker."""
 
@@ -119,7 +119,7 @@ class CertificateWatch:
         self._began = -math.inf
         self._looking: asyncio.Future[dict[Endpoint, Certificate]] | None = None
         self.certificates: Certificates = {}
-        """What the last look has found."""
+        """The certificates of the last check."""
 
     async def health(self) -> Health:
         """Return ``down`` if a certificate is not valid now, ``degraded`` if the end of one is urgent.

@@ -1,4 +1,4 @@
-"""Which permission codes a finished request has needed."""
+"""Notes of the permission codes that a finished request has needed."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -15,10 +15,10 @@ _log: Final = structlog.get_logger(__name__)
 
 
 class UseNotes:
-    """Hands the codes of the lines that allowed to ``uses``, in every layer about codes; never waits.
+    """Passes the codes of allowing lines to ``uses``, in every layer about codes; never waits.
 
-    They are those of the two layers that admit a request, and of what was asked beside. What was refused in
-    the end has needed nothing.
+    It covers the two layers that admit a request, and further questions of the request. A denied request
+    notes nothing.
     """
 
     def __init__(self, uses: PermissionUses) -> None:

@@ -27,7 +27,7 @@ def lead_on(context: RequestContext, place: str) -> Stream:
 
 
 def refusal_page(title: str, detail: str | None, code: str, request_id: str) -> bytes:
-    """Return the page that tells a person of a refusal: a sentence, and the code of the problem."""
+    """Return the page about a refusal for a person: a sentence, and the code of the problem."""
     sentences = [f"{text.rstrip('.')}." for text in dict.fromkeys((title, detail or title))]
     parts = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
     known = f"<p>Code: <code>{html.escape(code)}</code>. Request: <code>{html.escape(request_id)}</code></p>"

@@ -50,7 +50,7 @@ async def nothing() -> AsyncGenerator[bytes, None]:
         yield chunk
 
 
-class ClientGone(Exception):  # noqa: N818 - nobody erred
+class ClientGone(Exception):  # noqa: N818 - not an error of this program
     """The client disconnected during a stream."""
 
 
@@ -163,9 +163,8 @@ def file_of(
 ) -> Stream:
     """Return the rows of ``batches`` as a file named by ``name`` and the time.
 
-    A CSV has the ``columns``, and the ``cells`` of each row; in JSON each row is what ``encode`` returns, and
-    all are in the ``member`` of one document. The first batch, which may be empty, is read before anything
-    is sent.
+    A CSV has the ``columns``, and the ``cells`` of each row. A JSON document has the rows in its ``member``,
+    each as returned by ``encode``. The first batch, which may be empty, is read before anything is sent.
     """
     headers = {"Content-Disposition": attachment(f"{name}-{now():%Y%m%dT%H%M%SZ}.{form}")}
     if form == "json":

@@ -1,4 +1,4 @@
-"""Who gains or loses what by a change: in the answers of dry runs, and of questions about two policies."""
+"""Access that users gain or lose by a change: in dry runs, and in comparisons of two policies."""
 
 from typing import Annotated
 

@@ -16,7 +16,7 @@ _LONGEST: Final = 80  # characters: an address, its zone and its port
 def address_behind(trusted: Iterable[Network]) -> AddressOf:
     """Return a function for the client's address that trusts ``X-Forwarded-For`` of ``trusted`` proxies only.
 
-    Each proxy appends the address that it saw, so the header is read from its end: the first address that is
+    Each proxy appends the address that it saw, so the header is read from its end. The first address that is
     not a trusted proxy is the client. Entries before it, which the client can forge, are ignored. A malformed
     entry stops the reading at the proxy that sent it.
     """

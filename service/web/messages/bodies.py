@@ -68,9 +68,9 @@ class JsonBody(Generic[S]):
     async def read(self, request: Request) -> S:
         """Return the body of ``request``.
 
-        Raises UnsupportedMediaType, TooLarge, BadRequest for malformed JSON (see ``strict_json``) or
-        duplicate members, ValidationFailed for JSON that breaks a rule of the type, text with a NUL, or a
-        time without a date in UTC.
+        Raises UnsupportedMediaType, TooLarge, and BadRequest for malformed JSON (see ``strict_json``) or
+        duplicate members. Raises ValidationFailed for JSON that breaks a rule of the type, text with a NUL,
+        or a time without a date in UTC.
         """
         if self._instead_of_none and request.content_type is None:
             if not await request.body_within(self._limit):

@@ -28,11 +28,11 @@ AddressOf = Callable[[Scope], str]
 """Returns the address of the client of a connection; "" if unknown."""
 
 NO_STORE: Final = b"no-store"
-"""What ``Cache-Control`` says, unless a responder allows more (RFC 9111 §5.2.2.5)."""
+"""The default of ``Cache-Control``; a responder may allow more (RFC 9111 §5.2.2.5)."""
 
 INERT: Final = b"default-src 'none'; frame-ancestors 'none'"
-"""What ``Content-Security-Policy`` says, unless a responder sends a page: a browser that shows such an answer
-runs nothing, and puts it in no frame."""
+"""The default of ``Content-Security-Policy``, except for pages: a browser that shows the answer runs nothing,
+and puts it in no frame."""
 
 MAX_USER_AGENT: Final = 512
 """Characters of a User-Agent that are kept."""
@@ -65,25 +65,22 @@ class RequestContext:
     """One request; created by the middleware, filled on the way, read when its log line is written.
 
     ``started`` is in seconds of ``perf_counter``, and ``took`` how many seconds it took, once it is finished.
-    ``request_id`` names the request in logs; ``echoed_id`` is
-    what the answer says: below ``/access/`` exactly the id that was sent. The guard sets ``policy``,
-    ``caller`` and ``decision``, its latest one;
-    ``session_of`` is the owner of the session that a public operation has opened or renewed.
-    ``opened`` is that of the resource layer. ``shown`` are codes without which rows would be left out.
-    ``satisfied`` is what the layer ``assurance`` is asked about, as of the admission.
-    ``has_body`` is true if the whole body had arrived before the guard was asked; only then it sets
-    ``all_rights``, the epoch of all rights in the session store (see ``authn.current_rights``).
-    ``request`` gives access to unparsed parts, such as streams. ``arguments`` are those of the responder:
-    path parameters as text until they are parsed, ``query`` and ``body`` once they are. ``answer`` is the
-    JSON of a success if the operation log keeps it, ``refusal`` the refusal answered instead; ``cut_off`` is
-    true if an answer broke off. ``recorded`` is what the request changes, ``delegated`` what it asked about
-    the rights of the caller, ``objects`` what else the policy allowed the caller. ``replayed`` is true if an
-    earlier request with the same ``Idempotency-Key`` did what this one asks for, and its answer is sent
-    again. ``answers_with`` is the status of an answer that does not have the operation's, 0 for no other.
-    ``dry_run`` and ``idempotent`` are parts of ``write``. ``event_of`` makes the entry of a logged
-    operation. ``cache_control`` says what caches may do with the answer, ``content_policy`` what browsers
-    may.
-    ``trace_id`` is that of its trace, "" without tracing; ``span`` is its span, None if it is not traced.
+    ``request_id`` names the request in logs; ``echoed_id`` is the id in the answer: below ``/access/``
+    exactly the id that was sent. The guard sets ``policy``, ``caller`` and ``decision``, its latest one;
+    ``session_of`` is the owner of the session that a public operation has opened or renewed. ``opened`` is
+    that of the resource layer. ``shown`` are codes without which rows would be left out. ``satisfied`` are
+    the facts for the layer ``assurance``, as of the admission. ``has_body`` is true if the whole body had
+    arrived before the guard was asked. Only then the guard sets ``all_rights``, the epoch of all rights in
+    the session store (see ``authn.current_rights``). ``request`` gives access to unparsed parts, such as
+    streams. ``arguments`` are those of the responder: path parameters as text until they are parsed,
+    ``query`` and ``body`` once they are. ``answer`` is the JSON of a success if the operation log keeps it,
+    ``refusal`` the refusal answered instead. ``cut_off`` is true if an answer broke off. ``recorded`` are the
+    changes of the request, ``delegated`` its questions about the rights of the caller, ``objects`` further
+    allowed questions. ``replayed`` is true if the answer of an earlier request with the same
+    ``Idempotency-Key`` is sent again. ``answers_with`` is a status that replaces the operation's; 0 for none.
+    ``dry_run`` and ``idempotent`` are parts of ``write``. ``event_of`` makes the entry of a logged operation.
+    ``cache_control`` limits caches, ``content_policy`` limits browsers. ``trace_id`` is that of its trace, ""
+    without tracing; ``span`` is its span, None if it is not traced.
     """
 
     # Class attributes are the defaults: a request sets only what it needs.
@@ -133,7 +130,7 @@ class RequestContext:
 
     @property
     def write(self) -> Write:
-        """What the caller asks to be written; raises Unauthenticated on a public route.
+        """The write that the caller asks for; raises Unauthenticated on a public route.
 
         Every transaction for a request that may be a dry run or idempotent is begun with it.
         """
@@ -142,7 +139,7 @@ class RequestContext:
     def decide(self, layer: str, object_: str) -> Decision:
         """Ask the policy that admitted the request whether the caller passes an object of a layer.
 
-        For questions beside the admission that decide what becomes of the request.
+        For questions after the admission whose answer changes the outcome of the request.
         """
         if self.policy is None:
             raise Unavailable("No policy has been loaded yet")

@@ -19,8 +19,8 @@ _CSRF_FIELD: Final = CSRF_HEADER.lower().encode("ascii")
 class Cookies:
     """Reads and sets the three cookies of a session (RFC 6265); does nothing if cookie mode is off.
 
-    With ``cookie_secure`` their names start with ``__Host-``: a browser then accepts them only over TLS and
-    for this host, so that another port or a subdomain can't set one.
+    With ``cookie_secure`` their names start with ``__Host-``. A browser then accepts them only over TLS and
+    for this host, so a subdomain can't set them.
     """
 
     def __init__(self, settings: Auth, now: Callable[[], float] = time.time) -> None:

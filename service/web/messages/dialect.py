@@ -22,11 +22,11 @@ class BodyReader(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """The form of what is below ``prefix``, such as ``/scim/``.
+    """The form of bodies and answers below ``prefix``, such as ``/scim/``.
 
     ``media`` is the type of bodies and answers. ``error_of`` returns the status and the document of a
-    refusal, a Struct of the type ``error``; ``status_of`` the status of a class of refusals. ``refusals`` are
-    further ones that each operation may answer.
+    refusal, a Struct of the type ``error``. ``status_of`` returns the status of a class of refusals.
+    ``refusals`` are further refusals of each operation.
     """
 
     prefix: str
@@ -38,10 +38,10 @@ class Dialect:
 
 
 class OwnBody:
-    """The base of bodies that are not read as JSON alone.
+    """The base of bodies that have other forms than JSON too.
 
-    ``media_types`` are the types that a body may have as the schema says, ``further`` those of other forms of
-    the same, with what the document of the API says of each.
+    ``media_types`` are the types of a body as in the schema. ``further`` are the types of its other forms,
+    with their descriptions in the API document.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Faults of refused values, all together: the field of each, and what is expected; none echoes a value."""
+"""Faults of rejected values: the field of each, and the expected value; none echoes a value."""
 
 import re
 from collections.abc import Iterator

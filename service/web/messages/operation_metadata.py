@@ -29,7 +29,7 @@ class MetadataError(TypeError):
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """How the operation log describes a call; ``params`` and ``response`` say what it may keep."""
+    """The description of a call in the operation log; ``params`` and ``response`` limit what it keeps."""
 
     module: str
     action: str
@@ -40,7 +40,7 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class FormExchange:
-    """What an operation for forms takes and answers, by a specification of others: see ``takes_form``."""
+    """Request and answer of an operation for forms, by an external specification; see ``takes_form``."""
 
     takes: type[Struct]
     answers: type[Struct]
@@ -53,21 +53,18 @@ class OperationMetadata:
     """The declarations of a responder.
 
     ``access`` has the codes that the policy lines of the endpoint layer must have: ``@anyone``, ``@login``,
-    or alternative permission codes. Empty: nothing was declared. ``media`` are the media types of a
-    ``Stream``, ``sent`` is what it holds as JSON, if that is known. ``file`` is the field of an uploaded
-    file, "" for none; ``form`` tells of a body that is a form.
-    ``publishes`` says that a success may publish a policy revision. ``dry_run`` says that ``?dryRun=true``
-    tells what a write would change. ``operation_id`` is the name in the OpenAPI document, "" for a derived
-    one. ``tagged`` says that a success has the ``ETag`` of the record, ``shows_more`` that it also shows
-    what this does not cover. ``location`` is the template of the path of what a success creates, "" if it
-    creates nothing. ``idempotent`` makes the answer of a creating
-    write that takes an ``Idempotency-Key``; ``refuses_keys`` says why an operation takes none.
-    ``subrequest`` says that proxies ask it about requests of others, ``takes_path`` that the path of such a
-    request follows its own.
-    ``by_client`` says that clients may authenticate by HTTP Basic.
-    ``in_browser`` says that people are sent to it: it refuses by a page, unless the client accepts JSON.
-    ``asks`` says that it changes nothing, whatever its method. ``status`` is that of a success, 0 for the
-    usual one.
+    or alternative permission codes. Empty: not declared. ``media`` are the media types of a ``Stream``,
+    ``sent`` is what it holds as JSON, if that is known. ``file`` is the field of an uploaded file, "" for
+    none; ``form`` describes a body that is a form. ``publishes`` says that a success may publish a policy
+    revision. ``dry_run`` says that ``?dryRun=true`` returns the impact of a write. ``operation_id`` is the
+    name in the OpenAPI document, "" for a derived one. ``tagged`` says that a success has the ``ETag`` of the
+    record, ``shows_more`` that it also shows data outside the ``ETag``. ``location`` is the template of the
+    path of a created record, "" if none is created. ``idempotent`` makes the answer of a creating write that
+    takes an ``Idempotency-Key``; ``refuses_keys`` says why an operation takes none. ``subrequest`` says that
+    proxies ask it about requests of their clients, ``takes_path`` that the path of the client's request
+    follows its own. ``by_client`` says that clients may authenticate by HTTP Basic. ``in_browser`` says that
+    browsers navigate to it: it refuses with a page, unless the client accepts JSON. ``asks`` says that it
+    changes nothing, whatever its method. ``status`` is that of a success, 0 for the usual one.
     """
 
     access: tuple[str, ...] = ()
@@ -163,9 +160,9 @@ def shows_more(function: F) -> F:
 def idempotent(answer: Callable[..., Any]) -> Callable[[F], F]:
     """Take an ``Idempotency-Key``: the write is made once, and each repetition gets the same answer.
 
-    ``answer`` returns the answer for the context and what the write has saved; it is called before the
-    commit, so that the answer is kept with the write. It may add headers. The unit of work has to say when
-    the write is ``authorized`` and what it has ``made``.
+    ``answer`` returns the answer for the context and the saved record, and may add headers. It is called
+    before the commit, so the answer is kept with the write. The unit of work must call ``authorized`` and
+    ``made``.
     """
     return lambda function: _with_keys(function, idempotent=answer)
 
@@ -204,7 +201,7 @@ def asks(function: F) -> F:
 
 
 def answers(status: Literal[202, 204]) -> Callable[[F], F]:
-    """Answer a success with ``status``: 202 what is done later, 204 nothing (RFC 9110 §15.3)."""
+    """Answer a success with ``status``: 202 for work done later, 204 for no content (RFC 9110 §15.3)."""
     return lambda function: _marked(function, status=status)
 
 
@@ -223,7 +220,7 @@ def created(template: str) -> Callable[[F], F]:
 
 
 def publishes(function: F) -> F:
-    """Say that it may publish a policy revision: the answer then tells how many workers have it in force."""
+    """Declare that the operation may publish a revision; the answer counts the workers with it in force."""
     return _marked(function, publishes=True)
 
 

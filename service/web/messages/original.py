@@ -60,9 +60,9 @@ _SPELT: Final = bytes.maketrans(_SEPARATORS, b"-" * len(_SEPARATORS))
 
 @dataclass(frozen=True, slots=True)
 class HeaderProfile:
-    """Where a kind of proxy puts the method, the target and the host of the original request.
+    """The headers in which a kind of proxy sends the method, target and host of the original request.
 
-    Names of headers in lower case; None where they stand in the request line.
+    Names of headers in lower case; None for parts in the request line.
     """
 
     method: bytes | None
@@ -88,9 +88,9 @@ class Original:
 def original_of(scope: Mapping[str, Any], profile: HeaderProfile) -> Original:
     """Return the original request that ``scope`` asks about.
 
-    Raises BadRequest when a header of the profile is missing or comes twice, for a method that is none of
-    the known ones in upper case, for a path that could be read in two ways, and for headers with which a
-    client would change the method or forge an identity, in any spelling that a back end takes for them.
+    Raises BadRequest if a header of the profile is missing or repeated, and for a method that is unknown or
+    not in upper case. Raises it also for an ambiguous path, and for headers that change the method or forge
+    an identity, in any spelling that a back end accepts.
     """
     headers = scope["headers"]
     for name, _ in headers:

@@ -24,10 +24,10 @@ def version_tag(version: int) -> str:
 
 
 def content_tag(answer: object) -> str:
-    """Return the entity tag of a record from the content of ``answer``; None stands for no record yet.
+    """Return the entity tag of a record from the content of ``answer``; None for a missing record.
 
-    It is for records without a version, and for those that begin with version 1 again when they are deleted
-    and made anew: a version would be the tag of both.
+    Use it for records without a version. Use it also for records that restart with version 1 after deletion,
+    since old and new record would have the same tag.
     """
     if answer is None:
         return version_tag(0)

@@ -1,8 +1,8 @@
 """Schemas whose members are the fields of a record, and bodies that edit one (``kernel.fields``).
 
-A ``PUT`` has all of its members, a ``PATCH`` some of them. Both are read into the same ones, so an endpoint
-hands either to the same edit: what a body does not have stays as it is stored. Only a ``PUT`` refuses to
-leave out a member, unless it is late.
+A ``PUT`` has all members, a ``PATCH`` some of them. Both are read into the same members, so an endpoint
+passes either to the same edit: absent members are unchanged. Only a ``PUT`` requires all members, except late
+ones.
 """
 
 import dataclasses
@@ -60,12 +60,12 @@ class Shown(Schema):
 def shows(
     record: type, *, leave_out: Collection[str] = (), before: str = "", **renamed: str
 ) -> Callable[[type[S]], type[S]]:
-    """Give the decorated answer the fields of ``record``, a stored one, in front of its member ``before``.
+    """Give the decorated answer the fields of ``record``, a stored record, in front of its member ``before``.
 
-    Without ``before`` they are its last ones. It has those of its own members that the record has too as it
-    says, and none of those in ``leave_out``; ``renamed`` have another name in JSON. Raises TypeError, and so
-    stops every start, for a field that is left out or renamed and is none, and for one that may hold a
-    secret: an answer shows such a field only as a member of its own.
+    Without ``before`` they come last. Members that the answer declares itself take precedence. Fields in
+    ``leave_out`` are absent; ``renamed`` have another name in JSON. Raises TypeError, which stops every
+    start, for unknown fields in ``leave_out`` or ``renamed``. Raises it also for a field that may hold a
+    secret: an answer must declare such a field itself.
     """
     hints = get_type_hints(record, include_extras=True)
     if unknown := sorted({*leave_out, *renamed} - hints.keys()):
@@ -103,10 +103,11 @@ def body_of(
 ) -> Callable[[type[S]], type[S]]:
     """Give the decorated body the fields of ``record`` for ``place``, before a member of it or at its end.
 
-    Those that are ``fixed`` are left to bodies of new records.
+    Bodies of new records alone have the ``fixed`` fields.
 
-    ``left_out`` says what a member is that a body leaves out: ``null`` if it may be null, and else unset; the
-    ``default`` of the record; or always ``unset``. One without a default is required, but for the last.
+    ``left_out`` determines the value of an omitted member. ``null``: null if its default is null, else unset.
+    ``default``: the default of the record. ``unset``: always unset. A member without a default is required,
+    except with ``unset``.
     """
     members: list[tuple[Any, ...]] = []
     for field, kind in _fields(record, place):
@@ -217,9 +218,8 @@ class MergePatch(Schema):
 def replacement_of(record: type[Schema], *, fixed: Collection[str] = ()) -> Callable[[type[S]], type[S]]:
     """Give the decorated class the members of ``record``, each of them required, for a ``PUT``.
 
-    A member left out would be kept without a word, so it is refused; ``null`` says that there is no value.
-    Those that are ``fixed`` never change, and ``LATE`` ones keep what is stored: they may be left out. So
-    ``given`` returns all the others.
+    An omitted member would silently keep its value, so it is rejected; ``null`` clears it. ``fixed`` members
+    never change and ``LATE`` members keep their value: both may be omitted. So ``given`` returns all others.
     """
 
     def members() -> Iterator[tuple[Any, ...]]:

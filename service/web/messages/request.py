@@ -17,8 +17,8 @@ REQUEST_OPTIONS: Final = RequestOptions()
 class Request(falcon.asgi.Request):
     """A request within the service; ``body`` is what ``body_within`` has read.
 
-    Nothing of a body is taken from the server before it is wanted: a client that waits with the body gets its
-    refusal, and is not asked to send it (RFC 9110 §10.1.1).
+    The body is read only when needed: a client that waits before sending its body gets a refusal without
+    sending it (RFC 9110 §10.1.1).
     """
 
     body = b""

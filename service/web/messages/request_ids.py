@@ -23,8 +23,8 @@ class RequestIds(NamedTuple):
 def request_ids(headers: Iterable[tuple[bytes, bytes]], path: str) -> RequestIds:
     """Return the ids of a request with these headers.
 
-    Below ``ACCESS`` the answer has exactly the id that was sent, whatever its characters, unless it is too
-    long or there are several (AuthZEN Authorization API 1.0, "Request Identification").
+    Below ``ACCESS`` the answer has exactly the id that was sent, with any characters, unless it is too long
+    or repeated (AuthZEN Authorization API 1.0, "Request Identification").
     """
     sent = logged = None
     number = 0

@@ -26,8 +26,8 @@ from service.kernel.value_rules import MAX_ID
 class Members(NamedTuple):
     """Names of members; ``is_open`` says that there may be others, known only at run time.
 
-    ``has_free_object``: others are in an object that is stored and shown as it is, by a rule for its names
-    (``propertyNames``), such as the ``meta`` of a menu.
+    ``has_free_object``: other names are in an object that is stored and shown unchanged, such as the ``meta``
+    of a menu. A rule restricts its names (``propertyNames``).
     """
 
     names: frozenset[str] = frozenset()
@@ -227,7 +227,7 @@ def page_answer(query: PageQuery, listed: Found, kind: type[W]) -> Page[W]:
 
 
 SEVERAL: Final = Meta(description="Any of these values, separated by commas.")
-"""What a filter by an enumeration says: it is a list, of which one value has to fit."""
+"""The description of a filter by an enumeration: a list of which one value must match."""
 
 
 def sort_keys(title: str, names: Iterable[str]) -> Meta:

@@ -1,1 +1,1 @@
-"""What operators see: log lines, metrics and health."""
+"""Observability for operators: log lines, metrics and health."""

@@ -61,10 +61,11 @@ def configure_logging(
 
 
 class _Lines(structlog.BytesLogger):
-    """Writes lines. One that can't be written is lost: the service goes on when the log's reader has gone.
+    """Writes lines. A line that can't be written is lost: the service goes on when the log's reader has gone.
 
-    Why is told once on standard error, as of a full disk; and once lines can be written again, how many were
-    lost. Nothing is left in a buffer, which ``multiprocessing`` flushes before it starts a process.
+    The reason, such as a full disk, is reported once on standard error. When lines can be written again, the
+    number of lost lines is logged. Nothing is left in a buffer, which ``multiprocessing`` flushes before it
+    starts a process.
     """
 
     def __init__(self, stream: BinaryIO, losses: "_Losses") -> None:
@@ -101,7 +102,7 @@ class _Losses:
         self._reason = ""
 
     def add(self, error: OSError) -> None:
-        """Count a line; the first one is told on standard error, unless nobody reads there either."""
+        """Count a lost line; report the first one on standard error, unless the stream's reader has gone."""
         self.count += 1
         self._reason = error.strerror or type(error).__name__
         if self.count == 1 and not isinstance(error, BrokenPipeError):
@@ -112,7 +113,7 @@ class _Losses:
                 os.write(_STANDARD_ERROR, words.encode())
 
     def line(self) -> bytes:
-        """Return a line that tells how many were lost, on a line of its own."""
+        """Return a log line with the number of lost lines."""
         facts = {"event": "lines of the log were lost", "count": self.count, "reason": self._reason}
         return b"\n" + json_line({**facts, "level": "warning", "time": clock.text()}) + b"\n"
 
@@ -126,7 +127,7 @@ class _IntoStructlog(logging.Handler):
             level = max(logging.DEBUG, min(record.levelno // 10 * 10, logging.CRITICAL))
             message = record.getMessage()
             structlog.get_logger().log(level, message, logger=record.name, exc_info=record.exc_info)
-        except Exception:  # noqa: BLE001 - logging must not break what is logged; handleError reports it
+        except Exception:  # noqa: BLE001 - logging must not raise into its caller; handleError reports it
             self.handleError(record)
 
 

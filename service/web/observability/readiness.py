@@ -1,4 +1,4 @@
-"""Which parts of the service can be used: checked for readiness, metrics and details."""
+"""Availability of the parts of the service: checked for readiness, metrics and details."""
 
 import asyncio
 import math
@@ -23,7 +23,7 @@ EVERY: Final = 1.0
 WITHIN: Final = 1.0
 """Seconds that a check may take; after that its part counts as down."""
 UNASKED: Final = 15.0
-"""Seconds after which a worker checks its parts by itself, for the metrics, if nobody asked for readiness."""
+"""Seconds without a readiness request after which a worker checks its parts itself, for the metrics."""
 
 _WORKS: Final = ("up", "degraded")
 _log = structlog.get_logger()
@@ -50,7 +50,7 @@ class ReadinessChecks:
         }
         self._vital = frozenset(vital)
         self.withdrawn: str | None = None
-        """Why the worker was withdrawn; None if it was not."""
+        """Reason why the worker was withdrawn; None if it was not."""
 
     def withdraw(self, reason: str) -> None:
         """Make the worker unready from now on; ``reason`` is a sentence that is safe to publish."""
@@ -62,9 +62,9 @@ class ReadinessChecks:
         return dict(zip(self._looks, healths, strict=True))
 
     async def run(self, slow: Mapping[str, float] = MappingProxyType({})) -> None:
-        """Check parts again that nobody has asked for in ``UNASKED`` seconds, until cancelled.
+        """Check parts again that were not checked for ``UNASKED`` seconds, until cancelled.
 
-        ``slow`` gives other seconds for those parts whose checks cost something.
+        ``slow`` gives longer periods in seconds for parts with expensive checks.
         """
         while True:
             await asyncio.sleep(UNASKED / 3)
@@ -109,7 +109,7 @@ class _Look:
         self._task: asyncio.Task[Health] | None = None
         self._told: State = "up"
         self.latest: Health | None = None
-        """What the last check has found; None before the first."""
+        """The result of the last check; None before the first."""
 
     @property
     def age(self) -> float:
@@ -167,10 +167,9 @@ class ForwardingWatch:
     """Counts requests of known callers whose ``X-Forwarded-For`` does not fit ``server.trusted_proxies``.
 
     ``unnamed``: the header comes from an address that the setting does not name, and is ignored: all clients
-    behind that proxy count as one. ``silent``: a proxy that the setting names tells no address in it, as one
-    does that sends none, sends ``unknown``, or sends ``Forwarded`` (RFC 7239) alone, which is not read. A
-    call that a program of the node itself makes, to an address of the node, came through no proxy and is
-    neither.
+    behind that proxy count as one. ``silent``: a proxy that the setting names sends no address: no header,
+    ``unknown``, or only ``Forwarded`` (RFC 7239), which is not read. A call from a program of the node to an
+    address of the node came through no proxy, and counts as neither.
     """
 
     def __init__(self, trusted: Iterable[Network], clock: Callable[[], float] = monotonic) -> None:
@@ -189,10 +188,10 @@ class ForwardingWatch:
         """The requests of each kind since the start."""
 
     def note(self, context: RequestContext) -> None:
-        """Take a finished request; only those of callers who are known count.
+        """Count a finished request of a known caller.
 
-        Anybody can send the header, and as many requests as are served: nobody without an account may make
-        the part ``proxy`` look degraded, and raise an alert.
+        Any client can send the header. Clients without an account must not make the part ``proxy`` look
+        degraded, and raise an alert.
         """
         if context.caller is None or not context.scope["path"].startswith(_WATCHED):
             return
@@ -235,10 +234,10 @@ class ForwardingWatch:
 
 
 def _is_call_of_the_node(context: RequestContext, peer: str) -> bool:
-    """True if the request comes from the node itself, and nothing in it is of a proxy on the node.
+    """Return whether the request comes from the node itself, without signs of a proxy on the node.
 
-    Such a proxy hands on the host that its client asked for, adds other headers, or speaks HTTP/1.0, as nginx
-    does unless it is told otherwise.
+    A proxy on the node forwards the host that its client asked for, adds other headers, or speaks HTTP/1.0,
+    the default of nginx.
     """
     server = canonical_address((context.scope.get("server") or ("",))[0])
     if not (peer == server or ip_address(peer).is_loopback):

@@ -115,7 +115,7 @@ class RequestLog:
 
 
 def _is_fault(context: RequestContext) -> bool:
-    """True if the answer tells of a fault of the service, and not of what clients can cause at will."""
+    """Return whether the answer reports a fault of the service that clients can't cause at will."""
     status = context.status
     return (
         status >= _SERVER_FAULTS and status != _CLIENTS_DOING and not isinstance(context.refusal, Overloaded)

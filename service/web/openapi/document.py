@@ -171,7 +171,7 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
 
 
 def _needs(operation: Operation, access: tuple[str, ...]) -> str:
-    """Return a sentence that says who may call ``operation`` with ``access``."""
+    """Return a sentence about the required access of ``operation`` with ``access``."""
     if access == (ANYONE,):
         return (
             "Needs no login, but a client's credentials."

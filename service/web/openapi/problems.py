@@ -91,7 +91,7 @@ _MEMBERS: Final[dict[str, dict[str, Any]]] = {
     },
     "conflict": {
         "rule": {"title": "ConflictRule", "type": "string", "enum": [*get_args(errors.ConflictRule)]},
-        **_DENIAL,  # of an act on the own account
+        **_DENIAL,  # for an act on the caller's own account
         "field": _TEXT,
         "directory": _TEXT,
         "roleId": _ID,
@@ -130,7 +130,7 @@ _ALWAYS: Final = {
     "refresh_rejected": ["reason"],
     "validation_failed": ["errors"],
 }
-"""Which of ``_MEMBERS`` are there in each document; the others depend on the reason."""
+"""Members of ``_MEMBERS`` that every document has; the others depend on the reason."""
 
 
 def name_of(refusal: type[errors.Refusal]) -> str:
@@ -159,7 +159,7 @@ def _schema(refusal: type[errors.Refusal]) -> dict[str, Any]:
 
 
 def one_of(refused: list[type[errors.Refusal]]) -> dict[str, Any]:
-    """Return the schema of an answer with any one of ``refused``, told apart by ``code``."""
+    """Return the schema of an answer with any of ``refused``, discriminated by ``code``."""
     named = {refusal.code: f"{SCHEMAS}{name_of(refusal)}" for refusal in refused}
     schemas = [{"$ref": reference} for reference in named.values()]
     if len(schemas) == 1:

@@ -71,7 +71,7 @@ class Schemas:
         ]
 
     def _in_path(self, operation: Operation, name: str, kind: Any) -> dict[str, Any]:
-        """Return a parameter with an example, with which a request that changes something harms nobody."""
+        """Return a path parameter, with an example that makes a changing request harmless."""
         schema = dict(_ID if kind is int else self.of(kind))
         shown = schema.pop("examples", ())
         parameter = {"name": camel(name), "in": "path", "required": True, "schema": schema}

@@ -1,7 +1,7 @@
 """Cross-origin requests of browsers (CORS, Fetch Standard §3.2), by exact origins.
 
-The tokens of such requests travel in headers only: ``Access-Control-Allow-Credentials`` is never sent, so a
-browser neither sends cookies nor keeps those of an answer, and cookie mode stays same-origin.
+Tokens of cross-origin requests travel in headers only. ``Access-Control-Allow-Credentials`` is never sent, so
+a browser neither sends nor stores cookies, and cookie mode stays same-origin.
 """
 
 from collections.abc import Collection, Sequence
@@ -45,7 +45,7 @@ _VARY: Final = (b"vary", b"Origin")
 
 
 class CrossOrigin:
-    """Tells browsers which origins may call; with no origins it tells nothing and answers no preflight."""
+    """Adds CORS headers for the allowed origins; without origins it adds none and answers no preflight."""
 
     def __init__(self, origins: Collection[str] = (), token_name: str = "Authorization") -> None:  # noqa: S107 - the name of a header
         """``origins`` are in the form in which browsers send them; ``token_name`` is the token's header."""

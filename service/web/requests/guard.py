@@ -43,8 +43,8 @@ _NOT_AUTHENTICATED: Final = (
 class AuthorizationGuard:
     """Decides if a request may go on to its responder.
 
-    ``now`` returns the time by which the age of an authentication is told, in seconds. ``current`` finds the
-    rights that a caller has later; without it, only the session or the API key is looked at again.
+    ``now`` returns the time for the age of an authentication, in seconds. ``current`` finds the later rights
+    of a caller; without it, only the session or the API key is checked again.
     """
 
     token: HeaderToken
@@ -58,13 +58,13 @@ class AuthorizationGuard:
         """Admit the request and set caller and policy of ``context``, or raise a refusal.
 
         Public operations need no authentication. On all others the caller is authenticated, and changes with
-        a cookie are protected against CSRF: see ``CookieToken``. The caller of a subrequest is the proxy: the
+        a cookie are protected against CSRF: see ``CookieToken``. The caller of a subrequest is the proxy; the
         other headers are those of its client. The permission map and both layers are of one revision. If a
-        newer one was announced or is asked for, an authenticated request waits for it and is authenticated
-        again: an older one never decides it. Both layers must allow, and then the layer ``assurance`` for
-        both objects. Raises what the token, the authenticator and ``PublishedRevisions`` raise,
-        PermissionDenied, InsufficientAuthentication, ProxyRefused, BadRequest, and Unavailable before the
-        first policy is loaded.
+        newer revision was announced or is asked for, an authenticated request waits for it and is
+        authenticated again: an older revision never decides. Both layers must allow, and then the layer
+        ``assurance`` for both objects. Raises PermissionDenied, InsufficientAuthentication, ProxyRefused,
+        BadRequest, and Unavailable before the first policy is loaded. Raises also the errors of the token,
+        the authenticator and ``PublishedRevisions``.
         """
         policy = context.policy = self.live.current
         if not policy.revision:
@@ -86,11 +86,11 @@ class AuthorizationGuard:
         self._decide(context, operation, policy, now)
 
     async def admit_still(self, context: RequestContext, operation: Operation) -> None:
-        """Return if the caller of an admitted request, whose answer is still being made, may have its rest.
+        """Check that the caller of an admitted request, whose answer is being made, may receive the rest.
 
-        That the token of a person has expired meanwhile does not matter. Raises ``RefreshRequired`` if the
-        session has ended, or the caller is disabled or banned, ``PermissionDenied`` if the right is lost, and
-        what an API key raises.
+        A person's token may have expired meanwhile. Raises ``RefreshRequired`` if the session has ended, or
+        the caller is disabled or banned. Raises ``PermissionDenied`` if the right is lost, and the errors of
+        an API key.
         """
         caller, policy = context.caller, self.live.current
         if caller is None or operation.public:
@@ -114,12 +114,11 @@ class AuthorizationGuard:
     async def identify(
         self, context: RequestContext, policy: Policy, original: Original
     ) -> tuple[Authenticated | None, Policy]:
-        """Return who has sent ``original``, None without credentials, and the policy to decide by.
+        """Return the sender of ``original``, None without credentials, and the policy to decide by.
 
-        An admitted proxy asks about it, by ``policy``; a newer one that was announced becomes that of
-        ``context``. Credentials that are sent are never ignored: raises what the token, the authenticator and
-        ``PublishedRevisions`` raise. What changes something is protected against CSRF, as when a request is
-        admitted.
+        The request comes from an admitted proxy, by ``policy``; a newer announced policy becomes that of
+        ``context``. Credentials are never ignored: raises the errors of the token, the authenticator and
+        ``PublishedRevisions``. Changes are protected against CSRF, as when a request is admitted.
         """
         try:
             token = self.token.of(context.request)
@@ -221,7 +220,7 @@ class AuthorizationGuard:
             key = _PROXY.of(context.request)
             identified = await self.authenticator.authenticate(key, policy.permission_map)
         except _NOT_AUTHENTICATED as refusal:
-            # Not as it is: the user would take it for a refusal of the own token.
+            # The refusal is replaced: the user would take it for a rejection of the user's own token.
             raise errors.ProxyRefused(f"The proxy has no good API key: {refusal.code}") from refusal
         return identified
 

@@ -31,7 +31,7 @@ _KEPT: Final = (b"etag", b"location")
 
 
 class KeyScope(Struct, frozen=True):
-    """Where a key means one request: of one user, with one method and path. ``key_hash`` is its SHA-256."""
+    """The scope of a key: one user, method and path. ``key_hash`` is the SHA-256 of the key."""
 
     user_id: int
     method: str
@@ -57,13 +57,12 @@ class IdempotentWrites(Protocol):
     def write(
         self, scope: KeyScope, content: bytes, answer: MakeAnswer, *, holds_secret: bool
     ) -> AbstractAsyncContextManager[IdempotentWrite]:
-        """Let the block make the write of a request, and keep what ``answer`` makes of it.
+        """Let the block make the write of a request, and keep the answer of ``answer``.
 
-        ``content`` is what a repetition must have in common with the request; ``holds_secret`` says that a
-        password may be part of it. Raises ``RequestUnderWay`` while another request uses the key,
-        ``IdempotencyKeyReused`` if the key was used with another content, and ``AnsweredBeforeError`` with
-        the kept answer if it was used with this one, once the block has found that the caller may make the
-        write.
+        A retry must have the same ``content``; ``holds_secret`` says that it may include a password. Raises
+        ``RequestUnderWay`` while another request uses the key, and ``IdempotencyKeyReused`` if the key was
+        used with other content. For a retry raises ``AnsweredBeforeError`` with the kept answer, once the
+        block has found that the caller may make the write.
         """
 
 

@@ -1,7 +1,7 @@
 """The outermost ASGI application: applies to every request, routed or not.
 
-Requests that the HTTP server itself refuses (malformed request lines or headers) come here too, with the
-refusal in the scope, so that they are answered and logged like any other.
+Requests that the HTTP server rejects (malformed request lines or headers) pass here too, with the refusal in
+the scope. They are answered and logged like any other.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _CONTENT_POLICY: Final = b"content-security-policy"
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 _log = structlog.get_logger()
 _Kind = tuple[int, bytes | None, bytes, bytes]
-"""What the fixed part of an answer's head depends on: status, media type, caching and content policy."""
+"""The inputs of the fixed part of an answer's head: status, media type, caching and content policy."""
 _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
 """The HTTP versions that Falcon supports. The HTTP server also passes on 0.9 and 2.0."""
 
@@ -106,12 +106,11 @@ class RequestMiddleware:
         """``begin`` is called when a request has arrived, each of ``counts`` with each finished one.
 
         ``record`` takes the entries of logged operations; it must not block or raise. ``stop`` is called once
-        when the process is about to stop. ``cross_origin`` adds its headers to every answer.
-        ``takes_path`` are the templates after which the raw path of another request follows; ``folders`` are
-        paths that are also served with a slash after them, as browsers and people write them. ``tracing`` is
-        None if it is off. ``refused_reads`` takes refusals of operations that are not logged. ``methods``
-        tells callers by which of theirs they can authenticate more strongly, ``requestable`` which roles that
-        they may ask for would open what was refused.
+        when the process is about to stop. ``cross_origin`` adds its headers to every answer. ``takes_path``
+        are the templates that the raw path of another request follows. ``folders`` are paths that are also
+        served with a trailing slash. ``tracing`` is None if it is off. ``refused_reads`` takes refusals of
+        operations that are not logged. ``methods`` returns the caller's methods for stronger authentication.
+        ``requestable`` returns the requestable roles that would allow the denied request.
         """
         self._app = app
         self._begin = begin
@@ -202,10 +201,10 @@ class RequestMiddleware:
         return self._app.route(request)
 
     async def _completed(self, context: RequestContext, error: Exception) -> Exception:
-        """Return ``error`` with what the caller can do about it.
+        """Return ``error`` with the caller's remedies.
 
-        Where it demands another authentication, the caller's own ways to get it; where permissions are
-        missing, the roles that the caller may ask for.
+        For a demand on authentication: the caller's own methods that satisfy it. For missing permissions: the
+        roles that the caller may request.
         """
         if isinstance(error, PermissionDenied):
             await self._tell_requestable(context, error)
@@ -236,7 +235,7 @@ class RequestMiddleware:
     def _sent_at_once(self, context: RequestContext, answer: Answer, send: Send) -> bool:
         """Send a usual answer in one call, where the server takes whole answers; False for any other.
 
-        Usual is what is no stream, and has no headers of its own.
+        A usual answer is not a stream and has no headers of its own.
         """
         whole: Callable[[bytes, bytes], bool] | None = getattr(send, "answer", None)
         status = answer.status
@@ -294,7 +293,7 @@ class RequestMiddleware:
         await answer.send_body(send, head_only=context.scope["method"] == "HEAD")
 
     def _record_operation(self, context: RequestContext) -> None:
-        # What a task of the request still saves afterwards can't be a part of the entry.
+        # Later changes by tasks of the request are not part of the entry.
         event_of, context.event_of = context.event_of, None
         decision = context.decision
         try:

@@ -97,8 +97,8 @@ def _asking_dry_run(signature: Signature) -> Signature:
 def signature_of(responder: Callable[..., Any], template: str) -> Signature:
     """Return the types of a bound ``responder``; raises SignatureError if they do not fit ``template``.
 
-    ``context: RequestContext`` comes first; ``body`` and ``query`` are Structs; every other parameter is a
-    field of the template, ``int`` (an id), ``str``, or a text with constraints. Results are cached.
+    ``context: RequestContext`` comes first; ``body`` and ``query`` are Structs. Every other parameter is a
+    field of the template: ``int`` (an id), ``str``, or a text with constraints. Results are cached.
     """
     key = (getattr(responder, "__func__", responder), template)
     if key not in _read:
@@ -138,7 +138,7 @@ def _check(signature: Signature, name: str) -> None:
 
 
 Function = Callable[..., Awaitable[Any]]
-"""A responder of an endpoint: takes a context and arguments by name, and returns what is answered."""
+"""A responder of an endpoint: takes a context and arguments by name, and returns the answer."""
 
 Admit = Callable[[RequestContext, Operation], Awaitable[None]]
 """Lets a request pass, or raises its refusal."""
@@ -150,7 +150,7 @@ TakeInput = Callable[[RequestContext, dict[str, Any]], None]
 """Reads path and query into the arguments, or raises their refusal."""
 
 Acknowledged = Callable[[int], Awaitable[tuple[int, int]]]
-"""Tells how many workers decide by a policy revision, and how many there are; waits for them for a moment."""
+"""Returns the number of workers that decide by a revision, and of all; waits for them for a moment."""
 
 Followed = Callable[[int, int], Awaitable[object]]
 """Waits until those that follow elsewhere have a policy revision and a transaction."""
@@ -345,7 +345,7 @@ def _with_dry_run(operation: Operation, function: Function, impact_of: ImpactOf 
     plain = _plain(operation, function)
 
     async def run(context: RequestContext, arguments: dict[str, Any]) -> Any:
-        # The query stays among the arguments of the context: the operation log tells it.
+        # The query stays among the arguments of the context: the operation log records it.
         given = {name: value for name, value in arguments.items() if name != "query"}
         if arguments["query"].dry_run:
             context.answers_with = OK

@@ -102,7 +102,7 @@ def refused(context: RequestContext, error: Exception, dialects: Iterable[Dialec
 
 
 def _reads_pages(context: RequestContext) -> bool:
-    """Tell whether a person is shown the answer: a browser is on its way, and asks for no JSON."""
+    """Return whether to answer with a page: for browsers, unless the client accepts JSON and no HTML."""
     if context.operation is None or not context.operation.metadata.in_browser:
         return False
     accepted = context.request.raw_header(b"accept") or b""

@@ -1,8 +1,8 @@
-"""Entries of the operation log: everything about a call except secrets and input that was not understood.
+"""Entries of the operation log: all of a call except secrets and input that was not understood.
 
-Values are kept only after they were parsed into the types of the operation, and only if no rule refuses them
-then: a refused body, an unknown parameter, or text in place of an id may be anything, such as a password in
-the wrong field. The fields named by the refusal are kept instead.
+Values are kept only if they parse into the types of the operation, and no rule rejects them. A rejected body,
+an unknown parameter, or text in place of an id may be a password in the wrong field. The fields named by the
+refusal are kept instead.
 """
 
 import re
@@ -165,10 +165,9 @@ def _understood(context: RequestContext) -> Mapping[str, Any]:
 
 
 def note_refused_read(reads: RefusedReads, context: RequestContext) -> None:
-    """Hand a refusal by the policy to ``reads``, of a request whose operation is not logged.
+    """Pass a policy denial to ``reads``, for a request whose operation is not logged.
 
-    Of a caller who is not known there is no entry. A repetition asks the same operation as the same user and
-    is refused by the same decision.
+    Unknown callers have no entry. A repetition has the same operation, user and decision.
     """
     operation = context.operation
     caller = context.caller
@@ -194,7 +193,7 @@ def _error(context: RequestContext) -> str | None:
 
 
 class SensitiveParts(NamedTuple):
-    """Which parts of an operation may hold a secret: what is given, and what is answered."""
+    """Parts of an operation that may hold a secret: the input and the answer."""
 
     given: bool
     answer: bool

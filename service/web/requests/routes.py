@@ -200,7 +200,7 @@ class Routes:
     def _methods(
         self, template: str, operations: Sequence[Operation], responders: dict[str, Responder]
     ) -> _Methods:
-        """Return the map of a route: what is not there is 405, unless it is asked by any method."""
+        """Return the methods of a route; others are answered 405, unless the route accepts any method."""
         if any(operation.metadata.subrequest for operation in operations):
             if list(responders) != ["GET"]:
                 raise RoutesError([f"{template}: what is asked by any method is a GET alone"])

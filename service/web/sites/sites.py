@@ -134,7 +134,7 @@ class Folder:
 
 
 class Site(Protocol):
-    """What is served below a template."""
+    """The documents served below a template."""
 
     async def answer(self, context: RequestContext, path: str) -> Document:
         """Return the file at ``path``. Raises NotFound."""
