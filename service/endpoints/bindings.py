@@ -148,7 +148,7 @@ class ButtonResources(RecordEndpoint[Changes]):
             await menus.button(connection, id)
             bound = await bindings.resources_of(connection, id)
         answer_tag(context, content_tag(_resources(bound)))
-        # Who may bind sees what a change would replace.
+        # A caller who may bind sees the bindings that a change would replace.
         services = shown_services(context, self.live, "bind")
         return _resources([resource for resource in bound if resource.service in services])
 

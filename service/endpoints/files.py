@@ -1,7 +1,7 @@
 """Files: upload, list, download, delete: ``/api/file``; and their public links: ``/api/public/file``.
 
-Only permission codes decide: callers who may download files may download all files. Owners matter only for
-quotas and as a filter of the list.
+Only permission codes decide: callers with the code for downloads may download all files. Owners matter only
+for quotas and as a filter of the list.
 """
 
 from typing import Annotated, Final

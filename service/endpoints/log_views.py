@@ -36,11 +36,10 @@ class LogQuery(TimeQuery):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogView:
-    """How one log is shown.
+    """The presentation of one log.
 
-    ``name`` stands in paths, permission codes and the names of files; ``entries`` are words for what the log
-    has. A list shows ``log`` as ``entry``, and ``page`` is the ``TimePage`` of that; a file shows
-    ``exported`` as ``row``.
+    ``name`` is part of paths, permission codes and file names; ``entries`` names the entries in texts. A list
+    shows ``log`` as ``entry``, and ``page`` is its ``TimePage``; a file shows ``exported`` as ``row``.
     """
 
     name: str

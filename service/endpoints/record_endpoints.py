@@ -1,8 +1,8 @@
-"""Endpoints of records, each declared once: what always goes together follows from the kind of the record.
+"""Endpoints of records, each declared once; the kind of the record adds the common parts.
 
-A write on a record has a permission, a precondition, a dry run, an entry in the operation log and a tag; one
-that creates a record also has ``Location`` and idempotency keys, and one that publishes tells the policy
-revision. ``RecordKind`` makes all of that. The declaration of an endpoint says what differs.
+A write on a record has a permission, a precondition, a dry run, an entry in the operation log and a tag. A
+creating write also has ``Location`` and idempotency keys; a publishing write returns the policy revision.
+``RecordKind`` adds all of these. The declaration of an endpoint contains only the differences.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Responder)
 
 
 C = TypeVar("C")
-"""What creates, edits and deletes the records of one kind, such as ``Changes``."""
+"""An object that creates, edits and deletes the records of one kind, such as ``Changes``."""
 
 
 P = TypeVar("P")
@@ -52,7 +52,7 @@ class RecordEndpoint(Generic[C]):
 
 
 def in_force(context: RequestContext, saved: Saved[Any]) -> int:
-    """Return the revision of the policy that ``saved`` is in force with; the answer tells that policy."""
+    """Return the revision of the policy of ``saved``, and set that policy on the answer."""
     assert saved.policy is not None  # noqa: S101 - of changes that publish
     context.policy = saved.policy
     return saved.policy.revision

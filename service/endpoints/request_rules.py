@@ -1,4 +1,4 @@
-"""How roles are asked for: ``/api/role/{id}/request-rule``."""
+"""Rules for requesting roles: ``/api/role/{id}/request-rule``."""
 
 from typing import Annotated, Final
 

@@ -33,7 +33,7 @@ from service.web.messages.operation_metadata import example_body, logged, named,
 from service.web.messages.schema import Document, Schema
 
 NO_KEYS: Final = "its answer holds tokens, which are never kept"
-"""Why these operations take no Idempotency-Key."""
+"""Reason why these operations take no Idempotency-Key."""
 
 Device = Annotated[
     str,
@@ -44,7 +44,7 @@ Device = Annotated[
         extra_json_schema={"pattern": whole(DEVICE.pattern)},
     ),
 ]
-"""A device type; the sessions refuse what is none."""
+"""A device type; sessions reject unknown types."""
 EndedDevice = Annotated[Device, Meta(examples=["old-tablet"])]
 """A device type whose session is to end; the example is not the device that reads the documentation."""
 
@@ -86,7 +86,7 @@ def owner_of(pair: Issued) -> SessionOwner:
 
 
 def handed(pair: Issued, context: RequestContext, cookies: Cookies) -> TokenPair:
-    """Return the tokens of an answer, which also sets them as cookies where there are any.
+    """Return the tokens of an answer; in cookie mode also set them as cookies.
 
     The operation log names the owner of the session.
     """

@@ -1,4 +1,4 @@
-"""What answers about the policy say of one layer, and of who gains and loses what between two policies."""
+"""Schemas of one layer, and of gained and lost access between two policies, in answers about the policy."""
 
 from collections.abc import Iterable
 from datetime import datetime

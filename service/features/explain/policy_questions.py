@@ -1,4 +1,4 @@
-"""What questions about the policy, the stored roles and users have in common."""
+"""The common base of questions about the policy, the stored roles and users."""
 
 from datetime import datetime
 from typing import Final
@@ -39,7 +39,7 @@ class PolicyQuestion:
     async def _standing(
         self, context: RequestContext, connection: Connection, at: datetime | None
     ) -> Standing:
-        """Return who may do what at that instant."""
+        """Return the policy, the roles and the users that are in force at that instant."""
         policy, instant = await self._asked(context, connection, at)
         return await standing_of(policy, connection, instant)
 

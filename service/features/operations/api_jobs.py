@@ -15,7 +15,7 @@ from service.web.messages.record_schemas import Shown, shows
 from service.web.messages.schema import Schema
 
 RUNS_SHOWN = 10
-"""How many runs of each job are shown, the newest ones."""
+"""Number of the newest runs shown for each job."""
 
 
 JobName = Annotated[str, Meta(examples=["file-sweep"])]

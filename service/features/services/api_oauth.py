@@ -127,7 +127,7 @@ class Introspect(Endpoint[Introspection]):
 
 
 def _told_of(context: RequestContext) -> str | None:
-    """Return the service of which the caller is told the codes, None for all; PermissionDenied for none."""
+    """Return the service whose codes the caller may introspect, None for all; PermissionDenied for none."""
     service = context.user.service
     whole: Where = "any-service" if service is None else "other-service"
     decision = context.decide(ACCOUNT, f"introspect {whole}")

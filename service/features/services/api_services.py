@@ -1,4 +1,4 @@
-"""Other services, whose routes resources guard, and what is open there: ``/api/service``, ``opening``."""
+"""Other services, whose routes resources guard, and their openings: ``/api/service``, ``opening``."""
 
 from datetime import datetime
 from operator import attrgetter
