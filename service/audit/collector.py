@@ -42,8 +42,8 @@ class Counts(msgspec.Struct):
 class Bundle:
     """Entries sent together; ``number`` increases with each bundle of a worker.
 
-    ``dropped`` are the entries dropped since the bundle before. It stays as the bundle was made: the stream
-    may have taken a bundle that is sent again, and passes over all that is told with it.
+    ``dropped`` are the entries dropped since the bundle before. A retry sends the same number: the stream may
+    have accepted the first attempt, and then ignores the repetition whole.
     """
 
     number: int

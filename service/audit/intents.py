@@ -1,9 +1,9 @@
-"""Entries of changes whose own entry was lost: saved with each change, written when nobody else writes them.
+"""Intents: entries saved with each change, and written later if the change's own entry was lost.
 
-An entry is written in batches, after its request, by way of a worker's memory and of the session store:
-either may be killed before. So each transaction of a request that changes records saves an intent with it,
-which is the entry as far as it is known then. The writer deletes it with the entry. An intent that stays
-becomes the entry: with the status 499, since nobody knows what was answered.
+Entries are written in batches after the request, through a worker's memory and the session store; a crash of
+either loses them. So each transaction that changes records for a request also saves an intent: the entry as
+far as known then. The writer of the entry deletes the intent. A remaining intent becomes the entry, with the
+status 499, since the answer is unknown.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ PROMPT: Final = 5.0
 LOOK_EVERY: Final = 5.0
 """Seconds between two looks of a worker for intents that stay."""
 UNKNOWN: Final = 499
-"""The status of a request whose answer nobody knows, as of one that was not answered."""
+"""The status of an entry whose answer is unknown; unanswered requests have the same."""
 
 _KINDS: Final = frozenset({"INSERT", "UPDATE", "DELETE", "IMPORT", "BAN"})
 _MOST: Final = 10_000  # intents that one look compares with those of the look before
@@ -43,10 +43,11 @@ _log = structlog.get_logger(__name__)
 
 
 def save_intent(connection: Connection) -> None:
-    """Save what the request that is being served changes, with the commit of ``connection``.
+    """Save the changes of the current request in the transaction of ``connection``.
 
-    Does nothing outside of requests, for operations that are not logged or change no records, for
-    transactions that have written nothing, and when an earlier one of the request has saved the same.
+    Does nothing outside of requests, and for operations that are not logged or change no records. Does
+    nothing for transactions that have written nothing, or if an earlier transaction of the request saved the
+    same.
     """
     origin = ORIGIN.get()
     if origin is None:
@@ -89,10 +90,10 @@ def _entry(origin: Origin) -> OperationEvent | None:
 
 
 class Recovery:
-    """Writes the entries of changes that have lost theirs; every worker may.
+    """Writes the entries of changes whose own entry was lost; every worker may do so.
 
-    An entry is lost when its intent stays for ``after`` seconds, as this worker sees it, although both stores
-    were available all that time and no other entry had to wait for long: whatever was under way has arrived.
+    An entry counts as lost if this worker has seen its intent for ``after`` seconds. Both stores must have
+    been available all that time, and no other entry may have waited for long.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
 """Redaction of log entries, by the names of members and by the form of texts.
 
-All data of a request passes through here before it enters an entry. Values with a sensitive name are withheld
-whole; texts without names, such as a User-Agent, lose parts that look like a token or follow such a name. A
-password typed into the wrong field looks like any other text: that is why refused bodies, and unknown user
-names of failed logins, are not kept at all.
+All data of a request is redacted here before it enters an entry. Values with a sensitive name are withheld
+whole. Texts without names, such as a User-Agent, lose parts that look like a token or follow a sensitive
+name. A password in the wrong field looks like any other text. So rejected bodies, and unknown user names of
+failed logins, are never stored.
 """
 
 import re
@@ -39,7 +39,7 @@ _DEEPEST = 16
 _ELLIPSIS: Final = "\u2026"
 
 KEY_SIGN: Final = "pck_"
-"""What every API key starts with; a text without it has none."""
+"""The prefix of every API key; a text without the prefix contains no key."""
 
 # All run in linear time: clients choose the texts.
 _KEY: Final = re.compile(
@@ -52,7 +52,7 @@ _TOKENS: Final = re.compile(
 )
 _PUBLIC: Final = "/api/public/"
 _PUBLIC_BYTES, _KEY_BYTES = _PUBLIC.encode(), KEY_SIGN.encode()
-# What follows is the secret of a link, but for a template such as ``/api/public/file/{token}``.
+# The next segment is the secret of a link, except in a template such as ``/api/public/file/{token}``.
 _LINK: Final = re.compile(r"(/api/public/\w{1,32}/)(?!\{)[^\s/?#\"']+")
 _RUN: Final = re.compile(r"[A-Za-z0-9_-]{22,}")  # 128 random bits, as base64url or in hexadecimal
 _ASSIGNMENT: Final = re.compile(
@@ -70,10 +70,10 @@ def is_sensitive(name: str) -> bool:
 def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
     """Return the JSON to keep of a JSON text, at most ``MOST`` bytes.
 
-    With ``redact`` the values of members with sensitive names are withheld, at any depth; without, the caller
-    knows that there are none. API keys and the secrets of public links are withheld in any text. Documents
-    that are too long lose the ends of long texts, the last items of long lists, and then their last members;
-    an ellipsis marks each place.
+    With ``redact`` the values of members with sensitive names are withheld, at any depth. Without it, the
+    caller guarantees that there are none. API keys and the secrets of public links are withheld in any text.
+    Documents that are too long lose the ends of long texts, the last items of long lists, then their last
+    members. An ellipsis marks each omission.
     """
     if not redact and len(document) <= MOST and _PUBLIC_BYTES not in document and _KEY_BYTES not in document:
         return msgspec.Raw(document)
@@ -178,7 +178,7 @@ class _Shortened:
 MOST_CHANGES: Final = 65_536
 """Bytes of the changes of one entry; the last ones are left out if there are more."""
 MOST_VALUES: Final = 200
-"""How many removed values, and how many added ones, a change keeps; it counts all of them."""
+"""The most removed, and the most added, values that a change keeps; it counts all of them."""
 
 
 def kept_changes(changes: Sequence[FieldChange]) -> msgspec.Raw:

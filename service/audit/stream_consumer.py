@@ -142,7 +142,7 @@ class Writer:
             pause, more = RETRY_EVERY, True
             self._sent.clear()
             try:
-                again = self._unfinished  # then it reads what it had taken, and next what is new
+                again = self._unfinished  # if so, first the batches taken before, then new ones
                 full = await self.step() == MOST_BATCHES
                 pause, more = 0 if full else WRITE_EVERY, full or again
                 self._say(None)

@@ -13,7 +13,7 @@ Place = tuple[str, date, str]
 
 @dataclass(frozen=True, slots=True)
 class AnchoredCheckpoint:
-    """A head as it was told: the number and hash of the last entry of a chain, in one timeline."""
+    """An exported head: the number and hash of the last entry of a chain, in one timeline."""
 
     restore_epoch: str
     log: str

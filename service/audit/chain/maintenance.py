@@ -102,7 +102,7 @@ class Upkeep:
         return True
 
     async def _move(self, log: Log) -> bool:
-        """Move what is in the default partition to those of its months; False if somebody else does."""
+        """Move rows of the default partition to their monthly partitions; False if another process does."""
         copied = log_months.PORTION
         while copied == log_months.PORTION:
             async with self._database.transaction(within=WITHIN) as connection:

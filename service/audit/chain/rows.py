@@ -26,7 +26,7 @@ COLUMNS: Final[dict[Log, tuple[str, ...]]] = {
 """The columns covered by the chain, in the order in which they are hashed."""
 
 _LATER: Final[dict[Log, int]] = {"operation_log": 6, "login_log": 1}
-"""How many of the last columns were added after entries had been hashed without them."""
+"""Number of last columns added after entries had been hashed without them."""
 
 _NUMBER: Final = "\0"  # marks a number written as text; no stored text has this character
 _EXACT: Final = 15  # digits of an integer that every JSON reader keeps exactly
@@ -87,9 +87,9 @@ def read(log: Log, line: bytes) -> Row:
 def canonical_bytes(log: Log, values: Sequence[Any]) -> bytes:
     """Return the bytes to hash for the values of ``COLUMNS``, with JSON and addresses given as text.
 
-    Equal rows give equal bytes and different rows different bytes, no matter how the database writes a JSON
-    number, orders JSON names, or abbreviates an address. Empty columns at the end that older entries did not
-    have are left out, so that those keep their hashes; no other row has the bytes of such an entry.
+    Equal rows give equal bytes, and different rows different bytes. The database's notation of JSON numbers
+    and addresses, and its order of JSON names, do not matter. Empty trailing columns that older entries
+    lacked are left out, so older entries keep their hashes. No other row has the bytes of an older entry.
     """
     plain = list(values)
     plain[0] = plain[0].astimezone(UTC)  # create_time

@@ -46,12 +46,12 @@ def _seal(chain: Chain, restore_epoch: RestoreEpoch) -> bytes:
 
 
 Authenticity = Literal["sealed", "unsealed", "forged", "unknown_key"]
-"""What a seal says of a revision; ``unsealed`` is one from before each revision had to have a seal."""
+"""Result of checking a seal; ``unsealed`` is a revision from before seals were required."""
 
 RESTORED: Final = "restored from the backup"
 """The beginning of the cause of a revision that a restore has published; the id of the backup follows."""
 REVISION_EVENT: Final = "head of the policy"
-"""The event of a line on standard output that tells a revision which is in force, and its hash."""
+"""The event of a line on standard output with the revision in force and its hash."""
 
 _FACTS: Final = (
     "revision",
@@ -72,7 +72,7 @@ _FACTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether a revision is one that was published, and what speaks against it."""
+    """Authenticity of a revision, and the reason against it."""
 
     authenticity: Authenticity
     reason: str = ""
@@ -104,12 +104,13 @@ def hash_of(revision: PolicyRevision) -> str:
 class RevisionSeals:
     """Makes and checks the seals of one installation: HMAC-SHA-256 by the key of the log chains.
 
-    ``keys`` are the present key and those that are still accepted; a revision gets a seal by each of them, so
-    that nodes with one of them in common trust one another. Without a key no seal is made, and none is asked
-    for, except where the newest revision says that it must have one.
+    ``keys`` are the present key and the previous keys still accepted. A revision gets a seal by each key, so
+    nodes with a key in common trust one another. Without a key no seal is made or required, unless the newest
+    revision requires one.
 
-    A process has one: it remembers from which revision on each must have a seal. That begins when all workers
-    can make one, so that nodes without a key, or of a version without seals, can publish until then.
+    Each process has one instance, which remembers the first revision that requires a seal. Seals are required
+    once all workers can make them. Until then nodes without a key, or of a version without seals, can
+    publish.
     """
 
     def __init__(self, *keys: str) -> None:

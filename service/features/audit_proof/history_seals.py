@@ -28,7 +28,7 @@ GENESIS: Final = hashlib.sha256(b"portcullis: history").digest()
 
 
 class HistoryForgedError(OperatorError):
-    """What is stored of the past of rights is not as it was sealed."""
+    """The stored history of rights differs from its seals."""
 
 
 def chains_of(settings: Oplog) -> list[Chain]:

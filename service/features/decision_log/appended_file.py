@@ -52,7 +52,7 @@ class AppendedFile:
             mode = os.O_RDWR if self._durable else os.O_WRONLY
             self._file = os.open(self._path, mode | os.O_APPEND | os.O_CREAT, _MODE)
             if self._durable and not stat.S_ISREG(os.fstat(self._file).st_mode):
-                self.close()  # a pipe blocks, and nothing can tell what its reader has got
+                self.close()  # a pipe blocks, and its reader's progress is unknown
                 raise OSError(errno.EINVAL, "it is no regular file")
             self._torn = self._ends_torn(self._file)
         return self._file
@@ -65,7 +65,7 @@ class AppendedFile:
         return os.path.samestat(there, os.fstat(file))
 
     def _ends_torn(self, file: int) -> bool:
-        """Tell whether a process that was killed has left a part of a line at the end."""
+        """Return whether a killed process left an incomplete line at the end."""
         if not self._durable:
             return False
         size = os.fstat(file).st_size

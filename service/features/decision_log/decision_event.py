@@ -20,20 +20,20 @@ Outcome = Literal["allow", "deny"]
 class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event", tag="decision"):
     """The decision about one request.
 
-    ``layer``, ``object``, ``line`` and ``code``, which is that of the line, are those of the deciding layer:
-    the last one that was asked. ``passed`` are the lines of the layers that allowed before. ``decision`` is
-    its id; ``revision`` and ``own_digest`` are those of its policy. Of a denial, ``required`` are the codes
-    that were lacking, and ``needed`` tells whether any of them would have done, or all together.
+    ``layer``, ``object``, ``line`` and ``code`` (of the line) describe the deciding layer, the last layer
+    that was asked. ``passed`` are the lines of the layers that allowed before. ``decision`` is its id;
+    ``revision`` and ``own_digest`` are those of its policy. For a denial, ``required`` are the missing codes;
+    ``needed`` says whether any or all of them are required.
 
     ``codes`` and ``roles`` are those of the caller's token; without a session ``codes`` is None.
-    ``satisfied`` are the words about authentication that the caller satisfied; None for nobody, and in events
-    of version 0.2.0. ``route`` is the template; ``path`` is that of the request, without what may be secret,
-    and None if only the route is told. ``dry_run`` says that it asked only what it would change. ``grants``
-    and ``edits`` are what was asked about the caller after the request was admitted, and ``objects`` other
-    questions, of layer and object; each of the codes of the token and of ``stored_codes``, those in the
-    database, if they differ; of these alone where somebody signs in, who has sent no token, and of the
-    token's alone for ``token_objects``, some of ``objects``: versions before 1.0 do not tell them.
-    ``lasting`` are questions about grants for which less was held: ``held`` takes the place of
+    ``satisfied`` are the words about authentication that the caller satisfied; None without a caller, and in
+    events of version 0.2.0. ``route`` is the template; ``path`` is that of the request, without what may be
+    secret, and None if only the route is recorded. ``dry_run`` marks a dry run. ``grants`` and ``edits`` are
+    questions about the caller after the admission; ``objects`` are other questions, by layer and object. Each
+    question was asked of the token's codes, and of ``stored_codes``, the codes in the database, if they
+    differ. A sign-in has no token: its questions were asked of ``stored_codes`` alone. Those of ``objects``
+    that are in ``token_objects`` were asked of the token's codes alone; versions before 1.0 do not record
+    them. ``lasting`` are questions about grants for which less was held: ``held`` takes the place of
     ``stored_codes``. ``grants`` are of ``ceiling`` alone, what a directory may hand out, where it has
     assigned roles. ``time`` is RFC 3339; ``trace_id`` is that of the request's trace, "" without tracing.
     """
@@ -70,9 +70,9 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
 
 class AskedRoute(Struct, frozen=True, array_like=True):
-    """A request that was asked about: to which service, its method, and its path or template.
+    """A request in a question: its service, its method, and its path or template.
 
-    ``satisfied`` are the words about authentication that the subject satisfied; None for nobody.
+    ``satisfied`` are the words about authentication that the subject satisfied; None without a subject.
     """
 
     service: str
@@ -195,7 +195,7 @@ _BLOCK: Final = 4 * 2**20
 def denial_in(path: Path, decision_id: str) -> Event | None:
     """Return the latest denial with that id in the file ``path``; None if there is none, or no such file.
 
-    Lines that are no events are passed over. What is no regular file, such as a pipe, is not read.
+    Lines that are not events are skipped. Only a regular file is read, not a pipe.
     """
     try:
         with open(path, "rb", opener=_without_waiting) as file:

@@ -45,7 +45,7 @@ class Output(Protocol):
         """Write ``lines``; return how many are there as a whole. Raises OSError if none was written."""
 
     def close(self) -> None:
-        """Release what is open."""
+        """Close the file."""
 
 
 class StandardOutput:
@@ -89,7 +89,7 @@ class DecisionWriter:
 
     @property
     def dropped(self) -> int:
-        """How many events were dropped."""
+        """Number of dropped events."""
         return self._events.missed + self._lost
 
     def samples(self) -> Iterator[Sample]:
@@ -165,7 +165,7 @@ class DecisionWriter:
 
 
 class EventSink(Protocol):
-    """Where events go."""
+    """A destination of events."""
 
     def put(self, event: Event) -> None:
         """Take ``event``, or drop it if too many wait; never waits."""

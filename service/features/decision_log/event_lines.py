@@ -21,14 +21,14 @@ _BLANK: Final = b'%b""%b0,"subject_type":""' % (_ID, _BY)
 
 
 class OfRequest(NamedTuple):
-    """What the lines of one request have in common."""
+    """Parts shared by the lines of one request."""
 
     time: bytes
     asked: bytes
 
 
 class OfAnswer(NamedTuple):
-    """What the lines of one answer have in common, whoever is its subject."""
+    """Parts shared by the lines of one answer, for any subject."""
 
     decided: bytes
     rest: bytes
@@ -41,7 +41,7 @@ class _OfSubject(Struct, omit_defaults=True):
 
 
 def of_request(time: str, request_id: str, trace_id: str, asked_by: int) -> OfRequest:
-    """Return the parts with the time and the id of a request, those of its trace and of who has asked."""
+    """Return the parts with the time, the request id, the trace id, and the id of the asking account."""
     traced = b',"trace_id":' + as_text(trace_id) if trace_id else b""
     return OfRequest(_TIME + as_text(time), b"%b%b%b%b%d" % (_ID, as_text(request_id), traced, _BY, asked_by))
 
@@ -58,7 +58,7 @@ def of_codes(codes: frozenset[str] | None) -> bytes:
 
 
 def of_answer(event: EvaluationEvent) -> OfAnswer:
-    """Return the parts of ``event``, which names no request, nobody who has asked, and no subject."""
+    """Return the parts of ``event``, which names no request, no asking account and no subject."""
     line = encoded(event).removeprefix(_TIME + b'""')
     decided, _, rest = line.partition(_BLANK)
     return OfAnswer(decided, rest)

@@ -1,4 +1,4 @@
-"""Which permission codes are needed: noted in memory by each worker, and merged in the database."""
+"""Uses of permission codes: noted in memory by each worker, and merged in the database."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -30,10 +30,10 @@ _log = structlog.get_logger(__name__)
 class PermissionUses:
     """The uses that a worker has not merged yet.
 
-    Of each user a set of bits is kept for each day. What the bits mean is local to the batch: it has nothing
-    to do with the positions in tokens. ``now`` returns the time by which days begin, in seconds since the
-    epoch. ``remapped`` waits until a published policy has another map of permissions: then the uses of before
-    are merged at once. ``missed`` counts uses that found no room. For the thread of the event loop.
+    Each user has a set of bits for each day. The bit positions are local to the batch, and differ from those
+    in tokens. ``now`` returns the time that determines the day, in seconds since the epoch. ``remapped``
+    waits for a published policy with another permission map; then earlier uses are merged at once. ``missed``
+    counts uses that found no room. For the thread of the event loop.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class PermissionUses:
             await self.merge()
 
     async def finish(self) -> None:
-        """Merge what is left, for the stop of a worker."""
+        """Merge the remaining uses, when a worker stops."""
         await self.merge()
 
     async def merge(self) -> bool:
@@ -104,7 +104,7 @@ class PermissionUses:
                             await permission_uses.merge(connection, date.fromordinal(_FIRST + day), batch)
                         for user in batch:
                             del users[user]
-            except Unavailable:  # the database itself is told about elsewhere
+            except Unavailable:  # an unavailable database is reported elsewhere
                 return False
             except Exception:  # noqa: BLE001 - the worker goes on, and tries again
                 if self._telling.due():
