@@ -1,7 +1,8 @@
 """Accepts connections from the listener that all workers share, and rejects those above the limit.
 
-One at a time, and a worker that has more of them than another one leaves it some time to be first: clients
-that keep a few connections for long, as proxies do, would otherwise load one worker and leave others idle.
+Each worker accepts one connection at a time; a worker with more connections than another waits a little
+first. Otherwise clients with a few long connections, such as proxies, would load one worker and leave others
+idle.
 """
 
 import asyncio
@@ -85,7 +86,7 @@ _log = structlog.get_logger()
 class Acceptor:
     """Accepts on ``listener``, creates a protocol for each connection, and holds at most ``most`` at once.
 
-    ``share`` tells whether another worker has fewer.
+    ``share`` reports whether another worker has fewer.
     """
 
     def __init__(
@@ -119,10 +120,9 @@ class Acceptor:
     async def close(self, *, others_accept: bool) -> None:
         """Stop accepting and close the listener of this worker.
 
-        With ``others_accept``, other workers take the clients that are connecting: the socket is shared, so
-        a filter on it would close the service for all workers. Without, this worker accepts the connections
-        that are already being made, and the system refuses all later ones: closing at once would reset
-        connections that are not accepted yet.
+        With ``others_accept``, other workers accept the connecting clients: the socket is shared, so a filter
+        on it would close the service for all workers. Without, this worker accepts pending connections, and
+        the system refuses all later ones. Closing at once would reset the pending connections.
         """
         self._share.leave()
         if not others_accept:

@@ -32,10 +32,10 @@ _LONGEST: Final = 107 - len("/pymp-12345678/listener-12345678")  # sun_path of u
 
 
 def tell_the_template(settings: Settings) -> None:
-    """Have the template import what workers with these settings use. Call it before the first child.
+    """Have the template import the modules for these settings. Call it before the first child.
 
-    The template comes last, since it freezes what has been imported. It is told which features are off: it
-    does not import those.
+    The template comes last, since it freezes the imported objects. It receives the features that are off, and
+    does not import them.
     """
     os.environ[OFF] = ",".join(settings.features.off)
     processes.set_forkserver_preload([*modules_of(settings.objstore), _TEMPLATE])
@@ -44,8 +44,9 @@ def tell_the_template(settings: Settings) -> None:
 def import_what_the_launcher_does() -> None:
     """Have the template import from the folders of the launcher alone. Call it before the first child.
 
-    It is started by ``python -c``, which would look into the current folder first: a package ``service``
-    there would be taken for ours. Where ours itself comes from the first folder of the path, it is named.
+    ``python -c`` starts it, and searches the current folder first: a package ``service`` there would replace
+    ours. If our package itself comes from the first folder of the path, that folder is added to
+    ``PYTHONPATH``.
     """
     home = str(Path(service.__file__).parents[1])
     if not sys.flags.safe_path and sys.path[0] == home:

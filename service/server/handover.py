@@ -1,4 +1,4 @@
-"""How the launcher hands the settings of the workers to the template: see ``prebuilt``."""
+"""Hands the settings of the workers from the launcher to the template: see ``prebuilt``."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""What a process asks of the system: how its memory is allocated, protection, an end with its launcher."""
+"""Requests of a process to the system: memory allocation, protection, and an end with its launcher."""
 
 import ctypes
 import multiprocessing
@@ -13,10 +13,10 @@ from typing import Final
 
 _PR_SET_THP_DISABLE: Final = 41  # linux/prctl.h
 
-# A password hash needs 19 MiB for some milliseconds. By default each thread has an arena of its own, from
-# which they never return. Mapped anew for each hash they return at once, but the kernel clears 4,865 pages
-# each time, which takes half as long as the hash itself. So they stay in the one arena of the process, in
-# huge pages, and are given back when no hash was made for some seconds (``authn.passwords``).
+# A password hash needs 19 MiB for some milliseconds. By default each thread keeps that memory in an arena of
+# its own. Mapped anew for each hash it is returned at once, but the kernel clears 4,865 pages each time, half
+# the time of the hash itself. So the memory stays in one arena of the process, in huge pages. It is returned
+# after some seconds without a hash (``authn.passwords``).
 MALLOC: Final[Mapping[str, str]] = {
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),  # bytes; glibc allows no more
@@ -39,10 +39,10 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def end_with_parent() -> None:
-    """Send SIGTERM to this process when the launcher dies, or the template that it was forked from.
+    """Send SIGTERM to this process when the launcher or its parent template dies.
 
-    However they die: the kernel tells of both. Called once, from the main thread. If the launcher is already
-    dead, this process ends now. Does nothing in a process without a launcher.
+    The kernel reports both, after any kind of death. Call it once, from the main thread. If the launcher is
+    already dead, this process ends now. Does nothing in a process without a launcher.
     """
     launcher = multiprocessing.parent_process()
     if launcher is None:

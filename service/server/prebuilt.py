@@ -1,7 +1,7 @@
-"""The application of a worker, made once in the template: workers share the memory that its making takes.
+"""The application of a worker, made once in the template, so that workers share its memory.
 
-Python counts references in the objects themselves. So a fork copies the page of each object that it looks at,
-and making the container and the routes looks at half of all pages.
+Python counts references in the objects themselves. So a fork copies the page of each object that it reads,
+and making the container and the routes reads half of all pages.
 
 The launcher writes the settings of the workers to a file without a name, once the stores run. The template
 reads it by the launcher's entry in ``/proc``, which other users can't open, before it forks the first worker.

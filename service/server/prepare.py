@@ -137,7 +137,7 @@ def publish_policy(settings: Settings, shipped: Shipped) -> Policy:
     """Derive the policy again, and publish it if it changed; return the policy in force.
 
     With ``policy.unregistered`` set to ``deny``, the first policy of an installation has a resource for each
-    route: otherwise nobody could register the first one.
+    route. Otherwise no caller could register the first resource.
     """
     policy = asyncio.run(_publish(settings, shipped))
     if closed := locked_out(policy):
@@ -146,7 +146,7 @@ def publish_policy(settings: Settings, shipped: Shipped) -> Policy:
 
 
 def _of_all_features(settings: Settings) -> Shipped:
-    """Return the static policy of a node without ``features.off``: all nodes share what is stored."""
+    """Return the static policy of a node without ``features.off``: all nodes share the stored policy."""
     policy = settings.policy
     strict = policy.unregistered == "deny"
     chosen = replace(settings, features=Features())
@@ -168,11 +168,12 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
                 await register(connection, difference.proposed)
             if latest is not None and (await seals.judged(connection, latest)).authenticity == "unknown_key":
                 raise UnpreparedError(_UNKNOWN_KEY.format(latest.revision))
-            # Whatever the newest revision says, what is stored decides; and it is sealed if there is a key.
+            # The stored records decide, whatever the newest revision contains. The revision is sealed if
+            # there is a key.
             policy = await publish_if_changed(connection, shipped, seals, "start", anew=True)
             await seals.renew(connection)
             broken = await broken_invariants(connection, shipped.invariants, policy)
-        # The start goes on: otherwise nobody could mend what breaks them.
+        # The start continues: otherwise the broken invariants could not be repaired.
         for violation in broken:
             _log.error(
                 "an invariant of the policy is broken",

@@ -1,4 +1,4 @@
-"""``portcullis serve``: prepare everything once, then run the workers until told to stop."""
+"""``portcullis serve``: prepare everything once, then run the workers until a stop is requested."""
 
 import os
 import socket
@@ -142,9 +142,9 @@ def serve(environ: Mapping[str, str]) -> None:
 
 
 def _show(text: str) -> None:
-    """Write the banner to standard error; a start goes on where it can't be written, as on a full disk.
+    """Write the banner to standard error; a failure, as on a full disk, does not stop the start.
 
-    Past its buffer: what is left there fails again when ``multiprocessing`` flushes it.
+    It bypasses the buffer: buffered text would fail again when ``multiprocessing`` flushes it.
     """
     rest = f"{text}\n".encode(errors="backslashreplace")
     try:

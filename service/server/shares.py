@@ -1,4 +1,4 @@
-"""How many connections each worker of a node has and may have; one with few of them takes the next."""
+"""Connection counts and limits of the workers of a node; a worker with few connections accepts the next."""
 
 import os
 import resource
@@ -16,8 +16,8 @@ _TYPE: Final = "I"  # of array and memoryview: 32 bits, without a sign
 class SharedNumbers:
     """Numbers from 0 to 2**32 - 1, each ``first`` in the beginning.
 
-    They are in a file without a name (memfd_create(2)), handed to the processes that the launcher starts.
-    What ``multiprocessing`` has for this needs a ``/dev/shm`` that can be written.
+    They are in an anonymous file (memfd_create(2)), passed to the processes that the launcher starts. Shared
+    memory of ``multiprocessing`` needs a writable ``/dev/shm``.
     """
 
     def __init__(self, count: int, first: int) -> None:
@@ -54,8 +54,8 @@ CLOSED: Final = 2**32 - 1
 class Share:
     """The connections of one worker, beside those of the other workers of its node.
 
-    ``counts`` has a place for each worker, in memory that they share; ``place`` is the own one, from 0. A
-    count is written by its worker alone, and read by the others a moment later: it steers, and is no lock.
+    ``counts`` has a place for each worker, in shared memory; ``place`` is the place of this worker, from 0.
+    Only its worker writes a count, and the others read it a moment later: it balances load, and is no lock.
     """
 
     def __init__(self, counts: SharedNumbers, place: int) -> None:
@@ -64,17 +64,17 @@ class Share:
         self._accepts = False
 
     def join(self) -> None:
-        """Tell the others that this worker accepts from now on."""
+        """Announce to the other workers that this worker accepts connections."""
         self._accepts = True
         self.tell(0)
 
     def tell(self, connections: int) -> None:
-        """Tell the others how many connections this worker has, while it accepts."""
+        """Publish the number of connections of this worker, while it accepts."""
         if self._accepts:
             self._counts[self._place] = connections
 
     def leave(self) -> None:
-        """Tell the others that this worker accepts nothing any more."""
+        """Announce to the other workers that this worker accepts no more connections."""
         self._accepts = False
         self._counts[self._place] = CLOSED
 

@@ -1,4 +1,4 @@
-"""What the launcher and its workers tell each other: that one lives, serves or fails, and when to stop."""
+"""Messages between the launcher and its workers: heartbeats, readiness, failures, and the order to stop."""
 
 import signal
 import threading
@@ -23,21 +23,21 @@ _LONGEST: Final = 1000  # bytes of a reason: a pipe takes it as a whole, also fr
 
 
 class Signs:
-    """The worker's end of the pipe. A launcher that has ended is told nothing, and this worker ends too."""
+    """The worker's end of the pipe. Messages to an ended launcher are lost, and this worker ends too."""
 
     def __init__(self, launcher: Connection) -> None:
         self._launcher = launcher
 
     def beat(self) -> None:
-        """Tell once a second that the process lives, from a thread."""
+        """Send a heartbeat once a second, from a thread."""
         threading.Thread(target=self._beat, daemon=True).start()
 
     def serves(self) -> None:
-        """Tell that it accepts connections from now on."""
+        """Report that this worker accepts connections."""
         self._tell(_SERVES)
 
     def fails(self, reason: str) -> None:
-        """Tell why it ends; ``reason`` is shown to the operator."""
+        """Report the ``reason`` why this worker ends, for the operator."""
         self._tell(_FAILS + reason.encode(errors="replace")[:_LONGEST])
 
     def _tell(self, sign: bytes) -> None:
@@ -51,9 +51,9 @@ class Signs:
 
 
 class Heard:
-    """The launcher's end of the pipe, and what was heard so far.
+    """The launcher's end of the pipe, and the messages received so far.
 
-    ``serves`` is True once the worker has accepted connections, ``reason`` why it fails, if it has told that.
+    ``serves`` is True once the worker accepts connections; ``reason`` is the reported reason of its failure.
     """
 
     def __init__(self, pipe: Connection) -> None:
@@ -68,7 +68,7 @@ class Heard:
         return self._last is not None and monotonic() - self._last > HANGS_AFTER
 
     def listen(self) -> None:
-        """Read what has arrived."""
+        """Read the received messages."""
         try:
             while self._pipe.poll():
                 self._take(self._pipe.recv_bytes())
@@ -117,14 +117,14 @@ class StopOrder:
 
     @property
     def level(self) -> int:
-        """How far the order goes: see ``Obedience``."""
+        """The level of the order: see ``Obedience``."""
         return self._level[0]
 
 
 class Obedience:
-    """What a worker does by the ``order`` of its launcher, and by the signals that it gets itself.
+    """The stop level of a worker, by the ``order`` of its launcher and the worker's own signals.
 
-    A terminal sends SIGINT to both, so the two are not added: what goes further counts.
+    A terminal sends SIGINT to both, so the higher level counts, not the sum.
     """
 
     def __init__(self, order: StopOrder) -> None:

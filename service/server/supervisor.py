@@ -40,7 +40,7 @@ class WorkerError(LaunchError):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What the workers of a node share: the listener, the settings, and the order to stop."""
+    """State shared by the workers of a node: the listener, the settings, and the order to stop."""
 
     listener: socket.socket
     settings: Settings
@@ -48,7 +48,7 @@ class Node:
 
 
 class _Worker:
-    """One process, and what is heard of it."""
+    """One worker process, and its messages."""
 
     def __init__(self, node: Node, slot: Slot, share: Share) -> None:
         receiver, theirs = processes.Pipe(duplex=False)
@@ -92,7 +92,7 @@ class WorkerPlace:
 
     @property
     def sentinels(self) -> list[int]:
-        """What becomes ready when the process ends: see ``multiprocessing.connection.wait``."""
+        """Descriptors that become ready when the process ends: see ``multiprocessing.connection.wait``."""
         return [] if self._worker is None else [self._worker.process.sentinel]
 
     @property
@@ -171,7 +171,7 @@ def _words(status: int | None) -> str:
 
 
 TRIES: Final = 5
-"""How often each worker is started, without that one of them has served, before the service gives up."""
+"""Maximum starts of each worker, without any that served, before the service gives up."""
 
 _LOOK: Final = 1.0  # seconds
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

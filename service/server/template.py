@@ -1,8 +1,8 @@
-"""The process that workers are forked from: importing this module is all that it does.
+"""The process that workers are forked from; importing this module is its only work.
 
-What each worker would otherwise spend time and memory on is done here once. The process outlives the signals
-that end the service, since the launcher learns from it how each worker has ended. It ends when the launcher
-and all workers have ended.
+The imports cost time and memory once, not in each worker. The process outlives the signals that end the
+service, since it reports the exit status of each worker to the launcher. It ends when the launcher and all
+workers have ended.
 """
 
 import gc
@@ -15,7 +15,7 @@ leave_rich_out()  # this must come before the other imports
 
 from service.server.hardening import use_huge_pages  # noqa: E402
 
-# A worker wants them for password hashes. What lives for ever would take 3 MiB more with them.
+# Workers use huge pages for password hashes. For permanent objects they would take 3 MiB more.
 use_huge_pages(enabled=False)
 
 # The imports leave hardly any garbage, and looking for it would take a sixth of their time.

@@ -86,7 +86,7 @@ class WorkerServer(uvicorn.Server):
 
     @property
     def force_exit(self) -> bool:
-        """Whether requests in flight are broken off; uvicorn asks ten times a second."""
+        """True if requests in flight are aborted; uvicorn asks ten times a second."""
         return self._obedience.skips_drain
 
     @force_exit.setter
@@ -177,8 +177,8 @@ def run(
 ) -> None:
     """Serve ``listener`` until a signal; ``slot`` is the place of this worker in its node, if it has one.
 
-    ``share`` is how many of the connections it has, ``order`` what the launcher says to all workers. Tells
-    ``launcher`` that it lives, that it serves, and why it fails. SystemExit if it can't start.
+    ``share`` is its share of the connections, ``order`` the launcher's order to all workers. Reports
+    heartbeats, readiness and failures to ``launcher``. SystemExit if it can't start.
     """
     end_with_parent()
     sys.setswitchinterval(TURN)
@@ -187,7 +187,7 @@ def run(
     signs.beat()
     try:
         _serve(listener, settings, slot, signs, order=order, share=share)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the launcher is told
+    except Exception as error:  # noqa: BLE001 - any error is reported to the launcher
         words = str(error) if isinstance(error, OperatorError) else f"{type(error).__name__}: {error}"
         signs.fails(words)
         _log.critical("a worker fails", exc_info=not isinstance(error, OperatorError), reason=words)
@@ -224,7 +224,7 @@ def _serve(
 
 
 class _Lifespan(LifespanOn):
-    """Uvicorn's, which also tells the launcher why the application does not start."""
+    """Uvicorn's lifespan, which also reports a failed start of the application to the launcher."""
 
     def __init__(self, signs: Signs, config: uvicorn.Config) -> None:
         super().__init__(config)

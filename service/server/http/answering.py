@@ -10,10 +10,10 @@ from service.server.http.cycle import Cycle
 
 
 class Answering:
-    """Has requests answered in a task that waits for the next one: a new task for each would cost more.
+    """Answers requests in one task that waits for the next request: a new task for each would cost more.
 
-    A request sees nothing of the one before. Where that has left something in a context variable, was
-    cancelled, or is not over yet, the next one gets a new task.
+    A request sees nothing of the previous request. If that changed a context variable, was cancelled, or is
+    not over yet, the next request gets a new task.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, busy: set[Any]) -> None:
@@ -22,7 +22,7 @@ class Answering:
         self._busy = busy
         self._task: asyncio.Task[None] | None = None
         self._next: asyncio.Future[Cycle | None] | None = None
-        """What the task waits for, while it waits."""
+        """The future that the task waits for, while it waits."""
         self._is_over = False
 
     def begin(self, cycle: Cycle, app: Any) -> None:

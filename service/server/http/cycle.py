@@ -30,13 +30,13 @@ _FAILED: Final = (
 
 
 class CommonLines(Protocol):
-    """What all answers of a worker share; ``common_lines`` are lines of their heads."""
+    """State shared by all answers of a worker; ``common_lines`` are lines of their heads."""
 
     common_lines: bytes
 
 
 class Connection(Protocol):
-    """What a cycle needs of the connection that its request has come over."""
+    """The parts of its connection that a cycle uses."""
 
     transport: asyncio.Transport
     flow: FlowControl
@@ -77,7 +77,7 @@ class Cycle:
     _has_news = False
     """True if there is something that ``receive`` has not returned yet."""
     _news: asyncio.Event | None = None
-    """What ``receive`` waits for; made when it waits."""
+    """The event that ``receive`` waits for; created when it waits."""
 
     def __init__(self, connection: Connection, *, keep_alive: bool, has_body: bool = True) -> None:
         if not has_body:

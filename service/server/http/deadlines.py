@@ -1,6 +1,6 @@
-"""How long a connection may take in each phase.
+"""Time limits of a connection in each phase.
 
-Connections have no timers: the worker checks all of them once a second, so a deadline is up to a second late,
+Connections have no timers: the worker checks all of them once a second. A deadline is up to a second late,
 and a request only costs storing its phase.
 """
 
@@ -19,7 +19,7 @@ class Limits(NamedTuple):
 
 
 class Phase(Enum):
-    """What a connection is waiting for."""
+    """The phase of a connection: what it waits for."""
 
     HEAD = 1  # the rest of a head, or a first byte
     BODY = 2
@@ -28,7 +28,7 @@ class Phase(Enum):
 
 
 class Overdue(Enum):
-    """What has taken too long."""
+    """A time limit that was exceeded."""
 
     REQUEST = 1
     IDLE = 2
@@ -69,7 +69,7 @@ class Deadlines:
             self._open_window(now)
 
     def overdue(self, now: float, *, paused: bool, unsent: int) -> Overdue | None:
-        """Return what has taken too long, or None. Call it about once a second.
+        """Return the exceeded time limit, or None. Call it about once a second.
 
         ``paused``: the service itself has stopped reading, so the client is not late. ``unsent`` is the
         number of bytes that wait for the client.

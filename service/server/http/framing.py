@@ -61,11 +61,10 @@ def check_head(head: Head) -> None:
 
 
 def is_plain(version: str, target: bytes, hosts: int, host: bytes) -> bool:
-    """Return whether ``check_head`` passes a head of these facts that has nothing else to be checked.
+    """Return whether ``check_head`` passes a head with these facts, without further checks.
 
-    For the usual head: no upgrade, no CONNECT, and no body or one whose length is told once. ``hosts`` is the
-    number of its Host headers, ``host`` the value of the last one. False says nothing: ``check_head``
-    decides.
+    For the usual head: no upgrade, no CONNECT, and no body or a body with one length. ``hosts`` is the number
+    of its Host headers, ``host`` the value of the last Host header. After False, ``check_head`` decides.
     """
     return hosts == 1 and version == "1.1" and b"#" not in target and _is_host(host)
 

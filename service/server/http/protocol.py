@@ -55,7 +55,7 @@ def reset(transport: asyncio.Transport) -> None:
 
 
 class _Counted(set[Any]):
-    """The connections of a worker; ``tell`` hears how many there are after each change."""
+    """The connections of a worker; ``tell`` receives their number after each change."""
 
     def __init__(self, tell: Callable[[int], None]) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class _Counted(set[Any]):
 class WorkerState(ServerState):
     """uvicorn's state, the limits, and ``stopping``: while it is set, answers close their connections.
 
-    ``tell`` hears how many connections there are whenever one has come or gone. ``common_lines`` are the
+    ``tell`` receives the number of connections after each change. ``common_lines`` are the
     ``default_headers`` of uvicorn as lines; it sets them once a second.
     """
 
@@ -155,7 +155,7 @@ class HttpProtocol(HttpToolsProtocol):
         self.parser = None  # type: ignore[assignment]  # which has this connection
 
     def data_received(self, data: bytes) -> None:
-        """Parse what has arrived."""
+        """Parse the received bytes."""
         if self._deaf:
             self._drop(data)
             return
