@@ -210,7 +210,7 @@ def _authorization(value: object) -> str:
 
 
 def is_header_value(text: str) -> bool:
-    """Tell whether ``text`` may be the value of the header Authorization (RFC 9110 §11.6.2)."""
+    """Return whether ``text`` may be the value of the header Authorization (RFC 9110 §11.6.2)."""
     return _VISIBLE.fullmatch(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""Which features are off."""
+"""Settings of the features that are off."""
 # ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
 
 from dataclasses import dataclass

@@ -78,13 +78,13 @@ OUTSIDE_THE_TABLE = frozenset(
 """Variables of this program that are not settings."""
 
 _OF_CLIENTS = frozenset({"PORTCULLIS_KEY", "PORTCULLIS_URL"})
-"""What a guarded service finds Portcullis by: a shell that has them may run commands too."""
+"""Variables by which a guarded service finds Portcullis: a shell that has them may also run commands."""
 
 REMOVED = {
     "policy.request_profile": "was removed with the AuthZEN access request profile: delete this setting. "
     "People ask for roles themselves, in the console or by POST /api/access-request",
 }
-"""What to do about settings that earlier versions had, by name."""
+"""Remedies for settings of earlier versions, by name."""
 
 # Kubernetes sets these variables in every pod if there is a Service with the name "portcullis".
 _SERVICE_LINK = re.compile(

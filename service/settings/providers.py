@@ -11,7 +11,7 @@ from service.kernel.domains import ascii_domain
 from service.kernel.strict_json import strict_json
 
 Create: TypeAlias = Literal["never", "known-domain", "any"]
-"""Who gets an account by signing in for the first time: nobody, people of known domains, or anybody."""
+"""First sign-ins that create an account: none, those of people of known domains, or all."""
 MappedAcr: TypeAlias = Literal["mfa", "phr"]
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
@@ -76,7 +76,7 @@ def providers_of_tables(value: object) -> Providers:
 
 
 def is_secure_place(url: str) -> bool:
-    """Tell whether a URL is one of https, or of http on this machine, without a user and a fragment."""
+    """Return whether a URL is https, or http on this machine, without a user and a fragment."""
     try:
         parts = urlsplit(url)
         host, _port = parts.netloc.rpartition(":")[0] or parts.netloc, parts.port

@@ -16,7 +16,7 @@ from service.settings.tracing import file_faults
 
 _LABELS: Final = re.compile(r"[A-Za-z0-9._-]+")
 REFRESH_HAND_OUT: Final = 1.0
-"""Seconds beyond ``redis.timeout`` for which nobody else gets the successor of a refresh token."""
+"""Seconds beyond ``redis.timeout`` in which only one client gets the successor of a refresh token."""
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")  # of IPv4, and of IPv6 without its brackets
 
@@ -219,7 +219,7 @@ def _key_before(previous: str, key: str) -> dict[tuple[str, ...], Rule]:
 
 def _dormant(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     auth = settings.auth
-    if 0 < auth.dormant_days < auth.dormant_grace:  # whoever comes back is told apart by these days
+    if 0 < auth.dormant_days < auth.dormant_grace:  # these days identify returning users
         yield Fault("auth.dormant_grace", f"is longer than auth.dormant_days, which is {auth.dormant_days}")
 
 

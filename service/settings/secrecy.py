@@ -50,8 +50,8 @@ abc qwertyuiop qwerty asdfghjkl asdf zxcvbnm deadbeef cafebabe
 def check_secret(algorithm: str, secret: str) -> str | None:
     """Return why ``secret`` can't be the key of ``algorithm`` (HS256, HS384, HS512), or None if it can.
 
-    It must be as long as the hash (RFC 7518 §3.2), and must not be a published example, a placeholder made of
-    common words, or a short text repeated. The answer never holds the secret.
+    It must be as long as the hash (RFC 7518 §3.2). It must not be a published example, a placeholder made of
+    common words, or a repeated short text. The result never contains the secret.
     """
     least = LEAST_BYTES[algorithm]
     if len(secret.encode()) < least:
@@ -113,10 +113,10 @@ def local_factor_key(data_dir: Path) -> str:
 
 
 def _kept_or_made(path: Path, nbytes: int) -> tuple[str, str | None]:
-    """Return the secret in the file and what is wrong with it; a new one of ``nbytes`` if there is no file.
+    """Return the secret in the file and its fault; a new secret of ``nbytes`` if there is no file.
 
-    It is written to a temporary file and linked, so that processes that start at the same time agree on one
-    secret and a crash leaves no partial file.
+    It is written to a temporary file and linked. So processes that start at the same time agree on one
+    secret, and a crash leaves no partial file.
     """
     if not os.path.lexists(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -149,7 +149,7 @@ def is_open_to_others(status: os.stat_result) -> bool:
 
 
 def owner_only_text(path: Path) -> tuple[str, str | None]:
-    """Return the text of a file that only its owner may read and None, or "" and what is wrong with it."""
+    """Return the text of a file readable only by its owner and None, or "" and its fault."""
     return _text(path, os.O_NOFOLLOW, lambda status: bool(status.st_mode & 0o077))
 
 
@@ -159,7 +159,7 @@ def mounted_text(path: Path) -> tuple[str, str | None]:
 
 
 def platform_text(path: Path) -> tuple[str, str | None]:
-    """Return the text of a file without the line breaks at its end and None, or "" and what is wrong with it.
+    """Return the text of a file without the line breaks at its end and None, or "" and its fault.
 
     The file may be readable by others: container platforms mount secrets with mode 0444 or 0644.
     """

@@ -72,7 +72,7 @@ _OWN: Final = frozenset(
         "policy.decision_log_allows",
     }
 )
-_LENGTH: Final = 8  # hexadecimal digits: enough to differ, too few to tell anything
+_LENGTH: Final = 8  # hexadecimal digits: enough to differ, too few to reveal anything
 
 
 def shared_digests(settings: Settings, secret: str) -> dict[str, str]:

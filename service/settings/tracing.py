@@ -103,7 +103,7 @@ class Tracing:
 
 
 def file_faults(tracing: Tracing) -> Iterator[Fault]:
-    """Yield what is wrong with the files that the settings name."""
+    """Yield the faults of the files that the settings name."""
     if tracing.ca_file is not None and not tracing.ca_file.is_file():
         yield Fault("tracing.ca_file", f"is not an existing file: {tracing.ca_file}")
     try:

@@ -19,7 +19,7 @@ OptionalNumber = float | None
 OptionalWhole = int | None
 OptionalTime = datetime | None
 LogOutput = Literal["off", "stdout"] | Path
-"""Where a log goes: nowhere, to standard output, or to a file."""
+"""The destination of a log: none, standard output, or a file."""
 
 
 class Paths(tuple[Path, ...]):
