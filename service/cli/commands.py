@@ -1,7 +1,7 @@
-"""Runs the commands; errors that an operator can correct are printed without a traceback.
+"""Runs the commands; errors that operators can correct are printed without a traceback.
 
-A command imports its code when it runs: importing all of the service takes a second, and ``settings`` or
-``admin list`` need a small part of it.
+A command imports its code when it runs: importing the whole service takes a second, and ``settings`` or
+``admin list`` need little of it.
 """
 
 import sys

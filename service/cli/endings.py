@@ -1,4 +1,4 @@
-"""How a command ends that is interrupted, or whose reader has gone."""
+"""Ends of commands that are interrupted, or whose reader has gone."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ _ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 def ended_in_order() -> Iterator[None]:
     """Have SIGTERM and SIGHUP interrupt the block as SIGINT does, so that it cleans up.
 
-    Then the signal ends the process, as it would have at once. What is ignored stays so (nohup(1)).
+    Then the signal ends the process, as it would have at once. Ignored signals stay ignored (nohup(1)).
     """
     caught: list[int] = []
 
@@ -51,9 +51,9 @@ def ended_in_order() -> Iterator[None]:
 
 @contextmanager
 def flushed() -> Iterator[None]:
-    """Write what the block has printed before it ends: a fault of standard output is one of the command.
+    """Flush the output of the block at its end: a fault of standard output is a fault of the command.
 
-    Raises OSError. What can't be written goes nowhere: the interpreter would complain of it at its end.
+    Raises OSError. Unwritable output is discarded; otherwise the interpreter would report it at its exit.
     """
     try:
         yield
@@ -64,8 +64,8 @@ def flushed() -> Iterator[None]:
 
 
 def _flushed(stream: TextIO | None) -> OSError | None:
-    """Write what is left; return why that is not possible, and have it go nowhere."""
-    if stream is None:  # closed by whoever has started this process
+    """Flush the stream; on an error return it, and discard the remaining output."""
+    if stream is None:  # closed by the parent process
         return None
     try:
         stream.flush()

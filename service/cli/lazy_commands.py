@@ -1,4 +1,4 @@
-"""Commands whose module is imported when they are run, or when their own help is asked for.
+"""Commands whose modules are imported only to run them or to print their help.
 
 So ``portcullis --help`` imports none of them. Features bring them: a new command is a file of a feature's
 folder, and a line of its ``feature.py``. Its module has ``add_arguments`` and ``run``, or ``COMMANDS``.
@@ -37,10 +37,10 @@ class Family(NamedTuple):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Parses the arguments of one command; its module is imported when there is something to parse.
+    """Parses the arguments of one command; its module is imported when there are arguments to parse.
 
-    The module has ``add_arguments(parser)``, and ``run(options, environ)``, which returns the exit status or
-    None for 0; or it has both for each of several commands, in ``COMMANDS``.
+    The module has ``add_arguments(parser)``, and ``run(options, environ)``, which returns the exit status, or
+    None for 0. A module of several commands has both for each of them, in ``COMMANDS``.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ def _sentence(text: str) -> str:
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add ``--data``, for commands that read or change what is stored."""
+    """Add ``--data``, for commands that read or change stored data."""
     parser.add_argument("--data", metavar="DIR", help="the data directory")
 
 
@@ -140,7 +140,7 @@ def add_json(parser: argparse._ActionsContainer) -> None:
 
 
 def add_usual(parser: argparse.ArgumentParser) -> None:
-    """Add ``--data`` and ``--json``, for commands that answer a question about what is stored."""
+    """Add ``--data`` and ``--json``, for commands that answer questions about stored data."""
     add_data(parser)
     add_json(parser)
 

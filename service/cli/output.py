@@ -1,7 +1,7 @@
-"""Prints what a command has found: an answer as JSON for programs, or lines for people.
+"""Prints the results of commands: JSON for programs, or lines for people.
 
-Much of it others have written: names, paths, files. A control character in it could move the cursor, hide
-what stands before it or make a line that nobody has written, so all that is printed loses them here.
+Results contain texts from others: names, paths, files. A control character in them could move the cursor,
+hide text or forge a line, so all control characters are removed here.
 """
 
 import sys

@@ -42,9 +42,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Create an enabled user with the roles of ``--role``, ask for the password, and print the id.
 
-    Raises ``NameFormatError``, ``PasswordError``, ``Conflict`` for a taken name and for roles that break an
-    invariant, ``ValidationFailed`` for an unknown role, ``UnpreparedError`` for a database that is not seeded
-    yet, ``PolicyError`` and ``Unavailable``.
+    Raises ``Conflict`` for a taken name, and for roles that break an invariant. Raises ``ValidationFailed``
+    for an unknown role, and ``UnpreparedError`` for a database that is not seeded yet. Raises
+    ``NameFormatError``, ``PasswordError``, ``PolicyError`` and ``Unavailable``.
     """
     name = options.user_name
     with reachable(load(environ)) as settings:

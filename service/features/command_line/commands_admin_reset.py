@@ -50,9 +50,9 @@ def _reset_password(options: Namespace, environ: Mapping[str, str]) -> None:
     """Ask for a new password of the user, store it and end all sessions.
 
     ``--enable`` also enables a disabled user and clears the ban and the login lockout. The password is asked
-    for only if the user exists. Raises ``NotFound``, ``PasswordError``, ``Conflict``, also if the user, once
-    enabled, would break an invariant, ``PolicyError``, ``SchemaError``, and ``Unavailable`` if a store is out
-    of reach: then nothing was changed, or the message says what was.
+    for only if the user exists. Raises ``Conflict``, also if the enabled user would break an invariant.
+    Raises ``Unavailable`` if a store is out of reach: then nothing was changed, or the message lists the
+    changes. Raises ``NotFound``, ``PasswordError``, ``PolicyError`` and ``SchemaError``.
     """
     with reachable(load(environ)) as settings:
         log_to_errors(settings)

@@ -32,7 +32,7 @@ class RotationError(LaunchError):
 
 
 class Rotated(NamedTuple):
-    """What was made: a sentence about it, and the settings that put it in force, by name."""
+    """A sentence about the new key, and the settings that put it in force, by name."""
 
     made: str
     to_set: Mapping[str, str]

@@ -34,11 +34,11 @@ from service.settings import Settings
 
 
 async def operator_changes(database: Database, shipped: Shipped, seals: RevisionSeals) -> PolicyChanges:
-    """Return changes that may neither break a statement of the invariants nor lock everybody out anew.
+    """Return changes that may not newly break a statement of the invariants or lock everybody out.
 
-    They are compared with the newest published policy; before the first one there is nothing to compare
-    with. One that can't be used is replaced first by what is stored, as a worker does. Raises PolicyError if
-    no policy can be built from that, UntrustedRevisionError if that one is sealed by an unknown key, and
+    They are compared with the newest published policy, if there is one. An unusable policy is first replaced
+    by a policy from the stored records, as a worker does. Raises PolicyError if no policy can be built from
+    these records. Raises UntrustedRevisionError if the newest policy is sealed by an unknown key, and
     Unavailable.
     """
     live = LivePolicy(shipped, seals)
@@ -69,7 +69,7 @@ def _sync(options: Namespace, environ: Mapping[str, str]) -> None:
 def sync(settings: Settings, *, dry_run: bool) -> list[str]:
     """Register the missing routes, unless ``dry_run``; return the differences as lines of text.
 
-    Nothing is ever deleted. What was registered is logged in the operation log. Raises ``PolicyError``,
+    Nothing is ever deleted. Registrations are logged in the operation log. Raises ``PolicyError``,
     ``SchemaError``, ``Unavailable``, ``RoutesError`` and ``Conflict``.
     """
     started, revision = perf_counter(), 0

@@ -81,7 +81,7 @@ def add_policy(parser: ArgumentParser) -> None:
 
 
 class Answered(NamedTuple, Generic[T]):
-    """What was asked, and what was read for it, as ``show`` says it."""
+    """The answer to a question, and the name of its source."""
 
     answer: T
     source: str
@@ -120,7 +120,7 @@ class Review:
         return await instant_of(connection, self.at)
 
     async def proposed(self, source: Source) -> Policy:
-        """Return the policy of ``source``; a folder's model may lack rows, since nobody decides by it."""
+        """Return the policy of ``source``; a folder's model may lack rows, since it decides no request."""
         if source.folder is None:
             return await self.policy(source)
         return await asyncio.to_thread(read_folder, source.folder, require_grammar)

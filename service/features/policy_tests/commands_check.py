@@ -30,10 +30,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:
-    """Check, and print the digest of the static policy; raises ``PolicyError`` and ``RoutesError``.
+    """Check the static policy and print its digest; raises ``PolicyError`` and ``RoutesError``.
 
-    Returns 1 if a line is weaker than the shipped one or breaks a statement, with the demands of any value of
-    ``policy.assurance``, and nobody has accepted that; else 0. With ``--table``, prints the table alone.
+    Returns 1 if a line is weaker than the shipped line or breaks a statement, and the operator has not
+    accepted that; else 0. The demands of every value of ``policy.assurance`` count. With ``--table``, prints
+    only the table.
     """
     settings = table.load(environ)
     if options.table:

@@ -20,7 +20,7 @@ DIFFERENT = 2
 
 _SAYS = {"allow": "Would be refused:", "deny": "Would be allowed:"}
 
-_LONGEST_LINE: Final = 1024 * 1024  # bytes; what is longer is no event, and is read in parts
+_LONGEST_LINE: Final = 1024 * 1024  # bytes; a longer line is no event, and is read in parts
 
 
 def add_arguments(parser: ArgumentParser) -> None:
