@@ -65,7 +65,7 @@ def _nothing() -> None:
 
 
 def _finished(container: Container) -> Sequence[Callable[[RequestContext], None]]:
-    """Return what is called with each finished request, in this order."""
+    """Return the functions to call with each finished request, in this order."""
     forwarding = container.node.environment_checks.forwarding
     return [forwarding.note, *(part.note for part in container.parts.values() if part.note is not None)]
 

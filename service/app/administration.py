@@ -20,7 +20,7 @@ from service.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Administration:
-    """What changes records, under the rights of a caller."""
+    """Services that change records, under the rights of a caller."""
 
     accounts: Accounts
     address_changed: AddressChanged

@@ -11,7 +11,7 @@ from service.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trail:
-    """What is written down."""
+    """The writers of the audit trail."""
 
     journal: Journal
     collector: Collector

@@ -128,9 +128,9 @@ class Lifespan:
         self._running: list[asyncio.Task[None]] = []
 
     async def process_startup(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-        """Load the policy and keep it current; until a first one is loaded, requests are refused.
+        """Load the policy and keep it current; requests are refused until the first policy is loaded.
 
-        A start that fails releases what it has opened: nobody calls ``process_shutdown`` after it.
+        A failed start closes its resources, since ``process_shutdown`` is not called after it.
         """
         try:
             await self._start()

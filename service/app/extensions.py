@@ -11,7 +11,7 @@ from service.web.requests.routes import Routes, RoutesError
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What a worker offers to the endpoints of extensions: its database, and the policy in force."""
+    """Dependencies of the endpoints of extensions: the worker's database, and the policy in force."""
 
     database: Database
     live: LivePolicy
@@ -37,7 +37,7 @@ class ExtensionRoutes:
 def add_extensions(routes: Routes, offered: Dependencies, extensions: Sequence[Extension]) -> None:
     """Register the endpoints of ``extensions``, after all others; they may use what is ``offered``.
 
-    Raises RoutesError for what is not below a prefix, and for a prefix that others have endpoints below.
+    Raises RoutesError for an endpoint outside the prefix of its extension, and for a prefix in use.
     """
     known = [operation.template for operation in (*routes.operations, *routes.outside)]
     taken = [candidate for candidate in extensions if any(map(candidate.owns_path, known))]

@@ -12,7 +12,7 @@ from service.web.content.downloads import Downloads
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """What takes, sends and links files."""
+    """Services that receive, send and link files."""
 
     uploads: Uploads
     downloads: Downloads

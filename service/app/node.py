@@ -1,4 +1,4 @@
-"""What a worker measures and tells of itself and of its installation, and the jobs that it may run."""
+"""Metrics and reports of a worker about itself and its installation, and the jobs that it may run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from service.web.requests.credentials import OperatorToken
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """What operators look at."""
+    """Parts for operators: checks, readiness and jobs."""
 
     environment_checks: EnvironmentChecks
     readiness: ReadinessChecks

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Part:
-    """What a feature keeps for as long as the worker lives. Each method does nothing where none is needed."""
+    """State of a feature for the lifetime of the worker. Each method does nothing by default."""
 
     runs: Callable[[], Awaitable[None]] | None = None
     """Runs beside the requests until it is cancelled."""

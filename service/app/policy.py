@@ -45,9 +45,9 @@ def make(
     *,
     former: Collection[str] = (),
 ) -> PolicyParts:
-    """Return the policy of the worker with that name; nodes tell one another what ``troubles`` returns.
+    """Return the policy of the worker with that name; nodes exchange the result of ``troubles``.
 
-    ``former`` are the names of workers that have ended, perhaps without a word.
+    ``former`` are the names of ended workers, which may not have signed off.
     """
     database, revision_key = settings.database, stores.sessions.revision_key
     seals = seals_of(settings.oplog)

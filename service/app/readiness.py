@@ -50,7 +50,7 @@ class EnvironmentChecks:
 
 
 VITAL: Final = ("database", "sessions", "policy", "clock")
-"""Without any one of these nobody can log in, be authorized or change anything."""
+"""Parts without any of which no user can log in, be authorized or change records."""
 SLOWLY: Final = {"files": 60.0}
 """Seconds after which a worker checks a part by itself: each look into a bucket costs money."""
 

@@ -58,7 +58,7 @@ TAGS: Final = {
     "role": "Roles, and the permissions that they give.",
     "user": "Users, and the caller's own account.",
 }
-"""What the operations below the first segment of a path are about."""
+"""Descriptions of the operations below the first segment of a path."""
 
 
 def add_routes(app: Application, container: Container, extensions: Sequence[Extension]) -> Routes:

@@ -28,7 +28,7 @@ from service.web.messages.cookies import Cookies
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignIn:
-    """What makes, checks and ends tokens and sessions."""
+    """Services that create, verify and revoke tokens and sessions."""
 
     passwords: Passwords
     closed_passwords: ClosedPasswords

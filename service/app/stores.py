@@ -15,10 +15,10 @@ from service.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
-    """What the worker connects to.
+    """Connections of the worker to its stores.
 
-    ``log_database`` has connections of its own, so that entries of the logs are written however busy requests
-    are; ``log_snapshots`` may be of a standby.
+    ``log_database`` has connections of its own, so busy requests do not delay entries of the logs.
+    ``log_snapshots`` may be of a standby.
     """
 
     database: Database
