@@ -41,11 +41,11 @@ class GuardASGI:
         unguarded: Collection[str] = (),
         mounted_at: str = "",
     ) -> None:
-        """``unguarded`` are paths that nobody is asked about; their user is None.
+        """``unguarded`` are paths without authorization; their user is None.
 
-        ``mounted_at`` is the ``root_path`` of every request. One with another is refused, whatever has set
-        it: the application would serve another path than the one that is asked about. Raises ValueError for
-        a ``mounted_at`` that does not begin with a slash, or ends with one.
+        ``mounted_at`` is the ``root_path`` of every request. Requests with a different ``root_path`` are
+        refused: the application would serve another path than the authorized path. Raises ValueError for a
+        ``mounted_at`` that does not begin with a slash, or ends with a slash.
         """
         self._app = app
         self._portcullis = portcullis

@@ -23,7 +23,7 @@ _LOST: Final = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
 
 
 def since_boot() -> float:
-    """Return the seconds since the machine was started, those asleep too where the system tells them."""
+    """Return the seconds since the machine was started, including sleep where the system counts it."""
     return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
@@ -42,7 +42,7 @@ class _Options(TypedDict):
 
 
 class _Asking:
-    """What both clients have in common."""
+    """The common base of both clients."""
 
     def __init__(
         self,
@@ -54,10 +54,10 @@ class _Asking:
         cache_seconds: float = 0.0,
         bound: float | None = None,
     ) -> None:
-        """``url`` is where Portcullis is, ``key`` the API key of an account with `system:policy:evaluate`.
+        """``url`` is the address of Portcullis, ``key`` an API key with `system:policy:evaluate`.
 
-        ``bound`` is how old in seconds what an answer of a decision point beside the service rests on may be,
-        when it has arrived; None for answers of Portcullis itself.
+        ``bound`` is the maximum age, in seconds, of the data behind an answer of a local decision point, on
+        arrival; None for answers of Portcullis itself.
 
         ``service`` is the service whose routes are asked about; without it, it is that of the account.
         ``timeout`` is in seconds. Decisions are kept for ``cache_seconds``, 0 for not at all: a user who
@@ -81,10 +81,10 @@ class _Asking:
         return Exchange(questions, semantic, self._service, self._kept)
 
     def _fresh(self, answer: httpx.Response, sent: float) -> Reply | None:
-        """Return what was answered to a question that was sent at ``sent``; None if it may be too old.
+        """Return the reply to a question sent at ``sent``; None if its data may be too old.
 
-        A process may have stood still between deciding and answering, and so may this one: what counts is
-        the age that the answer tells, and the time since the question.
+        The decision point may have paused between deciding and answering, and this process too. So the age in
+        the answer and the time since the question are added.
         """
         if self._bound is not None:
             age = answer.headers.get("portcullis-age", "")
@@ -118,10 +118,10 @@ class Portcullis(_Asking):
 
     @classmethod
     def beside(cls, place: str, *, service: str | None = None, bound: float = 2.0) -> Self:
-        """Return a client of the decision point beside this service, such as ``portcullis pdp``.
+        """Return a client of the local decision point of this service, such as ``portcullis pdp``.
 
-        ``place`` is the path of its socket, or its URL. What an answer rests on is at most ``bound`` seconds
-        old when it arrives; any other answer is a denial with the reason ``unavailable``.
+        ``place`` is the path of its socket, or its URL. The data behind an answer is at most ``bound``
+        seconds old on arrival; an older answer becomes a denial with the reason ``unavailable``.
         """
         url, path = _place(place)
         transport = None if path is None else httpx.HTTPTransport(uds=path)
@@ -189,10 +189,10 @@ class AsyncPortcullis(_Asking):
 
     @classmethod
     def beside(cls, place: str, *, service: str | None = None, bound: float = 2.0) -> Self:
-        """Return a client of the decision point beside this service, such as ``portcullis pdp``.
+        """Return a client of the local decision point of this service, such as ``portcullis pdp``.
 
-        ``place`` is the path of its socket, or its URL. What an answer rests on is at most ``bound`` seconds
-        old when it arrives; any other answer is a denial with the reason ``unavailable``.
+        ``place`` is the path of its socket, or its URL. The data behind an answer is at most ``bound``
+        seconds old on arrival; an older answer becomes a denial with the reason ``unavailable``.
         """
         url, path = _place(place)
         transport = None if path is None else httpx.AsyncHTTPTransport(uds=path)

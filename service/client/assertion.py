@@ -20,7 +20,7 @@ _OK: Final = 200
 
 
 class Assertions:
-    """Tells who sends a request, by its ``X-Portcullis-Assertion``; may be shared by threads."""
+    """Identifies the user of a request by its ``X-Portcullis-Assertion``; may be shared by threads."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class Assertions:
         self._http.close()
 
     def user(self, assertion: str) -> User | None:
-        """Return the user, None where nobody is logged in.
+        """Return the user, None for a request without a user.
 
-        Raises ValueError for an assertion that is missing, malformed, forged, over, or for another service,
-        and ConnectionError if the public keys can't be read.
+        Raises ValueError for an assertion that is missing, malformed, forged, expired, or for another
+        service. Raises ConnectionError if the public keys can't be read.
         """
         claims = self._claims(assertion)
         expected = (self._issuer, self._service)

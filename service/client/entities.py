@@ -1,4 +1,4 @@
-"""What is asked, what is answered, and who the user is."""
+"""Questions, decisions and users."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOT_ACTIVE: Final = "subject_not_active"
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Who would act; the ``id`` may be a secret and is not shown by ``repr``."""
+    """The subject of a question; the ``id`` may be a secret and is not shown by ``repr``."""
 
     type: str
     id: str = field(repr=False)
@@ -69,15 +69,15 @@ class Question:
 
 
 TOO_WEAK: Final = "insufficient_user_authentication"
-"""The reason of a decision about a person who has to authenticate more strongly or again."""
+"""The reason of a denial that requires a stronger or newer authentication."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepUp:
-    """What the client of a person is told to get (RFC 9470 §3).
+    """The challenge for the client of a person (RFC 9470 §3).
 
-    ``acr_values`` are the strengths any one of which would do, the weakest first; ``max_age`` is how many
-    seconds old the proof may be, None for any age.
+    ``acr_values`` are the sufficient strengths, the weakest first. ``max_age`` is the maximum age of the
+    proof in seconds, None for any age.
     """
 
     acr_values: tuple[str, ...] = ()
@@ -89,10 +89,10 @@ class Decision:
     """The answer to a question; true if and only if it is allowed.
 
     ``reason`` is that of the answer, or ``unavailable`` or ``not_asked``. ``decision_id`` is empty and
-    ``revision`` is None where the enforcer was not asked. ``required`` are the permission codes any one of
-    which would have done, as far as Portcullis tells. ``subject`` has ``id``, ``name`` and ``roles`` of the
-    account of an API key that is allowed; None for all others. ``step_up`` is what the person has to do
-    first, where that is the reason of a denial.
+    ``revision`` is None where the enforcer was not asked. ``required`` are the permission codes of which any
+    would have sufficed, as far as Portcullis reports them. ``subject`` has ``id``, ``name`` and ``roles`` of
+    the account of an API key that is allowed; None for all others. ``step_up`` is the challenge for the
+    person, where that is the reason of a denial.
     """
 
     allowed: bool

@@ -16,7 +16,7 @@ _OK: Final = 200
 _ACR: Final = re.compile(r"[A-Za-z0-9._:/-]+")  # of a challenge, whose values are quoted
 
 Semantic: TypeAlias = Literal["execute_all", "deny_on_first_deny", "permit_on_first_permit"]
-"""How several questions are answered: all of them, or up to the first one that decides."""
+"""Semantics of several questions: answer all, or stop at the first deciding answer."""
 
 _ENDS_WITH: Final[dict[Semantic, bool | None]] = {
     "execute_all": None,
@@ -51,7 +51,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back: the status, the media type, and the body."""
+    """A reply: the status, the media type, and the body."""
 
     status: int
     media_type: str
@@ -75,7 +75,7 @@ class Exchange:
         self._kept = kept
         self._asked_at = kept.now()
         self._known = self._remembered()
-        # Where one question ends the answers, all before it count, and each keeps its place.
+        # If one answer can end the exchange, the questions before it count, and each keeps its place.
         self.asked = (
             [question for question in dict.fromkeys(questions) if question not in self._known]
             if semantic == "execute_all"

@@ -14,7 +14,7 @@ _SHOWN = HTTPBearer(auto_error=False, description="An access token or API key of
 
 
 class Refused(HTTPException):
-    """A refused request; ``detail`` is the problem document (RFC 9457), and ``refusal`` what it tells of."""
+    """A refused request; ``detail`` is the problem document (RFC 9457), ``refusal`` its source."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.status, refusal.problem, dict(refusal.instructions))

@@ -1,4 +1,4 @@
-"""How a request becomes a question, and a decision becomes a user or a refusal; without any I/O."""
+"""Questions from requests, and users or refusals from decisions; without any I/O."""
 
 import base64
 import json
@@ -48,12 +48,12 @@ _TITLES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request goes no further: nobody is logged in, no permission, no answer, or a faulty request.
+    """A refused request: not logged in, no permission, no answer, or a faulty request.
 
-    ``code`` is that by which Portcullis itself refuses the same. ``required`` are the permission codes any
-    one of which would have let it pass, as far as they are known. ``step_up`` is set where a person is logged
-    in, and has to authenticate more strongly or again: to refresh the token does not help. ``decision_id`` is
-    that of the denial, "" where the enforcer was not asked.
+    ``code`` is the code of Portcullis' own refusals for the same reason. ``required`` are the permission
+    codes of which any would have sufficed, as far as they are known. ``step_up`` is set if a logged-in person
+    has to authenticate more strongly or again: a refresh of the token does not help. ``decision_id`` is that
+    of the denial, "" where the enforcer was not asked.
     """
 
     status: Literal[400, 401, 403, 503]
@@ -142,11 +142,11 @@ def checked_mount(path: str) -> str:
 
 
 def path_asked(raw: bytes | None, served: str, mounted_at: str) -> str | None:
-    """Return the path to ask about; None if it can't be told, or is not the one that will be served.
+    """Return the path to ask about; None if it is unknown, or differs from the path to be served.
 
-    ``raw`` is the path as it was sent, None if the server does not tell; ``served`` is the decoded one, by
-    which the application routes once it has cut off ``mounted_at``. Without ``raw``, only a path that needs
-    no encoding is known to be what it seems.
+    ``raw`` is the path as it was sent, None if the server does not provide it. ``served`` is the decoded
+    path, by which the application routes after removing ``mounted_at``. Without ``raw``, only a path that
+    needs no encoding is unambiguous.
     """
     if served != mounted_at and not served.startswith(f"{mounted_at}/"):
         return None
@@ -186,7 +186,7 @@ def token_of(authorization: Sequence[str]) -> str | Refusal:
 
 
 def question_about(method: str, path: str | None, authorization: Sequence[str]) -> Question | Refusal:
-    """Return what is asked about a request; ``path`` is that of ``path_asked``."""
+    """Return the question about a request; ``path`` is the result of ``path_asked``."""
     if path is None or _METHOD.fullmatch(method) is None:
         return FAULTY
     token = token_of(authorization)
@@ -206,7 +206,7 @@ def outcome(decision: Decision, token: str, required: tuple[str, ...] = ()) -> U
     if decision.reason == TOO_WEAK:
         return Refusal(401, TOO_WEAK, step_up=decision.step_up or StepUp(), decision_id=decided)
     denied = Refusal(403, "permission_denied", decision.required or required, decision_id=decided)
-    # What a refresh may mend; no API key is refreshed.
+    # A refresh may help here; API keys can't be refreshed.
     ended = BAD_TOKEN if token.startswith(_API_KEY) else STALE_TOKEN
     return {UNAVAILABLE: NO_ANSWER, NOT_ACTIVE: ended}.get(decision.reason, denied)
 

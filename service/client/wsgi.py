@@ -38,14 +38,14 @@ class AssertionVerifier(Protocol):
     """``assertion.Assertions``, or what does the same."""
 
     def user(self, assertion: str) -> User | None:
-        """Return the user of a good assertion, None for nobody.
+        """Return the user of a valid assertion, None for a request without a user.
 
-        Raises ValueError for a bad one, and ConnectionError if it can't be told.
+        Raises ValueError for an invalid assertion, and ConnectionError if it can't be verified.
         """
 
 
 class _Middleware(ABC):
-    """Serves what is judged, and refuses what a header would move to another method or path."""
+    """Serves judged requests, and refuses headers that would change the method or the path."""
 
     def __init__(self, app: WSGIApplication, mounted_at: str) -> None:
         self._app = app
@@ -84,11 +84,11 @@ class GuardWSGI(_Middleware):
         unguarded: Collection[str] = (),
         mounted_at: str = "",
     ) -> None:
-        """``unguarded`` are paths that nobody is asked about; their user is None.
+        """``unguarded`` are paths without authorization; their user is None.
 
-        ``mounted_at`` is the ``SCRIPT_NAME`` of every request. One with another is refused, whatever has set
-        it: the application would serve another path than the one that is asked about. Raises ValueError for
-        a ``mounted_at`` that does not begin with a slash, or ends with one.
+        ``mounted_at`` is the ``SCRIPT_NAME`` of every request. Requests with a different ``SCRIPT_NAME`` are
+        refused: the application would serve another path than the authorized path. Raises ValueError for a
+        ``mounted_at`` that does not begin with a slash, or ends with a slash.
         """
         super().__init__(app, mounted_at)
         self._portcullis = portcullis
