@@ -1,4 +1,4 @@
-"""Public links: a token opens a file to anyone who has it, until the link expires or is revoked."""
+"""Public links: a token opens a file to any holder, until the link expires or is revoked."""
 
 import hashlib
 import secrets

@@ -25,11 +25,11 @@ class OrphanCleanup:
     async def once(self) -> int | None:
         """Sweep if no other sweep is running; return the number of deleted objects, None if not swept.
 
-        Raises Unavailable. What was deleted by then stays deleted; the next sweep goes on with the rest.
-        Takes two connections.
+        Raises Unavailable. Deletions until then remain; the next sweep continues with the rest. Takes two
+        connections.
         """
-        # This transaction holds the lock and reads. Others write, each a batch: a sweep that is ended early
-        # keeps what it has done, and nobody waits for a row until then.
+        # This transaction holds the lock and reads. Other transactions write, each a batch: an interrupted
+        # sweep keeps its completed batches, and row locks are short.
         async with self._database.transaction(within=LONGEST) as connection:
             leftovers = await begin_cleanup(connection)
             if leftovers is None:
