@@ -22,18 +22,18 @@ Work: TypeAlias = Callable[[Database], Awaitable[str]]
 Raises OperatorError with what somebody must look at, in words without a secret.
 """
 Pending: TypeAlias = Callable[[Connection], Awaitable[bool]]
-"""Tells in one short query whether a job has work."""
+"""Returns, by one short query, whether a job has work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work that comes back every ``interval`` seconds; None: only when somebody asks for it.
+    """Work that is repeated every ``interval`` seconds; None: only on request.
 
     A run that takes longer than ``within`` seconds is stopped, and has failed. After a failure the job is due
-    again in ``retry`` seconds, or after its interval, if that is shorter. Where ``pending`` finds no work, a
-    run by schedule is left out, and neither recorded nor logged: so a job may look every few seconds. A job
-    of a feature stands behind the job with the name ``after``, or at the end. ``samples`` yields what this
-    worker has counted of its work.
+    again in ``retry`` seconds, or after its interval, if that is shorter. If ``pending`` finds no work, a
+    scheduled run is skipped, neither recorded nor logged: a job may be due every few seconds. A job of a
+    feature follows the job named ``after``, or comes last. ``samples`` yields this worker's metrics of the
+    work.
     """
 
     name: str
@@ -123,7 +123,7 @@ class JobRunner:
 
 
 async def _outcome(database: Database, job: Job) -> tuple[bool, str]:
-    """Do the work of ``job``; return whether it failed, and what to tell."""
+    """Do the work of ``job``; return whether it failed, and the result or the reason in words."""
     bound = asyncio.timeout(job.within)
     try:
         async with bound:

@@ -16,7 +16,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.jobs import StoredJob
 
 LOOK_EVERY: Final = 600.0
-"""Seconds between two looks at the most: others may have changed what is due."""
+"""Maximum seconds between two checks: other processes may have changed the schedule."""
 BUSY_FOR: Final = 60.0
 """Seconds after which a job that another worker runs is tried again: that worker may be gone."""
 SPREAD: Final = 5.0
@@ -48,7 +48,7 @@ class Scheduler:
         self._spread = spread
         self._woken = asyncio.Event()
         self.stored: Sequence[StoredJob] = ()
-        """What the last look has found."""
+        """The jobs of the last check."""
         self.counts: Final = dict.fromkeys(
             ((job.name, outcome) for job in all_jobs for outcome in ("done", "failed")), 0
         )
@@ -74,7 +74,7 @@ class Scheduler:
         self._woken.set()
 
     async def look(self) -> float:
-        """Run what is due; return the seconds until the next job is, few if one fell due meanwhile.
+        """Run the due jobs; return the seconds until the next job is due, few if one fell due meanwhile.
 
         Raises Unavailable.
         """
