@@ -1,5 +1,5 @@
-"""An installation in the hands of its operator: its stores, its database, its log, and who the operator is.
+"""The operator's access to an installation: its stores, its database, its log, and the operator's identity.
 
-Owns what a start and the commands share: opening the stores that the settings name, a database for one
-command, units of work under the operator's rights, entries of the logs. Knows no options, and prints nothing.
+Shared by a start and the commands: opening the stores in the settings, a database for one command, units of
+work under the operator's rights, and log entries. Parses no options, and prints nothing.
 """

@@ -71,7 +71,7 @@ def unknown(message: str) -> Finding:
 
 
 NAMED: Final = 3
-"""How many of many are named in one line."""
+"""Maximum number of names in one line."""
 
 
 def few(names: Sequence[str]) -> str:
@@ -86,7 +86,7 @@ WITHIN = 30.0  # seconds for one reading of the database; large policies take a 
 
 
 class Unanswered(Exception):  # noqa: N818 - not an error of this program
-    """A check can't be made; the message says what is missing."""
+    """A check can't be made; the message names the missing input."""
 
 
 @dataclass(frozen=True)

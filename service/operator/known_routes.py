@@ -1,8 +1,7 @@
-"""The guarded routes of this version: what its endpoint lines say, or the code itself.
+"""The guarded routes of this version, from its endpoint lines or from the code.
 
-Tests see to it that the shipped lines and the code say the same. Asking the code imports all of the service,
-which takes a second; commands do that only for lines of the operator's own, and where they need more than
-the lines tell.
+Tests ensure that the shipped lines and the code agree. Reading the code imports the whole service, which
+takes a second. Commands do that only for the operator's own lines, and for facts that the lines lack.
 """
 
 from service.authz.engine.rules import ENDPOINT

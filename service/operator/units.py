@@ -27,7 +27,7 @@ def operator() -> Caller:
 
 
 async def caller_named(database: Database, user_name: str) -> Caller:
-    """Return the user as a caller; NotFound, and Conflict for one who is disabled or banned."""
+    """Return the user as a caller; NotFound, and Conflict for a disabled or banned user."""
     async with database.transaction() as connection:
         known = await accounts.standing(connection, user_name)
         if known is None:
