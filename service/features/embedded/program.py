@@ -135,9 +135,9 @@ def send(pids: list[int], signal_number: int) -> None:
 
 
 def freeze_all(directory: Path, program: str) -> None:
-    """Stop what is at work in ``directory`` (SIGSTOP); return once all of it has stopped.
+    """Stop all processes of the program in ``directory`` (SIGSTOP); return once all have stopped.
 
-    A child that a process makes before it stops is found by the next look. TimeoutError after 5 s.
+    The search repeats, so it finds children created before a process stopped. TimeoutError after 5 s.
     """
     deadline = time.monotonic() + _PATIENCE
     while running := [pid for pid in at_work_in(directory, program) if not has_stopped(pid)]:

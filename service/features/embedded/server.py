@@ -117,7 +117,7 @@ class Server:
                 steady = backoff == 0.0 or time.monotonic() - began > _STEADY
                 backoff = _FIRST_BACKOFF if steady else min(backoff * 2, _LONGEST_BACKOFF)
                 reason = str(fault).splitlines()[0]
-                with suppress(OSError, ValueError):  # nobody may read the log any more: serve all the same
+                with suppress(OSError, ValueError):  # the log's reader may have gone: serve all the same
                     _log.warning("embedded_server_ended", reason=reason, restart_in_seconds=backoff)
 
     def _may_start(self, backoff: float) -> bool:

@@ -24,9 +24,8 @@ _LONGEST_SOCKET_NAME = 20  # bytes, "/.s.PGSQL.5432.lock"
 class DataDirectory:
     """A directory that this process owns until ``release``.
 
-    The lock is the kernel's, so it ends with the process, however that ends. Raises EmbeddedError if
-    another process owns the directory, if it can't be written, and if another user could replace what is in
-    it.
+    The lock is the kernel's, so it ends with the process, even after a crash. Raises EmbeddedError if another
+    process owns the directory, if it can't be written, and if another user could replace its contents.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,7 +53,7 @@ class DataDirectory:
         """Return a directory of mode 0700 for unix sockets.
 
         It is the subdirectory ``sockets``. If that path is too long for a socket, ``sockets`` is a symbolic
-        link to a short temporary directory; the one of a killed owner is removed.
+        link to a short temporary directory. The temporary directory of a killed owner is removed.
         """
         self._forget_short_sockets()
         place = self.path / "sockets"
