@@ -97,9 +97,9 @@ def _given(options: argparse.Namespace) -> dict[str, str]:
     """Return the options of the command line as the variables of their settings."""
     given = {name: getattr(options, name, None) for name in _SETTINGS}
     if data := given["data"]:
-        with suppress(RuntimeError):  # nobody's home: the settings say that it must be written out
+        with suppress(RuntimeError):  # the user has no home: the settings require a full path
             given["data"] = str(Path(data).expanduser())
-    # A fault of a value names the option: nobody has set the variable.
+    # A fault of an option's value names the option, since its variable is not set.
     return {
         _SETTINGS[name]: OptionValue(value, "--no-migrate" if name == "migrate" else f"--{name}")
         for name, value in given.items()

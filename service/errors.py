@@ -14,11 +14,11 @@ from service.kernel.origin import Needed
 
 
 class Decided(Protocol):
-    """A decision of the enforcer, as answers and logs tell it."""
+    """A decision of the enforcer, as shown in answers and logs."""
 
     @property
     def allowed(self) -> bool:
-        """Whether it let the caller pass."""
+        """True if it allows the caller."""
 
     @property
     def layer(self) -> str:
@@ -56,9 +56,9 @@ class Decided(Protocol):
 class Refusal(Exception):  # noqa: N818 - the field's word; an error chosen on purpose is no accident
     """The base class of all refusals; never raised itself.
 
-    ``detail`` is the sentence for this occurrence, ``headers`` are added to the response, and
-    ``extra`` are further members of the problem document. ``decision`` is the denial of the enforcer that
-    the refusal tells of, None for all others.
+    ``detail`` is the sentence for this occurrence, ``headers`` are added to the response, and ``extra`` are
+    further members of the problem document. ``decision`` is the denial of the enforcer behind the refusal,
+    None without a denial.
     """
 
     status: ClassVar[int]
@@ -183,7 +183,7 @@ class AccountBanned(Refusal):
 def _denial(
     decision: Decided, required: Iterable[str] | None, needed: Needed, field: str | None
 ) -> dict[str, Any]:
-    """Return the members that tell of a denial of the enforcer."""
+    """Return the members that describe a denial of the enforcer."""
     members = {
         "layer": decision.layer,
         "required": list(decision.required if required is None else required),
@@ -207,10 +207,10 @@ class PermissionDenied(Refusal):
         needed: Needed = "any",
         field: str | None = None,
     ) -> None:
-        """``required`` are the codes that were lacking, by default those of ``decision``.
+        """``required`` are the missing codes, by default those of ``decision``.
 
-        ``needed`` tells whether any one of them would have done, or all together. ``field`` is the member of
-        the request that it is about, if it is about one.
+        ``needed`` says whether any or all of them are required. ``field`` is the member of the request that
+        is denied, if there is one.
         """
         super().__init__(detail, **_denial(decision, required, needed, field))
         self.decision = decision

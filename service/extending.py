@@ -1,8 +1,8 @@
-"""What authors of extensions import.
+"""The public names for authors of extensions.
 
-``docs/guides/add-endpoints.md`` explains one, and ``docs/examples/orders-admin`` holds it.
-An extension is a Python package with an ``Extension`` named ``extension``. ``PORTCULLIS_EXTENSIONS`` names
-the packages that a service loads.
+``docs/guides/add-endpoints.md`` explains an example, ``docs/examples/orders-admin``. An extension is a Python
+package with an ``Extension`` named ``extension``. ``PORTCULLIS_EXTENSIONS`` names the packages that a service
+loads.
 """
 
 from service.app.extensions import Dependencies, ExtensionRoutes

@@ -1,8 +1,8 @@
-"""The command ``portcullis`` of an installation: runs ``service``, once that is surely ours.
+"""The command ``portcullis`` of an installation: runs the package ``service`` of this installation.
 
-The wheel holds this file as ``portcullis_admin``. The package is called ``service``, and so may be one in a
-project of the operator: where that stands before ours on Python's path, it would be imported in its place. So
-this module imports nothing of the service before it has looked.
+The wheel holds this file as ``portcullis_admin``. A project of the operator may have a package ``service``
+too. Earlier on Python's path, that package would be imported in place of ours. So this module checks the path
+before it imports the service.
 """
 
 import base64

@@ -81,9 +81,9 @@ class PolicyUnderTest:
         return PolicyUnderTest(self._own, derive(bound))
 
     def allows(self, request: str, codes: Iterable[str] | None) -> bool:
-        """Tell whether a request such as ``GET /api/user/7`` passes both layers.
+        """Return whether a request such as ``GET /api/user/7`` passes both layers.
 
-        ``codes`` are those that the caller holds, None for a caller who is not logged in.
+        ``codes`` are the codes that the caller holds, None for a caller without a login.
         """
         return self.explain(request, codes).allowed
 
