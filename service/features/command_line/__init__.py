@@ -1,1 +1,1 @@
-"""What an operator does at the command line: users, keys, the database, and the registered routes."""
+"""Operator commands for users, keys, the database, and registered routes."""

@@ -1,4 +1,4 @@
-"""``portcullis admin create``: creates a user without the API."""
+"""``portcullis admin create``: create a user without the API."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace
@@ -31,7 +31,7 @@ from service.settings import Settings, load
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the user."""
+    """Add the options of the user."""
     add_data(parser)
     parser.add_argument("user_name", help="the user name")
     parser.add_argument(
@@ -40,11 +40,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Create an enabled user with the roles of ``--role``, ask for the password, and print the id.
+    """Create an enabled user with the roles of ``--role``, prompt for the password, and print the id.
 
-    Raises ``Conflict`` for a taken name, and for roles that break an invariant. Raises ``ValidationFailed``
-    for an unknown role, and ``UnpreparedError`` for a database that is not seeded yet. Raises
-    ``NameFormatError``, ``PasswordError``, ``PolicyError`` and ``Unavailable``.
+    Raises ``NameFormatError``, ``PasswordError``, ``Conflict`` for a taken name or for roles that break an
+    invariant, ``ValidationFailed`` for an unknown role, ``UnpreparedError`` for a database without initial
+    data, ``PolicyError`` and ``Unavailable``.
     """
     name = options.user_name
     with reachable(load(environ)) as settings:
@@ -80,7 +80,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 async def _create(settings: Settings, user: UserValues, password: str, role_codes: Sequence[str]) -> int:
     live = LivePolicy(configured(settings), seals_of(settings.oplog))
     passwords = Passwords(settings.password)
-    # One connection is for the policy, which is read while the other holds the lock of rights.
+    # One connection reads the policy while the other holds the lock of rights.
     database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
     try:
         password_hash = await passwords.hash(password)

@@ -47,12 +47,12 @@ def _add_enable(parser: ArgumentParser) -> None:
 
 
 def _reset_password(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Ask for a new password of the user, store it and end all sessions.
+    """Prompt for a new password of the user, store it, and end all sessions.
 
-    ``--enable`` also enables a disabled user and clears the ban and the login lockout. The password is asked
-    for only if the user exists. Raises ``Conflict``, also if the enabled user would break an invariant.
-    Raises ``Unavailable`` if a store is out of reach: then nothing was changed, or the message lists the
-    changes. Raises ``NotFound``, ``PasswordError``, ``PolicyError`` and ``SchemaError``.
+    ``--enable`` also enables a disabled user, and clears the ban and the login lockout. The prompt appears
+    only for an existing user. Raises ``NotFound``, ``PasswordError``, ``PolicyError``, ``SchemaError``, and
+    ``Conflict``, also if the enabled user would break an invariant. Raises ``Unavailable`` if a store is
+    unavailable. Then nothing was changed, or the message names the changes.
     """
     with reachable(load(environ)) as settings:
         log_to_errors(settings)
@@ -79,10 +79,10 @@ def _reset_password(options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 def _reset_factors(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Remove all second factors of the user and end all sessions.
+    """Remove all second factors of the user, and end all sessions.
 
     Raises ``NotFound``, ``Conflict`` for a service account, ``SchemaError``, and ``Unavailable`` if a store
-    is out of reach: repeat the command then.
+    is unavailable; then repeat the command.
     """
     with reachable(load(environ)) as settings:
         log_to_errors(settings)
@@ -115,7 +115,7 @@ def _reset_factors(options: Namespace, environ: Mapping[str, str]) -> None:
 def _enter(
     settings: Settings, command: str, begun: float, action: str, done: Recovered, **params: Any
 ) -> None:
-    """Log what was saved; raises ``Unavailable`` if sessions may be left."""
+    """Log the changes; raises ``Unavailable`` if sessions may remain."""
     event = operator_event(
         command,
         begun,
@@ -141,7 +141,7 @@ async def _recover(settings: Settings, user_id: int, password: str, *, enable: b
 
 
 async def _invariants(settings: Settings, database: Database) -> Keeping:
-    """Return what keeps the statements about single users, which a disabled one can't break."""
+    """Return the guard of invariants about users, which a disabled user cannot break."""
     live = LivePolicy(configured(settings), seals_of(settings.oplog))
     if not live.invariants.about_users:
         return nullcontext

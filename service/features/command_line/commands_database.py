@@ -1,4 +1,4 @@
-"""``portcullis db …``: what a migration would do, and the migration."""
+"""``portcullis db …``: preview of a migration, and the migration."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from service.features.command_line.store_pending_steps import PendingMigration, PendingStep, TableLock
 
 PENDING: Final = 3
-"""The exit status when there is something to migrate."""
+"""Exit status if a migration is pending."""
 _LEAST_VERSION_KEPT: Final = "v0021"
-"""The first schema that keeps the least version that can work with it, for programs that know of that."""
+"""The first schema that stores the least version that can use it, for programs that read it."""
 
 
 def _migrate(_options: Namespace, environ: Mapping[str, str]) -> None:
-    """Migrate the database, and print what was done; raises SchemaError and Unavailable."""
+    """Migrate the database, and print the result; raises SchemaError and Unavailable."""
     with reachable(load(environ), create=True) as settings:
         shipped = configured(settings)
         changed = migrate(settings.database.url, shipped.extensions)
@@ -36,7 +36,7 @@ def _migrate(_options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 def _check(_options: Namespace, environ: Mapping[str, str]) -> int:
-    """Print what a migration would do; returns the exit status.
+    """Print the steps of a migration; return the exit status.
 
     Raises SchemaError if this version is too old for the schema, and Unavailable.
     """

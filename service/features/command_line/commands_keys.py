@@ -1,4 +1,4 @@
-"""``portcullis keys rotate``: makes a new key, of tokens or second factors; says how to put it in force."""
+"""``portcullis keys rotate``: create a new key for tokens or second factors, with instructions."""
 
 import os
 import secrets
@@ -28,11 +28,11 @@ _SECRET_BYTES: Final = 64  # enough for HS512 (RFC 7518 §3.2)
 
 
 class RotationError(LaunchError):
-    """The key can't be rotated; nothing was changed."""
+    """The key cannot be rotated; nothing was changed."""
 
 
 class Rotated(NamedTuple):
-    """A sentence about the new key, and the settings that put it in force, by name."""
+    """A new key: a sentence about it, and the settings that activate it, by name."""
 
     made: str
     to_set: Mapping[str, str]
@@ -51,10 +51,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Make the key and print what to do. No secret is printed.
+    """Create the key and print the instructions, without any secret.
 
-    Raises ``SettingsError``, and ``RotationError`` if the tokens of an earlier rotation are still accepted or
-    a file can't be written.
+    Raises ``SettingsError``, and ``RotationError`` if tokens of an earlier rotation are still accepted or a
+    file cannot be written.
     """
     settings = table.load(environ)
     if options.factors:
@@ -121,7 +121,7 @@ def _rotate(settings: Settings, until: datetime | None) -> Rotated:
 
 
 def _end_of_present_key(auth: Auth) -> datetime:
-    """Return when the last token that the present key signs has expired, if the restart is soon."""
+    """Return the expiry of the last token signed by the present key, if the restart is soon."""
     longest = timedelta(seconds=max(auth.access_timeout, auth.refresh_timeout))
     return (datetime.now(UTC) + longest + _RESTART_WITHIN).replace(microsecond=0)
 
@@ -170,9 +170,9 @@ def _write(path: Path, content: bytes, mode: int) -> None:
 
 
 def _variable(name: str, environ: Mapping[str, str]) -> str:
-    """Return the variable of ``auth.name``: the one that is set, since two that differ refuse a start.
+    """Return the variable of ``auth.name``: the set one, because two different ones prevent a start.
 
-    If it names a file, return words for that file.
+    If the variable names a file, return words for that file.
     """
     row = next(row for row in table.table() if row.title == f"auth.{name}")
     if file := next((variable for variable in row.files if variable in environ), None):

@@ -1,4 +1,4 @@
-"""Changes of the policy by the operator: ``portcullis policy sync``, ``republish`` and ``unlock``."""
+"""Policy changes by the operator: ``portcullis policy sync``, ``republish`` and ``unlock``."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace
@@ -34,12 +34,11 @@ from service.settings import Settings
 
 
 async def operator_changes(database: Database, shipped: Shipped, seals: RevisionSeals) -> PolicyChanges:
-    """Return changes that may not newly break a statement of the invariants or lock everybody out.
+    """Return changes that may neither break an invariant nor newly lock everybody out.
 
-    They are compared with the newest published policy, if there is one. An unusable policy is first replaced
-    by a policy from the stored records, as a worker does. Raises PolicyError if no policy can be built from
-    these records. Raises UntrustedRevisionError if the newest policy is sealed by an unknown key, and
-    Unavailable.
+    They are compared with the newest published policy, if there is one. An unusable newest policy is first
+    replaced by the stored data, as a worker does. Raises PolicyError if no policy can be built from that
+    data, UntrustedRevisionError if the newest policy is sealed by an unknown key, and Unavailable.
     """
     live = LivePolicy(shipped, seals)
     changes = PolicyChanges(database, live, shipped, lambda: shipped, leave_to_workers)
@@ -61,7 +60,7 @@ def _add_sync(parser: ArgumentParser) -> None:
 
 
 def _sync(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Register, and print the differences; raises what ``sync`` raises."""
+    """Register the routes, and print the differences; raises as ``sync``."""
     with reachable(table.load(environ)) as settings:
         say(*sync(settings, dry_run=options.dry_run))
 
@@ -69,7 +68,7 @@ def _sync(options: Namespace, environ: Mapping[str, str]) -> None:
 def sync(settings: Settings, *, dry_run: bool) -> list[str]:
     """Register the missing routes, unless ``dry_run``; return the differences as lines of text.
 
-    Nothing is ever deleted. Registrations are logged in the operation log. Raises ``PolicyError``,
+    Never deletes anything. Registrations are logged in the operation log. Raises ``PolicyError``,
     ``SchemaError``, ``Unavailable``, ``RoutesError`` and ``Conflict``.
     """
     started, revision = perf_counter(), 0
@@ -136,7 +135,7 @@ def _add_republish(parser: ArgumentParser) -> None:
 
 
 def _republish(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Publish, and print the revision; raises what ``republish`` raises."""
+    """Publish, and print the revision; raises as ``republish``."""
     with reachable(table.load(environ)) as settings:
         say(republish(settings, without_key=options.without_key))
 
@@ -144,9 +143,9 @@ def _republish(options: Namespace, environ: Mapping[str, str]) -> None:
 def republish(settings: Settings, *, without_key: bool) -> str:
     """Publish the policy that follows from resources, bindings and Buttons; return a summary.
 
-    Revisions that are not trusted, or sealed by a key that is not set, are passed over. Logged as a security
-    event and in the operation log. Raises ``PolicyError``, also if the newest revision is sealed and no key
-    is set, unless ``without_key``; ``SchemaError`` and ``Unavailable``.
+    Skips revisions that are untrusted, or sealed by a key that is not set. Logs a security event and an
+    operation. Raises ``PolicyError``, ``SchemaError`` and ``Unavailable``. ``PolicyError`` also means a
+    sealed newest revision without a key, unless ``without_key`` is set.
     """
     begun = perf_counter()
     log_to_errors(settings)
@@ -187,7 +186,7 @@ _TOP: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class _Unlocked:
-    """A resource that was opened, the changes to it, and the first revision with them."""
+    """An opened resource, its changes, and the first revision with them."""
 
     name: str
     done: tuple[str, ...]
@@ -200,13 +199,13 @@ def _add_unlock(parser: ArgumentParser) -> None:
 
 
 def _unlock(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Print what locks everybody out, or open a resource; raises what ``locked`` and ``unlock`` raise."""
+    """Print the causes of a lockout, or open a resource; raises as ``locked`` and ``unlock``."""
     with reachable(table.load(environ)) as settings:
         say(*locked(settings) if options.resource is None else [unlock(settings, options.resource)])
 
 
 def locked(settings: Settings) -> list[str]:
-    """Describe the endpoints that are closed to everybody, and the resources that close them; change nothing.
+    """Describe endpoints closed to everybody, and the resources that close them; change nothing.
 
     Raises ``PolicyError``, ``SchemaError`` and ``Unavailable``.
     """
@@ -223,7 +222,7 @@ def locked(settings: Settings) -> list[str]:
     closing, ids = with_database(settings, look)
     if not closing:
         return ["Nobody is locked out: users who hold * pass each endpoint that administers the policy."]
-    # Some are closed because their resource is disabled and policy.unregistered closes unregistered ones.
+    # Some are closed by a disabled resource, because policy.unregistered closes unregistered requests.
     unregistered = closing.pop(UNREGISTERED, [])
     lines = [_closed(requests, ids[shape(name)]) for name, requests in sorted(closing.items())]
     lines += [_closed([request], ids[shape(request)]) for request in unregistered if shape(request) in ids]
@@ -238,12 +237,12 @@ def _closed(requests: list[str], resource_id: int) -> str:
 
 
 def unlock(settings: Settings, resource_id: int) -> str:
-    """Open a resource to users who hold ``*``, publish that, and return a summary.
+    """Open a resource to users who hold ``*``, publish the change, and return a summary.
 
-    A disabled resource is enabled. A resource that is bound to disabled Buttons only is bound to the Button
-    ``*`` as well, so that no other user gains access. Logged as a security event and in the operation log.
-    Raises ``NotFound``, ``Conflict`` if no enabled Button carries ``*`` or a statement of the invariants
-    would break, ``PolicyError``, ``SchemaError`` and ``Unavailable``.
+    A disabled resource is enabled. A resource bound only to disabled Buttons is also bound to the Button
+    ``*``, so that no other user gains access. Logs a security event and an operation. Raises ``NotFound``,
+    ``PolicyError``, ``SchemaError`` and ``Unavailable``. Raises ``Conflict`` if no enabled Button has ``*``
+    or an invariant would break.
     """
     begun = perf_counter()
     log_to_errors(settings)
@@ -284,7 +283,7 @@ async def _opened(settings: Settings, database: Database, resource_id: int) -> _
         if not resource.enabled:
             await resources.set_enabled(change.connection, resource_id, enabled=True)
             done.append("enabled")
-        # Without bindings all logged-in users may pass, and a binding would close it to them.
+        # Without bindings all logged-in users pass, and a binding would close the resource to them.
         if bound and not any(button.enabled for button in bound):
             if top is None:
                 raise Conflict(

@@ -1,4 +1,4 @@
-"""What the commands of the operator add."""
+"""The feature of operator commands."""
 
 from service.kernel.feature import Feature, FeatureCommands
 

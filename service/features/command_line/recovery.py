@@ -1,4 +1,4 @@
-"""Recovery of an account by the operator, when no administrator can help through the API."""
+"""Account recovery by the operator, if recovery through the API is impossible."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -19,18 +19,18 @@ from service.records.logs.events import SessionEvent
 
 KeptOut = Literal["disabled", "banned"]
 BY_OPERATOR: Final = "operator"
-"""The reason in the login log of acts outside the API."""
+"""The reason of acts outside the API in the login log."""
 Keeping = Callable[[Connection], AbstractAsyncContextManager[object]]
-"""Lets a block change users, and raises ``Conflict`` at its end if that breaks a statement."""
-_WITHIN: Final = 15.0  # seconds for the transaction, in which both stores are asked
+"""Runs a block that changes users; raises ``Conflict`` at its end if an invariant breaks."""
+_WITHIN: Final = 15.0  # maximum seconds of the transaction, which uses both stores
 
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """A user with a new password, the number of ended sessions, and what still blocks the user, if any.
+    """A user with a new password, the number of ended sessions, and remaining blocks of the user.
 
-    ``factors`` is how many second factors were removed, with the set of recovery codes. ``unsettled`` says
-    that the session store could not be asked after the commit.
+    ``factors`` is the number of removed second factors, including the set of recovery codes.
+    ``unsettled`` is the outage of the session store after the commit, if any.
     """
 
     user_id: int
@@ -43,11 +43,10 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Recovery:
-    """Sets a password without authorization: for the operator, who owns the stores anyway.
+    """Sets a password without authorization, because the operator owns the stores.
 
-    As in ``PasswordChange``, sessions end before the commit, so that nothing is saved while the session store
-    is unavailable, and again after it. ``invariants`` returns the statements that the enabled user must not
-    break.
+    As in ``PasswordChange``, sessions end before the commit, so that nothing is saved during an outage of the
+    session store, and again after it. ``invariants`` returns the guard of invariants for an enabled user.
     """
 
     database: Database

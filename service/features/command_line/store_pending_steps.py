@@ -1,4 +1,4 @@
-"""Preview of a migration: its steps, the locks they take, and the sizes of the tables."""
+"""Preview of a migration: its steps, their locks, and the sizes of the tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
@@ -34,7 +34,7 @@ GROUP BY c.oid
 
 
 class TableLock(Struct, frozen=True):
-    """A lock on a table that exists; ``size`` includes its unit.
+    """A lock on an existing table; ``size`` includes its unit.
 
     ``rows`` is PostgreSQL's estimate; None for a table with content that was never analysed.
     """
@@ -46,7 +46,7 @@ class TableLock(Struct, frozen=True):
 
 
 class PendingStep(Struct, frozen=True):
-    """A migration that is to be done; ``kind`` and ``least_version`` are None if it declares none."""
+    """A pending migration; ``kind`` and ``least_version`` are None if it declares none."""
 
     revision: str
     what: str
@@ -56,7 +56,7 @@ class PendingStep(Struct, frozen=True):
 
 
 class PendingMigration(Struct, frozen=True):
-    """The schema of a database, the steps that bring it to this version's, and extensions with steps."""
+    """The schema of a database, the pending steps to this version, and extensions with pending steps."""
 
     standing: SchemaStanding
     steps: tuple[PendingStep, ...]
@@ -64,7 +64,7 @@ class PendingMigration(Struct, frozen=True):
 
 
 def pending_migration(url: str, extensions: Sequence[Extension]) -> PendingMigration:
-    """Return what ``migrate`` would do to the database at ``url``; changes and locks nothing.
+    """Return the steps of ``migrate`` for the database at ``url``, without changes and locks.
 
     Raises SchemaError if this version is too old for the schema, and Unavailable.
     """
@@ -106,7 +106,7 @@ def _described(step: Script, sizes: Mapping[str, tuple[int | None, str]]) -> Pen
 
 def _locks(statements: str, sizes: Mapping[str, tuple[int | None, str]]) -> Iterator[TableLock]:
     for table, lock in sorted(locks_of(statements).items()):
-        if table in sizes:  # a table that the migration itself creates has no other users
+        if table in sizes:  # tables created by the migration have no other users
             yield TableLock(table, lock, *sizes[table])
 
 
