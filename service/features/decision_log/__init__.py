@@ -1,1 +1,1 @@
-"""The decision log: its events, their lines, and the thread that writes them."""
+"""The decision log: events, their lines, and the thread that writes them."""

@@ -11,10 +11,10 @@ _MODE: Final = 0o600
 
 
 class AppendedFile:
-    """A file of mode 0600, created if missing. Opened again after somebody has moved or removed it.
+    """A file of mode 0600, created if missing, and reopened after it was moved or removed.
 
-    Several processes may append to it: the kernel puts each piece at the end as a whole. If it is
-    ``durable``, it must be a regular file, and what was written is on the disk.
+    Several processes can append to it: the kernel appends each write as a whole. A ``durable`` file must be
+    regular, and is synced to disk.
     """
 
     def __init__(self, path: Path, *, durable: bool = False) -> None:
@@ -24,12 +24,12 @@ class AppendedFile:
         self._torn = False
 
     def write(self, lines: Sequence[bytes]) -> int:
-        """Write ``lines``, each with its line feed, in one piece; return how many are there as a whole.
+        """Write ``lines``, each with its line feed, in one piece; return the number of complete lines.
 
-        A full disk may cut it off: then a line is there in part. Raises OSError if none was written.
+        A full disk can truncate a line. Raises OSError if nothing was written.
         """
         file = self._current()
-        start = b"\n" if self._torn else b""  # a line that was cut off must not spoil the next one
+        start = b"\n" if self._torn else b""  # a truncated line must not spoil the next one
         text = start + b"".join(lines)
         written = text[: os.write(file, text)]
         if written:
@@ -52,7 +52,7 @@ class AppendedFile:
             mode = os.O_RDWR if self._durable else os.O_WRONLY
             self._file = os.open(self._path, mode | os.O_APPEND | os.O_CREAT, _MODE)
             if self._durable and not stat.S_ISREG(os.fstat(self._file).st_mode):
-                self.close()  # a pipe blocks, and its reader's progress is unknown
+                self.close()  # writes to a pipe block, and delivery to its reader is unknown
                 raise OSError(errno.EINVAL, "it is no regular file")
             self._torn = self._ends_torn(self._file)
         return self._file
@@ -65,7 +65,7 @@ class AppendedFile:
         return os.path.samestat(there, os.fstat(file))
 
     def _ends_torn(self, file: int) -> bool:
-        """Return whether a killed process left an incomplete line at the end."""
+        """Return true if a killed process left an incomplete line at the end."""
         if not self._durable:
             return False
         size = os.fstat(file).st_size

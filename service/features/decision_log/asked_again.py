@@ -1,4 +1,4 @@
-"""Asks a policy again what an event of the decision log was about."""
+"""Repeat the questions of a decision log event with another policy."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -13,7 +13,7 @@ from service.kernel.origin import EditRequest, GrantQuestion, LastingQuestion
 
 
 def as_of(policy: Policy, event: Event) -> Policy:
-    """Return ``policy`` as it decided at the time of an event; by the id of its decision, if it made that."""
+    """Return ``policy`` as of the time of an event, or by its decision id if ``policy`` made the decision."""
     if not policy.ends:
         return policy
     revision, passed = decided_by(event.decision)
@@ -32,7 +32,7 @@ def _satisfied(words: frozenset[str]) -> Satisfied:
 
 
 def asked_again(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
-    """Yield the decisions of ``policy`` about all that the request asked; it passes if all allow."""
+    """Yield the decisions of ``policy`` about all questions of the request; it passes if all allow."""
     held = None if event.codes is None else _held(event.codes)
     request = EditRequest(event.method, event.path or event.route, event.route)
     satisfied = None if event.satisfied is None else _satisfied(event.satisfied)
@@ -69,7 +69,7 @@ def _of_request(
     resource = NO_SESSION if held is None else policy.resource_at(method, path) or UNREGISTERED
     yield policy.judge(RESOURCE, resource, held)
     yield policy.judge(ENDPOINT, f"{method} {template}", held)
-    if satisfied is not None:  # events of version 0.2.0 do not record it
+    if satisfied is not None:  # missing in events of version 0.2.0
         yield policy.judge_assurance(resource, f"{method} {template}", satisfied)
 
 

@@ -1,4 +1,4 @@
-"""Events of the decision log: one decision, with all that is needed to make it again, and to find it."""
+"""Events of the decision log: one decision, with all data needed to repeat and to find it."""
 
 import json
 import os
@@ -20,22 +20,31 @@ Outcome = Literal["allow", "deny"]
 class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event", tag="decision"):
     """The decision about one request.
 
-    ``layer``, ``object``, ``line`` and ``code`` (of the line) describe the deciding layer, the last layer
-    that was asked. ``passed`` are the lines of the layers that allowed before. ``decision`` is its id;
-    ``revision`` and ``own_digest`` are those of its policy. For a denial, ``required`` are the missing codes;
-    ``needed`` says whether any or all of them are required.
-
-    ``codes`` and ``roles`` are those of the caller's token; without a session ``codes`` is None.
-    ``satisfied`` are the words about authentication that the caller satisfied; None without a caller, and in
-    events of version 0.2.0. ``route`` is the template; ``path`` is that of the request, without what may be
-    secret, and None if only the route is recorded. ``dry_run`` marks a dry run. ``grants`` and ``edits`` are
-    questions about the caller after the admission; ``objects`` are other questions, by layer and object. Each
-    question was asked of the token's codes, and of ``stored_codes``, the codes in the database, if they
-    differ. A sign-in has no token: its questions were asked of ``stored_codes`` alone. Those of ``objects``
-    that are in ``token_objects`` were asked of the token's codes alone; versions before 1.0 do not record
-    them. ``lasting`` are questions about grants for which less was held: ``held`` takes the place of
-    ``stored_codes``. ``grants`` are of ``ceiling`` alone, what a directory may hand out, where it has
-    assigned roles. ``time`` is RFC 3339; ``trace_id`` is that of the request's trace, "" without tracing.
+    - ``layer``, ``object``, ``line`` and ``code`` are those of the deciding layer, the last one asked.
+      ``code`` is that
+    of the line. ``passed`` are the lines of the layers that allowed before.
+    - ``decision`` is the id; ``revision`` and ``own_digest`` are those of the policy.
+    - ``required`` are the codes missing for a denied request. ``needed`` tells whether any or all were
+      required.
+    - ``codes`` and ``roles`` are those of the caller's token; ``codes`` is None without a session.
+    - ``satisfied`` are the authentication demands that the caller satisfied; None for an anonymous caller,
+      and in events
+    of version 0.2.0.
+    - ``route`` is the template. ``path`` is the request path without possible secrets, or None if only the
+      route is
+    logged.
+    - ``dry_run``: the request only asked for the effect of a change.
+    - ``grants`` and ``edits`` are questions about the caller after the request was admitted. ``objects`` are
+      other
+    questions, of layer and object. Versions before 1.0 do not log them.
+    - ``stored_codes`` are the codes in the database, if they differ from the token's. Each such question is
+      asked of both.
+    At sign-in there is no token, and ``stored_codes`` alone count. For ``token_objects``, some of
+    ``objects``, the token's codes alone count.
+    - ``lasting`` are questions about grants for which the caller held less: ``held`` replaces
+      ``stored_codes``.
+    - ``ceiling``: if a directory assigned roles, ``grants`` are asked of its ceiling alone.
+    - ``time`` is RFC 3339; ``trace_id`` is that of the request's trace, "" without tracing.
     """
 
     time: str
@@ -70,9 +79,9 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
 
 class AskedRoute(Struct, frozen=True, array_like=True):
-    """A request in a question: its service, its method, and its path or template.
+    """A request in a question: the service, the method, and the path or template.
 
-    ``satisfied`` are the words about authentication that the subject satisfied; None without a subject.
+    ``satisfied`` are the authentication demands that the subject satisfied; None for an anonymous subject.
     """
 
     service: str
@@ -86,12 +95,13 @@ class EvaluationEvent(
 ):
     """The answer to a question of another service.
 
-    ``asked_by`` is the id of the account that asked. ``user_id``, ``roles`` and ``codes`` are those of the
-    subject, of the type ``subject_type``; none for one that is not active. ``reason`` is that of the answer.
-    ``satisfied`` are the words about authentication that the subject satisfied, where these decided.
-    ``layer``, ``object``, ``line``, ``code`` and ``required`` are of the deciding decision, whose id is
-    ``decision``; "" if the enforcer was not asked. ``revision`` and ``own_digest`` are those of the policy.
-    ``asked`` is the request that a question about a registered route was about: it can be asked again.
+    ``asked_by`` is the id of the asking account. ``user_id``, ``roles`` and ``codes`` are those of the
+    subject, of the type ``subject_type``; they are missing for an inactive subject. ``reason`` is that of the
+    answer. ``satisfied`` are the authentication demands that the subject satisfied, if these decided.
+
+    ``layer``, ``object``, ``line``, ``code`` and ``required`` are those of the decision with the id
+    ``decision``, which is "" without the enforcer. ``revision`` and ``own_digest`` are those of the policy.
+    ``asked`` is the request of a question about a registered route, which can be repeated.
     """
 
     time: str
@@ -120,7 +130,7 @@ Event = DecisionEvent | EvaluationEvent
 """An event of the decision log."""
 
 
-# Sets in order, so that equal events are equal lines.
+# Sorted sets, so that equal events are equal lines.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder(DecisionEvent).decode
 _decode_any: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
@@ -130,7 +140,7 @@ _NUMBER: Final = re.compile(r"[0-9]{1,19}")
 
 
 def shown_path(path: str, template: str, resource: str) -> str:
-    """Return ``path``; parameters that are no whole number as in the template, since they may be anything.
+    """Return ``path`` with secret parameters as in the template: those that are no whole number.
 
     A text that the resource itself contains is registered, and is shown.
     """
@@ -147,21 +157,21 @@ def shown_path(path: str, template: str, resource: str) -> str:
 
 
 def encoded(event: Event) -> bytes:
-    """Return ``event`` as one line of JSON in ASCII, with its line feed."""
+    """Encode ``event`` as one line of JSON in ASCII, with its line feed."""
     return as_text(event) + b"\n"
 
 
 def as_text(value: object) -> bytes:
-    """Return ``value``, an event or a part of one, as JSON in ASCII."""
+    """Encode ``value``, an event or a part of one, as JSON in ASCII."""
     text = _encode(value)
     if text.isascii():
         return text
-    # Other characters escaped: line separators are among them.
+    # Escape other characters, such as line separators.
     return json.dumps(json.loads(text), separators=(",", ":")).encode("ascii")
 
 
 def decoded(line: bytes) -> DecisionEvent | None:
-    """Return the event of a line; None for a line of another log. Raises ValueError for anything else."""
+    """Parse the event of a line; return None for a line of another log. Raises ValueError otherwise."""
     try:
         return _decode(line)
     except msgspec.MsgspecError:
@@ -188,14 +198,14 @@ def event_in(line: bytes) -> Event | None:
 
 
 MOST: Final = 256 * 2**20
-"""The last bytes of a file that are searched: half a million events, a second on a slow disk."""
+"""Maximum bytes searched at the end of a file: half a million events, a second on a slow disk."""
 _BLOCK: Final = 4 * 2**20
 
 
 def denial_in(path: Path, decision_id: str) -> Event | None:
-    """Return the latest denial with that id in the file ``path``; None if there is none, or no such file.
+    """Return the latest denial with that id in the file ``path``; None without one, or without a file.
 
-    Lines that are not events are skipped. Only a regular file is read, not a pipe.
+    Lines without events are skipped. Pipes and other special files are not read.
     """
     try:
         with open(path, "rb", opener=_without_waiting) as file:
@@ -209,7 +219,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def latest_denial(file: IO[bytes], decision_id: str) -> Event | None:
-    """Return the same of an open file that can be sought in; raises OSError."""
+    """Return the latest denial with that id in an open, seekable file; raises OSError."""
     for line in _lines_with(file, f'"decision":"{decision_id}"'.encode()):
         event = event_in(line)
         if event is not None and event.outcome == "deny" and event.decision == decision_id:
@@ -221,13 +231,13 @@ def _lines_with(file: IO[bytes], text: bytes) -> Iterator[bytes]:
     """Yield the lines that contain ``text``, the last one first; a file may grow meanwhile."""
     position = file.seek(0, 2)
     end = max(0, position - MOST)
-    rest = b""  # the end of a line that begins in the block before
+    rest = b""  # the end of a line that begins in the previous block
     while position > end:
         size = min(_BLOCK, position - end)
         position -= size
         file.seek(position)
         block = file.read(size) + rest
-        # The first line is whole at the beginning of the file alone.
+        # Only at the start of the file is the first line complete.
         begin = 0 if position == 0 else block.find(b"\n") + 1
         rest = block[:begin] or block
         if begin or position == 0:

@@ -1,6 +1,6 @@
-"""The decision log: an event for each denial, and for a share of the requests that were allowed.
+"""The decision log: an event for each denial, and for a share of the allowed requests.
 
-A thread of its own writes the events to a file that several processes append to, or to standard output.
+A separate thread writes the events to a file that several processes append to, or to standard output.
 """
 
 import asyncio
@@ -20,43 +20,43 @@ from service.kernel.clock import AtMostEvery
 from service.kernel.metrics import Sample
 
 MOST_WAITING: Final = 16_384
-"""The most events that wait; further ones are dropped. A follower makes as many in a tenth of a second."""
+"""Maximum waiting events; further ones are dropped. A follower creates as many in 0.1 seconds."""
 MANY: Final = 1024
-"""Events that do not wait for others."""
+"""Number of events that are written without waiting for more."""
 AT_ONCE: Final = 2048
-"""The most lines that are written in one piece: after each, the thread waits for the interpreter."""
-_ENCODING: Final = 8  # lines that are joined while an event is encoded: others wait for the interpreter
+"""Maximum lines written in one piece; after each piece, the thread waits for the interpreter."""
+_ENCODING: Final = 8  # lines joined while an event is encoded; others wait for the interpreter
 GATHER: Final = 0.05
 """Seconds that events wait, to be written together with others."""
 RETRY_EVERY: Final = 1.0
-"""Seconds between two attempts while the output takes nothing."""
+"""Seconds between two attempts while the output fails."""
 TELL_EVERY: Final = 10.0
-"""Seconds between two lines about dropped events."""
+"""Seconds between two log lines about dropped events."""
 FINISH_WITHIN: Final = 2.0
-"""Seconds for the last events when the worker ends."""
+"""Maximum seconds to write the last events when the worker ends."""
 
 _log = structlog.get_logger(__name__)
 
 
 class Output(Protocol):
-    """Takes whole lines, each with its line feed."""
+    """Accepts whole lines, each with its line feed."""
 
     def write(self, lines: Sequence[bytes]) -> int:
-        """Write ``lines``; return how many are there as a whole. Raises OSError if none was written."""
+        """Write ``lines``; return the number of complete ones. Raises OSError if none was written."""
 
     def close(self) -> None:
-        """Close the file."""
+        """Release open resources."""
 
 
 class StandardOutput:
     """Standard output, between the lines of the log."""
 
     def __init__(self) -> None:
-        # The same lock as the log: lines of both never mix.
+        # Use the lock of the log, so that lines of both never mix.
         self._logger = structlog.BytesLogger(sys.stdout.buffer)
 
     def write(self, lines: Sequence[bytes]) -> int:
-        """Write each line by itself: a pipe takes 4 KiB as a whole, also from several processes."""
+        """Write each line alone: a pipe accepts 4 KiB as a whole, also from several processes."""
         for line in lines:
             self._logger.msg(line.removesuffix(b"\n"))
         return len(lines)
@@ -71,7 +71,7 @@ def output_named(output: str | Path) -> Output:
 
 
 class DecisionWriter:
-    """Takes events without ever waiting, and writes them to ``output`` in order.
+    """Accepts events without waiting, and writes them to ``output`` in order.
 
     ``written`` and ``dropped`` count events. While the output fails, events wait, up to ``MOST_WAITING``.
     """
@@ -89,7 +89,7 @@ class DecisionWriter:
 
     @property
     def dropped(self) -> int:
-        """Number of dropped events."""
+        """Return the number of dropped events."""
         return self._events.missed + self._lost
 
     def samples(self) -> Iterator[Sample]:
@@ -98,12 +98,12 @@ class DecisionWriter:
         yield Sample("portcullis_decision_events_total", self.dropped, {"outcome": "dropped"})
 
     def put(self, event: Event) -> None:
-        """Take ``event``, or drop it if too many wait."""
+        """Accept ``event``, or drop it if too many wait."""
         if not self._events.put(event):
             self._tell()
 
     def put_lines(self, lines: Sequence[Line]) -> None:
-        """Take events that are encoded already; drop those that find no room."""
+        """Accept encoded events; drop those without room."""
         if not self._events.put_all(lines):
             self._tell()
 
@@ -117,7 +117,7 @@ class DecisionWriter:
         self._events.start()
 
     async def finish(self) -> None:
-        """Write what waits and end; what can't be written within ``FINISH_WITHIN`` seconds is dropped."""
+        """Write waiting events and stop; after ``FINISH_WITHIN`` seconds, drop the rest."""
         if await self._events.finish(FINISH_WITHIN):
             await asyncio.to_thread(self._output.close)
         if lost := len(self._events.waiting) + len(self._taken):
@@ -128,7 +128,7 @@ class DecisionWriter:
             _log.warning("events of the decision log are dropped", dropped=self.dropped)
 
     def _write_all(self) -> float | None:
-        """Write all waiting events; if the output takes none, they wait for the seconds returned."""
+        """Write all waiting events; return the seconds to wait if the output fails."""
         try:
             while self._taken or self._events.waiting:
                 self._taken = self._taken or self._next()
@@ -158,30 +158,30 @@ class DecisionWriter:
             work += _ENCODING
             try:
                 lines.append(encoded(event))
-            except Exception:  # noqa: BLE001 - one event must not hold up the others
+            except Exception:  # noqa: BLE001 - one event must not block the others
                 self._lost += 1
                 _log.exception("an event of the decision log can't be encoded", decision=event.decision)
         return lines
 
 
 class EventSink(Protocol):
-    """A destination of events."""
+    """A receiver of events."""
 
     def put(self, event: Event) -> None:
-        """Take ``event``, or drop it if too many wait; never waits."""
+        """Accept ``event``, or drop it if too many wait; never waits."""
 
     def put_lines(self, lines: Sequence[Line]) -> None:
-        """Take events that are encoded already, as many as there is room for; never waits."""
+        """Accept encoded events, as many as there is room for; never waits."""
 
 
 class DecisionLog:
-    """Takes the events of decisions, and says which of them are wanted."""
+    """Accepts the events of decisions, and selects those to keep."""
 
     def __init__(self, writer: DecisionWriter | None, allows: float, *others: EventSink) -> None:
-        """``allows`` is the share of the allowed requests that are kept, 0 to 1.
+        """Create the log; ``allows`` is the kept share of allowed requests, from 0 to 1.
 
-        They are chosen at random and not by the request id, since clients choose that. ``writer`` is the file
-        or standard output, if there is one; ``others`` get the same events.
+        The share is random and not by request id, because clients choose that. ``writer`` is the file or
+        standard output, if any; ``others`` receive the same events.
         """
         self.writer = writer
         self._sinks = others if writer is None else (writer, *others)
@@ -193,7 +193,7 @@ class DecisionLog:
             self.writer.start()
 
     async def finish(self) -> None:
-        """Write what waits and end, as ``DecisionWriter.finish``."""
+        """Write waiting events and stop, as ``DecisionWriter.finish``."""
         if self.writer is not None:
             await self.writer.finish()
 
@@ -203,20 +203,20 @@ class DecisionLog:
             yield from self.writer.samples()
 
     def keeps(self, *, allowed: bool) -> bool:
-        """True if the next event of this outcome is to be made: each denial, and a share of the others."""
+        """Return true if the next event of this outcome is kept: each denial, and a share of the others."""
         return not allowed or random() < self._allows  # noqa: S311 - a sample
 
     def put(self, event: Event) -> None:
-        """Hand ``event`` to all sinks; never waits."""
+        """Pass ``event`` to all sinks; never waits."""
         for sink in self._sinks:
             sink.put(event)
 
     def put_lines(self, lines: Sequence[Line]) -> None:
-        """Hand events that are encoded already to all sinks; never waits."""
+        """Pass encoded events to all sinks; never waits."""
         for sink in self._sinks:
             sink.put_lines(lines)
 
     def miss(self) -> None:
-        """Count an event that could not be made as dropped."""
+        """Count an event that could not be created as dropped."""
         if self.writer is not None:
             self.writer.miss()

@@ -1,7 +1,7 @@
-"""Lines of the decision log about answered questions, in parts: what lines have in common is encoded once.
+"""Lines of the decision log about answered questions, in parts; common parts are encoded once.
 
-The parts of a line are in order, and joined they are what ``encoded`` makes of the event. A thread joins them
-where they are written, so that an answer only names them.
+The joined parts of a line equal the result of ``encoded`` for the event. The writing thread joins them, so
+that an answer only references them.
 """
 
 from functools import lru_cache
@@ -21,14 +21,14 @@ _BLANK: Final = b'%b""%b0,"subject_type":""' % (_ID, _BY)
 
 
 class OfRequest(NamedTuple):
-    """Parts shared by the lines of one request."""
+    """The common parts of the lines of one request."""
 
     time: bytes
     asked: bytes
 
 
 class OfAnswer(NamedTuple):
-    """Parts shared by the lines of one answer, for any subject."""
+    """The common parts of the lines of one answer, for any subject."""
 
     decided: bytes
     rest: bytes
@@ -41,7 +41,7 @@ class _OfSubject(Struct, omit_defaults=True):
 
 
 def of_request(time: str, request_id: str, trace_id: str, asked_by: int) -> OfRequest:
-    """Return the parts with the time, the request id, the trace id, and the id of the asking account."""
+    """Return the parts with time, id, trace and asking account of a request."""
     traced = b',"trace_id":' + as_text(trace_id) if trace_id else b""
     return OfRequest(_TIME + as_text(time), b"%b%b%b%b%d" % (_ID, as_text(request_id), traced, _BY, asked_by))
 
@@ -53,12 +53,12 @@ def of_subject(kind: str, user_id: int | None, roles: tuple[str, ...]) -> bytes:
 
 @lru_cache(256)
 def of_codes(codes: frozenset[str] | None) -> bytes:
-    """Return the part with the held codes; none without a session."""
+    """Return the part with the held codes; empty without a session."""
     return b"" if codes is None else b',"codes":' + as_text(codes)
 
 
 def of_answer(event: EvaluationEvent) -> OfAnswer:
-    """Return the parts of ``event``, which names no request, no asking account and no subject."""
+    """Return the parts of ``event``, without request, asking account and subject."""
     line = encoded(event).removeprefix(_TIME + b'""')
     decided, _, rest = line.partition(_BLANK)
     return OfAnswer(decided, rest)

@@ -1,4 +1,4 @@
-"""What the decision log adds."""
+"""The feature of the decision log."""
 
 from service.kernel.feature import Feature
 
