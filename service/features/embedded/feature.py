@@ -1,4 +1,4 @@
-"""What embedded stores add."""
+"""The feature of embedded stores."""
 
 from service.kernel.feature import Feature
 

@@ -1,8 +1,8 @@
-"""A script that executes another program, which ends together with the script's parent.
+"""A script that executes another program, which then ends together with its parent.
 
-Run as ``guard.py SIGNAL PARENT PROGRAM …`` by the supervising thread. The kernel forgets the parent-death
-signal when credentials change, so it is set here, after ``unshare`` or ``setpriv`` and before the server; it
-then survives ``exec``.
+The supervising thread runs it as ``guard.py SIGNAL PARENT PROGRAM …``. The kernel clears the parent-death
+signal when credentials change. The script therefore sets it after ``unshare`` or ``setpriv`` and before the
+server. It survives ``exec``.
 """
 
 import ctypes

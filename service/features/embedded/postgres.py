@@ -14,7 +14,7 @@ SOCKET_NAME = ".s.PGSQL.5432"
 ADMINISTRATOR = "postgres"
 NAME = "portcullis"
 
-# The builtin provider sorts the same on every machine, whatever its C library and locales.
+# The builtin provider sorts the same on every machine, independent of C library and locales.
 _LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "-E", "UTF8")
 # With -j, a blank line ends a statement.
 _BIRTH = f"CREATE ROLE {NAME} LOGIN;\n\nCREATE DATABASE {NAME} OWNER {NAME};\n\n"
@@ -50,7 +50,7 @@ def postgres(directory: Path, sockets: Path, log: Path, *, durable: bool) -> Pro
 
 
 def _prepare(directory: Path, sockets: Path, *, durable: bool) -> None:
-    """Create the cluster if it is missing, and remove what a killed owner left."""
+    """Create the cluster if it is missing, and remove files of a killed owner."""
     if not directory.exists():
         _create(directory, durable=durable)
     end_all(directory, "postgres")
@@ -85,7 +85,7 @@ def _create(directory: Path, *, durable: bool) -> None:
 
 
 def _run(*command: str, given: str = "") -> None:
-    result = subprocess.run(  # noqa: S603 - our own programs and arguments
+    result = subprocess.run(  # noqa: S603 - internal programs and arguments
         guarded(command, signal.SIGKILL),
         input=given,
         env=server_environment(),
@@ -100,7 +100,7 @@ def _run(*command: str, given: str = "") -> None:
 
 
 def _is_ready(directory: Path, pid: int) -> bool:
-    """True if the status that the postmaster writes is "ready"; ``pg_ctl`` checks the same."""
+    """Return true if the postmaster's status is "ready"; ``pg_ctl`` checks the same."""
     try:
         lines = (directory / "postmaster.pid").read_text(errors="replace").splitlines()
     except OSError:

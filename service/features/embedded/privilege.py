@@ -1,8 +1,8 @@
-"""Starts servers for root and for users without a name, whom PostgreSQL refuses; else ``EmbeddedError``.
+"""Start servers as root or as a user without a name, both of which PostgreSQL rejects.
 
 The first choice is a user namespace in which the program runs as "nobody" while its files keep their owner.
-If namespaces are forbidden, root can change the real user id, and keep only the capability to pass
-directories that are closed to others (a home of mode 0700).
+If namespaces are forbidden, root changes the real user id, and keeps only the capability to pass directories
+closed to others (a home of mode 0700). Raises ``EmbeddedError`` if both are impossible.
 """
 
 import os
@@ -32,7 +32,7 @@ _OTHER_USER = (
 
 @cache
 def command_prefix() -> tuple[str, ...]:
-    """Return the words to put before a server's command, none for most users; raises EmbeddedError."""
+    """Return the prefix of a server's command, empty for most users; raises EmbeddedError."""
     if os.geteuid() != 0 and _has_name(os.geteuid()):
         return ()
     for prefix in (_NAMESPACE, _OTHER_USER):

@@ -1,4 +1,4 @@
-"""One server program: where it is, how its process is started, and which processes work in a directory."""
+"""One server program: its path, the start of its process, and the processes in a directory."""
 
 import importlib.util
 import os
@@ -17,16 +17,17 @@ from service.operator.errors import EmbeddedError
 _GUARD = Path(__file__).with_name("guard.py")
 _LOG_LIMIT = 8 * 1024 * 1024  # bytes; a longer log is set aside at the next start
 _TAIL = 1500  # bytes
-# Nothing else is passed on: no secret of ours may stand in /proc/…/environ of a server.
+# Pass on nothing else, so that no secret appears in /proc/…/environ of a server.
 _KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
 
 
 @dataclass(frozen=True)
 class Program:
-    """A server program: what to run, and how to find out that it serves.
+    """A server program: its command, and the check that it serves.
 
     ``directory`` is its working directory, ``prepare`` runs before every start, ``ready`` gets the process
-    id. ``stop_signal`` ends it in order; the kernel sends ``death_signal`` when the supervising process dies.
+    id. ``stop_signal`` stops it in order; the kernel sends ``death_signal`` when the supervising process
+    dies.
     """
 
     name: str
@@ -40,14 +41,14 @@ class Program:
 
     @property
     def process_name(self) -> str:
-        """The name of its processes in /proc."""
+        """Return the name of its processes in /proc."""
         return Path(self.command[0]).name
 
     def spawn(self) -> subprocess.Popen[bytes]:
         """Start the process; it ends with the *thread* that calls this."""
         _set_aside(self.log)
         with open(self.log, "ab", opener=_owner_only) as log:
-            return subprocess.Popen(  # noqa: S603 - our own programs and arguments
+            return subprocess.Popen(  # noqa: S603 - internal programs and arguments
                 guarded(self.command, self.death_signal),
                 cwd=self.directory,
                 env=server_environment(),
@@ -78,7 +79,7 @@ def server_environment() -> dict[str, str]:
 
 
 def _owner_only(path: str, flags: int) -> int:
-    """Open a file that only its owner may read, whatever the umask."""
+    """Open a file that only its owner may read, independent of the umask."""
     return os.open(path, flags, 0o600)
 
 
@@ -135,9 +136,9 @@ def send(pids: list[int], signal_number: int) -> None:
 
 
 def freeze_all(directory: Path, program: str) -> None:
-    """Stop all processes of the program in ``directory`` (SIGSTOP); return once all have stopped.
+    """Stop the processes in ``directory`` (SIGSTOP), and wait until all have stopped.
 
-    The search repeats, so it finds children created before a process stopped. TimeoutError after 5 s.
+    Repeated checks find children that a process creates before it stops. Raises TimeoutError after 5 s.
     """
     deadline = time.monotonic() + _PATIENCE
     while running := [pid for pid in at_work_in(directory, program) if not has_stopped(pid)]:
@@ -148,9 +149,9 @@ def freeze_all(directory: Path, program: str) -> None:
 
 
 def has_stopped(pid: int) -> bool:
-    """Return True when every thread of a process is stopped by a signal, or the process has ended.
+    """Return true if every thread of a process is stopped by a signal, or the process has ended.
 
-    ``kill`` returns before that, and a thread that has not stopped yet may still answer: proc_pid_stat(5).
+    ``kill`` returns earlier, and a thread that has not stopped yet may still answer: proc_pid_stat(5).
     """
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
@@ -160,7 +161,7 @@ def has_stopped(pid: int) -> bool:
 
 
 def end_all(directory: Path, program: str) -> None:
-    """End the processes of an earlier owner of ``directory``: SIGQUIT first, SIGKILL after 5 seconds."""
+    """End the processes of a former owner of ``directory``: SIGQUIT first, SIGKILL after 5 seconds."""
     deadline = time.monotonic() + _PATIENCE
     asked: set[int] = set()
     while pids := at_work_in(directory, program):

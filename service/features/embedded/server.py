@@ -21,10 +21,10 @@ _POLL = 0.01  # seconds between two looks at a starting server
 
 
 class Server:
-    """A program that runs while it is wanted, and is started again when it dies.
+    """A program that runs while it is required, and is restarted when it dies.
 
-    The parent-death signal is tied to the *thread* that started the process, so only the keeper
-    thread starts it, and that thread lives until ``close``. All state changes under ``_changed``.
+    The parent-death signal is tied to the *thread* that started the process. The keeper thread therefore
+    starts it, and lives until ``close``. All state changes hold ``_changed``.
     """
 
     def __init__(self, program: Program) -> None:
@@ -40,7 +40,7 @@ class Server:
 
     @property
     def pid(self) -> int | None:
-        """The id of the running process, or None."""
+        """Return the id of the running process, or None."""
         process = self._process
         return process.pid if process else None
 
@@ -57,19 +57,19 @@ class Server:
             self._changed.notify_all()
 
     def start(self) -> None:
-        """Run the server and return when it serves; raises EmbeddedError with the end of its log."""
+        """Run the server and wait until it serves; raises EmbeddedError with the end of its log."""
         self.begin()
         self.wait()
 
     def wait(self) -> None:
-        """Return when the server serves; raises EmbeddedError if its first start failed."""
+        """Wait until the server serves; raises EmbeddedError if its first start failed."""
         with self._changed:
             self._changed.wait_for(lambda: self._serving or self._fault is not None or not self._wanted)
             if self._fault is not None:
                 raise self._fault
 
     def stop(self) -> None:
-        """Stop the server in order, and do not restart it; does nothing if it does not run."""
+        """Stop the server in order, without a restart; do nothing if it does not run."""
         with self._changed:
             self._wanted = False
             self._changed.notify_all()
@@ -84,7 +84,7 @@ class Server:
                 self._changed.wait_for(lambda: self._process is not process)
 
     def close(self) -> None:
-        """Stop the server and its keeper for good."""
+        """Stop the server and its keeper permanently."""
         self.stop()
         with self._changed:
             self._closed = True
@@ -93,9 +93,9 @@ class Server:
             self._keeper.join()
 
     def pause(self) -> None:
-        """Freeze the server and all its children: connections stay open and nothing is answered.
+        """Freeze the server and all its children: connections stay open without answers.
 
-        Returns once all of them have stopped. TimeoutError after 5 s.
+        Waits until all of them have stopped. Raises TimeoutError after 5 s.
         """
         freeze_all(self._program.directory, self._program.process_name)
 
@@ -117,18 +117,18 @@ class Server:
                 steady = backoff == 0.0 or time.monotonic() - began > _STEADY
                 backoff = _FIRST_BACKOFF if steady else min(backoff * 2, _LONGEST_BACKOFF)
                 reason = str(fault).splitlines()[0]
-                with suppress(OSError, ValueError):  # the log's reader may have gone: serve all the same
+                with suppress(OSError, ValueError):  # without a reader of the log, serve all the same
                     _log.warning("embedded_server_ended", reason=reason, restart_in_seconds=backoff)
 
     def _may_start(self, backoff: float) -> bool:
-        """Sleep for ``backoff`` seconds and until the server is wanted; False when closed."""
+        """Sleep for ``backoff`` seconds and until the server is required; return false when closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._wanted, backoff)
             self._changed.wait_for(lambda: self._closed or self._wanted)
             return not self._closed
 
     def _live_once(self) -> EmbeddedError | None:
-        """Run the program to its end; return how it ended, or None if it was stopped on request."""
+        """Run the program to its end; return the error, or None if it was stopped on request."""
         try:
             self._program.prepare()
             process = self._spawn_if_wanted()
@@ -155,7 +155,7 @@ class Server:
             return self._process
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
-        """Set the state once ``process`` serves, and return when it has ended."""
+        """Set the state once ``process`` serves, and wait until it has ended."""
         deadline = time.monotonic() + _START_PATIENCE
         while process.poll() is None and not self._program.ready(process.pid):
             if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""Both embedded stores over one data directory."""
+"""Both embedded stores in one data directory."""
 
 import fcntl
 import os
@@ -24,8 +24,8 @@ _LONGEST_SOCKET_NAME = 20  # bytes, "/.s.PGSQL.5432.lock"
 class DataDirectory:
     """A directory that this process owns until ``release``.
 
-    The lock is the kernel's, so it ends with the process, even after a crash. Raises EmbeddedError if another
-    process owns the directory, if it can't be written, and if another user could replace its contents.
+    The kernel holds the lock, so it ends with the process in every case. Raises EmbeddedError if another
+    process owns the directory, if it is not writable, or if another user could replace its content.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,12 +39,12 @@ class DataDirectory:
         self._take()
 
     def release(self) -> None:
-        """Let others own the directory."""
+        """Release the directory for other owners."""
         self._forget_short_sockets()
         os.close(self._lock)
 
     def subdirectory(self, name: str) -> Path:
-        """Return a subdirectory of mode 0700; creates it if necessary."""
+        """Return a subdirectory of mode 0700, created if necessary."""
         folder = self.path / name
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
@@ -53,7 +53,7 @@ class DataDirectory:
         """Return a directory of mode 0700 for unix sockets.
 
         It is the subdirectory ``sockets``. If that path is too long for a socket, ``sockets`` is a symbolic
-        link to a short temporary directory. The temporary directory of a killed owner is removed.
+        link to a short temporary directory; that of a killed owner is removed.
         """
         self._forget_short_sockets()
         place = self.path / "sockets"
@@ -84,7 +84,7 @@ class DataDirectory:
 
 
 def is_owned(path: Path) -> bool:
-    """True if a process owns the data directory ``path``; changes nothing."""
+    """Return true if a process owns the data directory ``path``; changes nothing."""
     try:
         lock = os.open(path / "owner", os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -99,10 +99,10 @@ def is_owned(path: Path) -> bool:
 
 
 class EmbeddedStores:
-    """A PostgreSQL and a Valkey that run from entering the context until leaving it.
+    """A PostgreSQL and a Valkey that run while the context is entered.
 
     ``data`` is created if necessary and holds everything: ``postgres/``, ``valkey/``, ``sockets/`` and
-    ``logs/``. ``durable=False`` trades the safety of the data for speed. Either store can be left out if an
+    ``logs/``. ``durable=False`` trades the safety of the data for speed. Either store can be omitted if an
     external server replaces it. Neither opens a network port.
 
     Raises EmbeddedError: on construction if another process owns ``data``, on entering if a server does not
@@ -138,17 +138,17 @@ class EmbeddedStores:
 
     @property
     def data(self) -> Path:
-        """The data directory."""
+        """Return the data directory."""
         return self._directory.path
 
     @property
     def database_url(self) -> str:
-        """The URL of the database, for libpq."""
+        """Return the URL of the database, for libpq."""
         return self.url_of(NAME)
 
     @property
     def redis_url(self) -> str:
-        """The URL of the key-value store."""
+        """Return the URL of the key-value store."""
         return _redis_url(self._sockets)
 
     def url_of(self, database: str, *, administrator: bool = False) -> str:
@@ -157,7 +157,7 @@ class EmbeddedStores:
 
     def __enter__(self) -> Self:
         try:
-            for server in self._servers:  # all at once: they start side by side
+            for server in self._servers:  # all at once: they start in parallel
                 server.begin()
             for server in self._servers:
                 server.wait()
@@ -179,18 +179,18 @@ class EmbeddedStores:
 
 
 started = EmbeddedStores
-"""What ``service.operator.embedded`` calls."""
+"""The class that ``service.operator.embedded`` uses."""
 
 
 def has_database(data: Path) -> bool:
-    """Return whether ``data`` has a database; raises OSError if this user may not know."""
+    """Return true if ``data`` has a database; raises OSError without the permission to look."""
     return (data / _POSTGRES).exists()
 
 
 def urls_of_running(data: Path) -> tuple[str, str] | None:
     """Return the URLs of the database and the key-value store that another process runs over ``data``.
 
-    None when no process owns ``data``.
+    None if no process owns ``data``.
     """
     sockets = (data / "sockets").resolve()  # the link of a long path leads to a short one
     if not is_owned(data):

@@ -46,7 +46,7 @@ def _prepare(directory: Path, path: Path) -> None:
 
 
 def _answers(path: Path) -> bool:
-    """True if the server answers PING; it answers with an error while it loads its file."""
+    """Return true if the server answers PING; it returns an error while it loads its file."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(1.0)
         try:
