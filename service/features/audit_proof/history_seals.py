@@ -1,7 +1,7 @@
-"""Seals over what the past of rights says, so that rows of it that are changed by SQL are found.
+"""Seal past rights, so that changes of their rows by SQL are detected.
 
-The seals of an installation are a chain, each over the hash of the one before, by the key of the log chains.
-The session store has the number and the hash of the newest one.
+The seals of an installation are a chain. Each covers the hash of its predecessor, by the key of the log
+chains. The session store has the number and the hash of the newest seal.
 """
 
 import hashlib
@@ -21,18 +21,18 @@ from service.keyspace.revision_key import RevisionCheckpoint
 from service.records.database.transactions import Connection, Database
 from service.settings import Oplog
 
-_WITHIN: Final = 86_400.0  # seconds that making a seal may take
-_LEAST_OFTEN: Final = timedelta(hours=1)  # where there is nothing to seal
+_WITHIN: Final = 86_400.0  # maximum seconds to create a seal
+_LEAST_OFTEN: Final = timedelta(hours=1)  # if there is nothing to seal
 GENESIS: Final = hashlib.sha256(b"portcullis: history").digest()
-"""Stands for the hash of the seal before the first one."""
+"""Takes the place of the predecessor's hash in the first seal."""
 
 
 class HistoryForgedError(OperatorError):
-    """The stored history of rights differs from its seals."""
+    """Stored past rights differ from their seals."""
 
 
 def chains_of(settings: Oplog) -> list[Chain]:
-    """Return the chain of the present key, or the one without a key, and that of the key before."""
+    """Return the chain of the present key, or one without a key, and that of the former key."""
     return [Chain(settings.chain_key), *map(Chain, filter(None, [settings.chain_previous_key]))]
 
 
@@ -46,9 +46,9 @@ async def seal_history(
 ) -> RevisionCheckpoint | None:
     """Seal the facts since the last seal, by all of ``chains``; return number and hash of the newest seal.
 
-    The present key comes first. None, and nothing is sealed, behind a seal by another key alone: another node
-    has it. HistoryForgedError behind one that is not as it was made, and where a seal is missing that the
-    session store has ``anchored``. Raises Unavailable.
+    The present key comes first. Returns None without sealing if the newest seal is by another key alone,
+    which another node has. Raises HistoryForgedError if the newest seal was changed, or a seal is missing
+    that the session store has ``anchored``. Raises Unavailable.
     """
     async with database.transaction(within=_WITHIN) as connection:
         newest, *before = [*await history_facts.newest(connection, 2), None]

@@ -1,8 +1,7 @@
-"""Immutable facts about the past of rights, and their seals in ``sys.history_seal``.
+"""Past rights as facts that never change, and their seals in ``sys.history_seal``.
 
-A fact belongs to an instant: an assignment began or ended, or a role began or ceased to grant a code. All
-facts of a part, such as those of a user, have one digest for each seal, which covers the time since the
-previous seal.
+A fact belongs to an instant: an assignment starts or ends, a role starts or stops giving a code. All facts of
+a part, such as those of a user, have one digest per seal. The digest covers the time since the previous seal.
 """
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -21,17 +20,17 @@ from service.records.permission_uses import KEPT_MONTHS
 from service.records.schema.logs import history_seal
 
 SETTLED: Final = timedelta(minutes=5)
-"""Age that facts must have to be sealed: the clock of a change may differ."""
+"""Minimum age of sealed facts, because a change can use another clock."""
 _AT_ONCE: Final = 1000  # rows fetched at a time
 
 
 class Source(Struct, frozen=True):
     """A kind of facts: a statement with the columns ``part``, ``moment`` and ``content``.
 
-    A part is about the thing that ``noun`` names. If the facts are ``owned``, the part begins with the id of
-    the user with whom they are deleted. A source that ``moves`` has one row for each part, which a later fact
-    replaces. Facts older than ``kept_days`` may be deleted. The content of facts never changes: a new column
-    is null in old rows, or a source of its own.
+    ``noun`` names the subject of a part. If the facts are ``owned``, the part begins with the id of a user,
+    and the facts are deleted with this user. A source that ``moves`` has one row per part, which a later fact
+    replaces. Facts older than ``kept_days`` may be gone. The content of facts never changes: a new column is
+    null in old rows, or becomes a new source.
     """
 
     name: str
@@ -50,7 +49,7 @@ def _row(alias: str) -> str:
 
 
 def _ended_rows(history: str) -> Source:
-    """Return the rows of a history by revisions that have ended; the others may still change."""
+    """Return the ended rows of a history by revisions; other rows may still change."""
     return Source(
         f"ended rows of {history}",
         f"""
@@ -108,7 +107,7 @@ SOURCES: Final = (
         """,
         "role",
     ),
-    # Workers that had lost the database bring the uses of a day for one more day.
+    # After a database outage, workers write the uses of a day up to a day later.
     Source(
         "uses of permissions",
         """
@@ -148,15 +147,15 @@ SOURCES: Final = (
     _ended_rows("opening_history"),
     _ended_rows("request_rule_history"),
 )
-"""All kinds; a further table is one more line."""
+"""All kinds; add a line for a further table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistorySeal:
-    """A seal over the facts from the end of the one before up to ``until_time``.
+    """A seal over the facts from the end of the previous seal until ``until_time``.
 
-    ``parts`` has the digest of each part, by source. ``hash`` covers all of it and the hash before, and
-    ``seals`` has MACs over the hash by the ids of their keys; the empty id is of one without a key.
+    ``parts`` has the digest of each part, by source. ``hash`` covers the parts and the previous hash.
+    ``seals`` has the MACs of the hash by key id; the empty id is the seal without a key.
     """
 
     number: int
@@ -167,14 +166,14 @@ class HistorySeal:
 
     @property
     def is_keyed(self) -> bool:
-        """True if it was made with a key."""
+        """Return true if the seal was created with a key."""
         return bool(self.seals.keys() - {""})
 
 
 class PartDigest(Struct, frozen=True):
     """The digest of the facts of a part before the first limit, between two, or after the last one.
 
-    ``before`` is the number of limits that are not after these facts.
+    ``before`` is the number of limits up to these facts.
     """
 
     before: int
@@ -193,9 +192,9 @@ async def digests(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> AsyncIterator[PartDigest]:
-    """Yield the digest of each part of a source, apart for the times between the ``limits``.
+    """Yield the digest of each part of a source, separately for the times between the ``limits``.
 
-    Only of facts from ``since`` on and before ``until``, if they are given.
+    ``since`` and ``until`` limit the facts, if they are set.
     """
     await connection.execute(sa.text("SET LOCAL TimeZone = 'UTC'"))
     values = {"limits": list(limits), "since": since, "until": until}
@@ -208,7 +207,7 @@ async def digests(
 
 def _digests_of(source: Source) -> sa.TextClause:
     content = "convert_to(string_agg(content, E'\\n' ORDER BY content COLLATE \"C\"), 'UTF8')"
-    # Where facts are deleted after a time, the digest has their day.
+    # If facts are deleted after a time, the digest includes their day.
     day = " || '@' || coalesce(to_char(nullif(max(moment), '-infinity'), 'YYYY-MM-DD'), '')"
     day = "" if source.kept_days is None else day
     return sa.text(f"""
@@ -234,7 +233,7 @@ async def horizon(connection: AsyncConnection) -> datetime:
 
 
 async def seals(connection: AsyncConnection) -> AsyncIterator[HistorySeal]:
-    """Yield all seals, the first one first."""
+    """Yield all seals, in order of number."""
     ordered = _SEAL.select.order_by(history_seal.c.number)
     rows = await connection.stream(ordered, execution_options={"yield_per": _AT_ONCE})
     async for row in rows:
@@ -242,7 +241,7 @@ async def seals(connection: AsyncConnection) -> AsyncIterator[HistorySeal]:
 
 
 async def newest(connection: AsyncConnection, count: int) -> list[HistorySeal]:
-    """Return the newest seals, the newest one first."""
+    """Return the newest seals, the newest first."""
     ordered = _SEAL.select.order_by(history_seal.c.number.desc())
     return await _SEAL.all(connection, ordered.limit(count))
 
@@ -254,7 +253,7 @@ async def hashes(connection: AsyncConnection, numbers: Collection[int]) -> dict[
 
 
 async def any_keyed(connection: AsyncConnection) -> bool:
-    """Return whether a seal was ever made with a key."""
+    """Return true if any seal was created with a key."""
     keyed = sa.text("SELECT EXISTS (SELECT FROM sys.history_seal WHERE seals - '' <> '{}')")
     return bool((await connection.execute(keyed)).scalar_one())
 
@@ -266,11 +265,11 @@ async def add(connection: AsyncConnection, seal: HistorySeal) -> None:
 
 
 async def users_among(connection: AsyncConnection, user_ids: Sequence[int]) -> frozenset[int]:
-    """Return those of the users that there still are."""
+    """Return those of the users who still exist."""
     statement = sa.text('SELECT id FROM sys."user" WHERE id = ANY (CAST(:ids AS bigint[]))')
     return frozenset((await connection.execute(statement, {"ids": list(user_ids)})).scalars())
 
 
 def owner_of(part: str) -> int:
-    """Return the user to whom a part belongs whose source has owners."""
+    """Return the owner of a part, whose source must have owners."""
     return int(part.partition(" ")[0])
