@@ -88,7 +88,7 @@ async def _parts(
 def judge_seal(
     chains: Sequence[Chain], seal: HistorySeal, *, keyed: bool
 ) -> Literal["good", "forged", "unknown"]:
-    """Judge a seal by its keys; ``keyed``: one was made with a key, so that none without one may follow."""
+    """Judge a seal by its keys; with ``keyed``, another seal has a key, so none may lack one."""
     if not seal.is_keyed and chains[0].key_id:
         if keyed:
             return "forged"

@@ -1,4 +1,4 @@
-"""Warnings of a dry run about menus: what the lint would find, and does not find yet."""
+"""Warnings of a dry run about menus: new findings of the lint."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,7 +10,7 @@ from service.records.database.transactions import Connection
 
 @asynccontextmanager
 async def warning_of_menus(connection: Connection, dry_run: DryRun) -> AsyncIterator[None]:
-    """Let the block edit menus; ``dry_run`` is warned of each new finding about the tree."""
+    """Run a block that edits menus; add a warning to ``dry_run`` for each new finding."""
     before = {*menu_findings(await placed_menus(connection))}
     yield
     after = menu_findings(await placed_menus(connection))

@@ -1,4 +1,4 @@
-"""What a worker keeps for questions to the policy: policies of the past, and the dry runs of writes."""
+"""Parts of a worker for questions to the policy: past policies, and dry runs of writes."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from service.laboratory.analysis.sources import PastPolicies
 
 
 class ExplainPart(Part):
-    """Rebuilds past policies for whoever asks about them, and finds out what a write would change."""
+    """Rebuilds past policies, and runs dry runs of writes."""
 
     def __init__(self, container: Any) -> None:
         policy, stores = container.policy, container.stores

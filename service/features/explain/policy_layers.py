@@ -1,4 +1,4 @@
-"""Schemas of one layer, and of gained and lost access between two policies, in answers about the policy."""
+"""Answers about one layer, and about the access gained and lost between two policies."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -70,7 +70,7 @@ class AskedLayer(Schema):
 
 
 def passed(layers: Iterable[LayerExplained | LayerPassed], name: str) -> PassedLayer | None:
-    """Return the layer ``name`` of an explanation; None if it was not asked."""
+    """Return the layer ``name`` of an explanation; None if it did not decide."""
     return next((PassedLayer.of(layer) for layer in layers if layer.layer == name), None)
 
 
@@ -127,9 +127,9 @@ class Access(Schema):
 
 
 def access_answer(before: Policy, after: Standing, part: PartQuery = WHOLE) -> Access:
-    """Return who gains and loses what; a large policy takes a while.
+    """Return the access gained and lost; a large policy takes a while.
 
-    With a size, the answer has ``part`` of each list, and of an entry of a role as many requests at most.
+    With a size, the answer has ``part`` of each list, and at most as many requests per role.
     """
     diff = access_diff(before, after)
     gains = diff.by_role.gains

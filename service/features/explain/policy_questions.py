@@ -1,4 +1,4 @@
-"""The common base of questions about the policy, the stored roles and users."""
+"""Common code of questions about the policy, the stored roles and users."""
 
 from datetime import datetime
 from typing import Final
@@ -14,11 +14,11 @@ from service.records.published import policy_history
 from service.web.messages.context import RequestContext
 
 WITHIN: Final = 30.0
-"""Seconds that reading roles and users may take."""
+"""Maximum seconds to read roles and users."""
 
 
 class PolicyQuestion:
-    """The base of what asks about a policy and the stored roles, a few questions at a time."""
+    """Base class of questions about a policy and the stored roles, with few questions at a time."""
 
     def __init__(
         self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit, past: PastPolicies
@@ -31,7 +31,7 @@ class PolicyQuestion:
     async def _asked(
         self, context: RequestContext, connection: Connection, at: datetime | None
     ) -> tuple[Policy, Instant]:
-        """Return the policy and the instant that are asked about; the request itself is one of now."""
+        """Return the policy and the instant of the question; the request itself is decided as of now."""
         assert context.policy is not None  # noqa: S101 - the caller has set it
         instant = await instant_of(connection, at)
         return await self._past.at(connection, context.policy, instant), instant
@@ -39,12 +39,12 @@ class PolicyQuestion:
     async def _standing(
         self, context: RequestContext, connection: Connection, at: datetime | None
     ) -> Standing:
-        """Return the policy, the roles and the users that are in force at that instant."""
+        """Return the policy, roles and users at that instant."""
         policy, instant = await self._asked(context, connection, at)
         return await standing_of(policy, connection, instant)
 
 
 async def require_kept(connection: Connection, name: str, revision: int) -> None:
-    """Return when the lines of ``revision`` are kept; ValidationFailed for the field ``name`` else."""
+    """Raise ValidationFailed for the field ``name`` unless the lines of ``revision`` are kept."""
     if not await policy_history.is_kept(connection, revision):
         raise ValidationFailed((name, "There is no such revision, or its lines were not kept"))

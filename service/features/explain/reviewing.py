@@ -1,4 +1,4 @@
-"""Opens what a command reviews: policies from their sources, and the database if one is needed."""
+"""Open the sources of a command: policies, and the database if it is needed."""
 
 import asyncio
 import sys
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 def instant(text: str) -> datetime:
-    """Return the instant that an option ``--at`` names; ArgumentTypeError without a zone, and for no time."""
+    """Parse the instant of the option ``--at``; raises ArgumentTypeError without a time zone."""
     try:
         return msgspec.convert(text, At)
     except msgspec.ValidationError:
@@ -55,7 +55,7 @@ def instant(text: str) -> datetime:
 
 
 def add_at(parser: ArgumentParser) -> None:
-    """Add ``--at``, the instant that a question is about."""
+    """Add ``--at``, the instant of a question."""
     parser.add_argument(
         "--at",
         metavar="TIME",
@@ -81,7 +81,7 @@ def add_policy(parser: ArgumentParser) -> None:
 
 
 class Answered(NamedTuple, Generic[T]):
-    """The answer to a question, and the name of its source."""
+    """An answer, and the description of its sources for ``show``."""
 
     answer: T
     source: str
@@ -89,10 +89,10 @@ class Answered(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What a command may ask: policies with this node's static policy, and the database; None without.
+    """Sources of a command: policies with this node's static policy, and the database, or None.
 
-    All is asked as of ``at``; None is now. A source that is not the live policy has its own lines.
-    ``revisions`` are those of the sources that were read, by their names.
+    Everything is as of ``at``; None is now. A source that is not the live policy has its own lines.
+    ``revisions`` are the revisions read, by source name.
     """
 
     past: PastPolicies
@@ -101,7 +101,7 @@ class Review:
     revisions: dict[str, int] = field(default_factory=dict)
 
     async def policy(self, source: Source) -> Policy:
-        """Return the policy of ``source``; PolicyError, Unavailable, ValidationFailed for the instant."""
+        """Return the policy of ``source``; raises PolicyError, Unavailable and ValidationFailed."""
         policy = await self._policy(source)
         self.revisions[source.name] = policy.revision
         return policy
@@ -116,11 +116,11 @@ class Review:
             return await self.past.at(connection, policy, await self.instant(connection))
 
     async def instant(self, connection: Connection) -> Instant:
-        """Return the instant that is asked about; ValidationFailed if it is not known who held what then."""
+        """Return the requested instant; raises ValidationFailed if its assignments are unknown."""
         return await instant_of(connection, self.at)
 
     async def proposed(self, source: Source) -> Policy:
-        """Return the policy of ``source``; a folder's model may lack rows, since it decides no request."""
+        """Return the policy of ``source``; a folder's model may lack rows, because it decides nothing."""
         if source.folder is None:
             return await self.policy(source)
         return await asyncio.to_thread(read_folder, source.folder, require_grammar)
@@ -140,7 +140,7 @@ class Review:
 def review_one(
     options: Namespace, environ: Mapping[str, str], do: Callable[[Review, Source], Coroutine[Any, Any, T]]
 ) -> Answered[T]:
-    """Return what ``do`` returns about the policy that ``--policy`` names; raises what ``review`` raises."""
+    """Return the result of ``do`` for the policy named by ``--policy``; raises as ``review``."""
     return review(options, environ, (options.policy,), lambda policies, sources: do(policies, sources[0]))
 
 
@@ -152,12 +152,12 @@ def review(
     *,
     roles: bool = True,
 ) -> Answered[T]:
-    """Return what ``do`` returns about the sources that ``names`` name.
+    """Return the result of ``do`` for the sources ``names``.
 
-    A name that is None is that of the policy in force if there is an installation, else that of the files.
-    With an installation and ``roles``, roles and users are known whatever the sources are. No store is
-    touched where none is needed. Raises ``NoInstallationError`` if ``--data`` or a name needs one,
-    ``PolicyError``, ``SchemaError`` and ``Unavailable``, and what ``do`` raises.
+    None names the policy in force if there is an installation, otherwise that of the files. With an
+    installation and ``roles``, roles and users are always available. Stores are used only if needed. Raises
+    ``NoInstallationError`` if ``--data`` or a name needs an installation, ``PolicyError``, ``SchemaError``
+    and ``Unavailable``, and the exceptions of ``do``.
     """
     settings = table.load(environ)
     installed = installation.is_there(settings)
@@ -182,7 +182,7 @@ def review(
 
 
 def _described(source: Source, revision: int | None, name: str | None) -> str:
-    """Return what was read; ``name`` is that of the installation."""
+    """Return a description of a source; ``name`` is that of the installation."""
     if source.folder is not None:
         return f"the files in {source.folder}"
     if not source.stored:
@@ -193,7 +193,7 @@ def _described(source: Source, revision: int | None, name: str | None) -> str:
 
 
 def unserved(registered_by: Sequence[str]) -> list[str]:
-    """Return the lines about a request that no route serves; ``registered_by`` as in ``explain``."""
+    """Return the lines about a request without a route; ``registered_by`` as in ``explain``."""
     return [
         "No route of this service serves it: nobody passes.",
         *(f"The service {name} has registered it: ask with --service {name}." for name in registered_by),
@@ -201,9 +201,9 @@ def unserved(registered_by: Sequence[str]) -> list[str]:
 
 
 def opened_log(name: str) -> AbstractContextManager[IO[bytes]]:
-    """Return the decision log ``name`` to read from, ``-`` for standard input.
+    """Open the decision log ``name`` for reading; ``-`` is standard input.
 
-    ValidationFailed if there is none.
+    Raises ValidationFailed if it cannot be opened.
     """
     if name == "-":
         return nullcontext(sys.stdin.buffer)

@@ -81,9 +81,9 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def by(layer: PassedLayer | None) -> str:
-    """Return why ``layer`` lets pass: ``@login``, or the held codes and the code of the line they open.
+    """Return the reason why ``layer`` allows: ``@login``, or the held codes and the code of the line.
 
-    What ends has its end: ``@login until 2026-12-31T00:00:00.000Z``.
+    A temporary line has its end: ``@login until 2026-12-31T00:00:00.000Z``.
     """
     if layer is None or layer.line is None:
         return ""
