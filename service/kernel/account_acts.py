@@ -126,8 +126,9 @@ DEMANDED: Final = frozenset(
     {"set-contact self", "enrol-first-factor self", "change-factors self", "change-credentials self"}
     | {"change-credentials-by-factor self", "change-credentials-beside-factor self"}
 )
-"""The objects on which the policy's layer ``assurance`` has demands: acts that are asked about where they
-happen, since the request that they come with does much else too."""
+"""The objects on which the policy's layer ``assurance`` has demands. These acts are checked in the act
+itself, since the request around them does much else too.
+"""
 
 
 def where(bound_to: str | None, service: str) -> Where:

@@ -211,7 +211,7 @@ def step_up(required: Collection[str], satisfied: Collection[str] | None) -> Cha
 
 
 def challenge_of(required: Collection[str]) -> Challenge | None:
-    """Return how a person gets one of the words ``required``: the weakest; None if no person can."""
+    """Return the challenge for one of the words ``required``: the weakest; None if no person can meet it."""
     word = next((word for word in OF_PERSONS if word in required), None)
     if word is None:
         return None

@@ -15,7 +15,7 @@ Cache = Literal["tokens", "decisions", "resources"]
 
 
 def cache_size(cache: Cache, usual: int) -> int:
-    """Return how many entries ``cache`` may hold: ``usual``, or what ``VARIABLE`` says."""
+    """Return the maximum size of ``cache``: ``usual``, or the value in ``VARIABLE``."""
     return _sizes(os.environ.get(VARIABLE, "")).get(cache, usual)
 
 

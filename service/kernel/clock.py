@@ -68,7 +68,7 @@ class AtMostEvery:
 
 _AT_ONCE = 256
 _drawn: list[int] = []
-os.register_at_fork(after_in_child=_drawn.clear)  # or two processes would give the same ids
+os.register_at_fork(after_in_child=_drawn.clear)  # or two processes would create the same ids
 
 _VERSION = 7 << 76
 _VARIANT = 2 << 62

@@ -117,7 +117,7 @@ def intersection(first: Iterable[str], second: Iterable[str]) -> frozenset[str]:
 
 
 def _common(first: str, second: str) -> str | None:
-    """Return the code that grants what both held codes grant; None if there is nothing."""
+    """Return the code granted by both held codes; None if they share none."""
     short, long = sorted((first.split(":"), second.split(":")), key=len)
     if not (all(short) and all(long)):
         return first if first == second else None

@@ -1,8 +1,8 @@
-"""Events: what the trunk says at some points of its work, so that features take part without being known.
+"""Events: announcements of the core at some points of its work, so that it need not know its features.
 
-An event is declared where it happens, and lists what a listener may rely on. A feature names its listeners in
-its ``feature.py``, as text. They are called one after the other, in the order of the registry, and each is
-waited for: what one raises ends the work, as if the trunk itself had raised it.
+An event is declared where it happens, and lists the facts that a listener may rely on. A feature names its
+listeners in its ``feature.py``, as text. They are called one after the other, in the order of the registry,
+and each is awaited. An error of a listener ends the work, as an error of the core does.
 """
 
 from collections.abc import Awaitable, Callable

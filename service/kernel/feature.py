@@ -103,7 +103,7 @@ class Feature:
         return f"{_FOLDER}.{self.name}.{name}"
 
     def part(self, text: str) -> Any:
-        """Return what ``text``, ``module`` or ``module:name`` of the feature's folder, names."""
+        """Return the object named by ``text``, ``module`` or ``module:name`` of the feature's folder."""
         module, _, name = text.partition(":")
         imported = import_module(self.module(module))
         return getattr(imported, name) if name else imported
@@ -111,7 +111,7 @@ class Feature:
 
 @cache
 def _below(templates: tuple[str, ...]) -> re.Pattern[str]:
-    """Return what matches each of ``templates``, and all below it."""
+    """Return a pattern that matches ``templates``, and all paths below them."""
     texts = (_FIELD.sub("[^/]+", re.escape(template)) for template in templates)
     return re.compile(rf"(?:{'|'.join(texts)})(?:/.*)?$" if templates else "(?!)", re.DOTALL)
 
@@ -141,7 +141,7 @@ def insert_behind(listed: list[L], added: L, after: str) -> None:
 
 
 def named(name: str) -> Feature:
-    """Return the feature with that name; KeyError if there is none."""
+    """Return the feature with that name; KeyError if it does not exist."""
     return {feature.name: feature for feature in declared()}[name]
 
 
@@ -182,9 +182,9 @@ def about_any(features: Iterable[Feature], text: str) -> bool:
 
 
 def provided(port: str, off: Collection[str] = ()) -> dict[str, Any]:
-    """Return what the features provide for ``port``, by the name of the feature, without those in ``off``.
+    """Return the providers of ``port``, by the name of the feature, without the features in ``off``.
 
-    Leave ``off`` out to ask about what they have stored: it is there all the same.
+    Leave ``off`` out for questions about stored data: those of a feature that is off still exist.
     """
     return {
         feature.name: feature.part(feature.provides[port])

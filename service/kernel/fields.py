@@ -96,10 +96,10 @@ def fields_of(kind: type) -> Mapping[str, Field]:
 
 
 def field_faults(kind: type, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the JSON name of each field of ``values`` that its rule refuses, and why.
+    """Yield the JSON name of each field of ``values`` that its rule refuses, and the reason.
 
     ``values`` are some fields of ``kind``; None is no value. Raises TypeError for a name that ``kind`` does
-    not have: nothing is known of what it may be.
+    not have.
     """
     fields = fields_of(kind)
     if unknown := sorted(values.keys() - fields.keys()):

@@ -19,12 +19,12 @@ OPERATOR_ID: Final = 0
 class Caller:
     """The authenticated user of a request: of a device session, or of an API key.
 
-    ``login_id`` is the ``sub`` of the token: the user id in decimal. ``held`` are the codes in force for
-    this request; ``issued_at`` is the token's ``iat`` in seconds since the epoch, with a fraction.
-    ``service`` is the service that a service account is bound to, None for none. ``key_id`` is the API key
-    that the request came with, itself or by a token that was issued for it; ``device`` is ``key:`` and its
-    number then, which is the name of no device. ``limited_to_nothing`` is true for a key whose list of scopes
-    is empty. ``authentication`` is how a person has logged in; None for a service account.
+    ``login_id`` is the ``sub`` of the token: the user id in decimal. ``held`` are the codes in force for this
+    request. ``issued_at`` is the token's ``iat`` in seconds since the epoch, with a fraction. ``service`` is
+    the service that a service account is bound to, None for none. ``key_id`` is the API key of the request,
+    sent itself or as a token issued for it. ``device`` is then ``key:`` and its number, which is the name of
+    no device. ``limited_to_nothing`` is true for a key whose list of scopes is empty. ``authentication`` is
+    that of a person; None for a service account.
     """
 
     user_id: int
@@ -84,8 +84,8 @@ class Target:
     """A user on whom a caller may act; functions that change, ban or log out a user take one.
 
     Only ``service/administration/delegation.py``, after asking the policy, ``oneself`` and ``owner`` make
-    one: so no function can act on another user without that check. ``whom`` says whose account it is, to the
-    caller.
+    one: so no function can act on another user without that check. ``whom`` is the relation of the account to
+    the caller.
     """
 
     user_id: int
@@ -99,10 +99,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """An account that a caller may create, by some of the ``UserValues``; what writes new users takes one.
+    """An account that a caller may create, from some of the ``UserValues``; the writers of users take one.
 
     Only ``service/administration/delegation.py``, after asking the policy, and the operator's commands make
-    one. ``made_by`` is the id of the caller, or of who made the API key of the caller; None for the operator.
+    one. ``made_by`` is the id of the caller, or of the creator of the caller's API key; None for the
+    operator.
     """
 
     values: Mapping[str, Any]

@@ -89,7 +89,7 @@ class Notices(Protocol):
 
 
 class Mailer(Protocol):
-    """Mails links to users; each mail is written in the transaction of what it is about."""
+    """Mails links to users; each mail is written in the transaction of its event."""
 
     @property
     def enabled(self) -> bool:
@@ -120,12 +120,12 @@ def notices_of(settings: Any) -> Notices:
 
 
 def mailer_of(settings: Any) -> Mailer:
-    """Return what mails links in the installation of ``settings``."""
+    """Return the mailer of links for the installation of ``settings``."""
     (make,) = provided("mail").values()
     mailer: Mailer = make(settings)
     return mailer
 
 
 def acted_by(target: Target) -> ActedBy:
-    """Return who acts on ``target`` through the API."""
+    """Return the actor on ``target`` through the API."""
     return "self" if target.whom == "self" else "administrator"

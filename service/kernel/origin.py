@@ -1,4 +1,4 @@
-"""The request that is being served, for the logs: its facts, its span, what it asked and what it changes."""
+"""The present request, for the logs: its facts, its span, its questions and its changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FieldChange(Struct, frozen=True, omit_defaults=True):
 
 
 class ChangeRecord:
-    """The records that a request is about, and what it has saved of them."""
+    """The records of a request, and its saved changes of them."""
 
     def __init__(self) -> None:
         self._targets: dict[str, None] = {}
@@ -93,7 +93,7 @@ def field_changes(target: str, before: Mapping[str, Any], after: Mapping[str, An
 def values_change(
     target: str, field: str, removed: Collection[str], added: Collection[str]
 ) -> list[FieldChange]:
-    """Return the change of a field with many values; nothing if there is none."""
+    """Return the change of a field with many values; nothing without a difference."""
     if not (removed or added):
         return []
     return [FieldChange(target, field, sorted(removed), sorted(added), len(removed), len(added))]
@@ -153,7 +153,7 @@ class Delegated:
 
 
 Value = str | int | float | bool
-"""The value of an attribute. It must never be a secret, a name of a user, or what a request has sent."""
+"""The value of an attribute. It must never be a secret, a user name, or content of the request."""
 
 Kind = Literal["internal", "client"]
 """``client`` is a question to another process, whose answer is waited for."""
@@ -190,7 +190,7 @@ class Origin(Protocol):
     """The authentication words that the caller satisfied at admission; None for an anonymous caller."""
 
     def entry(self) -> Struct | None:
-        """Return the entry of the operation log as things stand, without what was sent.
+        """Return the entry of the operation log at this moment, without the request's content.
 
         None if the operation is not logged, and once the request has its entry.
         """
@@ -216,6 +216,6 @@ OPERATOR: Final = "@operator"
 
 
 def acting() -> str | None:
-    """Return who edits records now: the user name of the caller, ``OPERATOR`` outside of requests."""
+    """Return the present editor of records: the user name of the caller, ``OPERATOR`` outside of requests."""
     origin = ORIGIN.get()
     return OPERATOR if origin is None else origin.acting

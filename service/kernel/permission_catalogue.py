@@ -61,7 +61,7 @@ _PAGES: Final = (
 def _catalogue() -> tuple[Page, ...]:
     """Return all pages: those of features stand behind the page that each names.
 
-    Features that are off are among them: what they would open is stored, and shared by all nodes.
+    Features that are off are included: their permissions are stored, and shared by all nodes.
     """
     pages = list(_trunk())
     for feature in declared():

@@ -23,7 +23,7 @@ recorded before the acts were distinguished.
 TAKEOVER_DAYS: Final = 30
 """Number of days for which an act counts; the settings can change it."""
 MOST_TAKEOVER_DAYS: Final = 366
-"""The most that they can say."""
+"""The greatest value of that setting."""
 
 _DID: Final[Mapping[ControlAct, tuple[str, str]]] = {
     "made": ("made it", "made {}"),
@@ -86,10 +86,10 @@ _Ways: TypeAlias = dict[_Place, tuple[Edge, _Place] | None]
 
 
 class Persons:
-    """Says which accounts count as one person at an instant.
+    """Finds accounts that count as one person at an instant.
 
-    ``edges`` are all that lead to the accounts that are asked about, over any number of steps; those before
-    ``since`` have ended. ``parties`` are the accounts that take part in the decision.
+    ``edges`` are all that lead to the accounts in question, over any number of steps; those before ``since``
+    have expired. ``parties`` are the accounts that take part in the decision.
     """
 
     def __init__(self, edges: Iterable[Edge], parties: Collection[int], since: datetime) -> None:
@@ -158,7 +158,7 @@ class Persons:
         return min(known, key=len, default=None)
 
     def _ways(self, user_id: int) -> _Ways:
-        """Return who stands behind an account, by the nearest edges first."""
+        """Return the accounts that stand behind an account, by the nearest edges first."""
         if user_id not in self._known:
             ways: _Ways = {(user_id, False): None}
             waiting = deque(ways)

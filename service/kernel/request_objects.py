@@ -49,7 +49,7 @@ def ask(role_code: str) -> str:
 
 
 def ask_at_once(role_code: str) -> str:
-    """Return the object of layer ``request`` that says who gets a role at once, in an emergency."""
+    """Return the object of layer ``request`` that opens an immediate grant, in an emergency."""
     return f"role {role_code} emergency"
 
 
@@ -74,7 +74,7 @@ def stage_takes(role_code: str, number: int, approvals: int) -> str:
 
 
 def stages_of(names: Iterable[str], role_code: str) -> dict[int, int]:
-    """Return how many must approve each stage of a role, by number, as objects of layer ``approve`` say."""
+    """Return the required approvals of each stage of a role, by number, from objects of layer ``approve``."""
     words = (name.split(" ") for name in names if name.startswith(f"{ask(role_code)} stage "))
     return {int(word[3]): int(word[5]) for word in words if word[4] == "takes"}
 

@@ -9,9 +9,9 @@ from msgspec import Meta, Struct, UnsetType
 
 
 def expected(kind: Any, value: Any = "") -> str:
-    """Return what a value of ``kind`` must be; its alternatives are named together, with their bounds.
+    """Describe the values of ``kind``; its alternatives are named together, with their bounds.
 
-    ``value`` is what stands in its place: what a rule says is for texts only.
+    ``value`` is the faulty value: the sentences of rules are for texts only.
     """
     says = (meta.extra["says"] for meta in metas_of(kind) if meta.extra and "says" in meta.extra)
     if isinstance(value, str) and (rule := next(says, "")):

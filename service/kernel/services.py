@@ -1,6 +1,6 @@
-"""Services: whose routes a resource guards. This one is ``portcullis``; administrators register others.
+"""Services: owners of the routes that resources guard. This one is ``portcullis``; others are registered.
 
-Also their resources and openings, as records give them and as policy lines are derived from them.
+Also their resources and openings, as stored in records and as sources of policy lines.
 """
 
 import re

@@ -31,7 +31,7 @@ def strict_json(text: bytes, *, numbers_as_text: bool = False) -> Any:
 
 
 def is_strict(text: bytes) -> bool:
-    """Return whether ``strict_json`` reads ``text``, found faster; False says nothing: ask ``strict_json``.
+    """Return True if ``strict_json`` reads ``text``, found faster; False is inconclusive.
 
     Each text in a JSON document without escapes stands between two quotation marks. A repeated member is
     dropped when the document is read, and its marks are missing when the value is written again.

@@ -128,7 +128,7 @@ def _parsed(path: Path, text: str, bounds: Bounds) -> tuple[Any, dict[Keys, int]
 
 
 def _check_events(path: Path, text: str, bounds: Bounds) -> None:
-    """Raise YamlError for what must not reach the loader, whose C code crashes where nesting is deep."""
+    """Raise YamlError for input that must not reach the loader, whose C code crashes on deep nesting."""
     values = depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         reason = None

@@ -1,7 +1,7 @@
-"""Text for people: untrusted text made safe to show, characters that can't be seen, numbers with nouns.
+"""Text for people: untrusted text made safe to show, unseen characters, numbers with nouns.
 
-Some characters make different texts look alike, some turn the text around them, so that ``user`` and what
-follows read like something else (Unicode TR 36 §2, UAX #9). One rule for all texts, whatever way they come.
+Some characters make different texts look alike. Some reverse the surrounding text, so that ``user`` and the
+text behind it read differently (Unicode TR 36 §2, UAX #9). All texts have one rule, whatever their source.
 """
 
 import re
@@ -51,7 +51,7 @@ def unescape_formula(cell: str) -> str:
 
 
 SHAPING: Final = "\u200c\u200d\ufe0e\ufe0f"
-"""The joiners, and the selectors of text or emoji: seen by what they do to the characters beside them."""
+"""The joiners, and the selectors of text or emoji: visible by their effect on neighbouring characters."""
 
 # Control and format characters, surrogates, and separators of lines (Unicode §4.5). Those that change the
 # direction are format characters.

@@ -12,7 +12,7 @@ _NOTHING: Final = nullcontext[Span | None](None)
 
 
 def current_span() -> Span | None:
-    """Return the span of the request that is being served; None if it is not traced, or there is none."""
+    """Return the span of the present request; None if it is not traced, or outside of requests."""
     origin = ORIGIN.get()
     return None if origin is None else origin.span
 

@@ -1,6 +1,6 @@
-"""All faults of a value that does not have a type: the place of each, and what must stand there.
+"""All faults of a value against a type: the place of each, and the expected value.
 
-The sentences are our own. msgspec finds the first fault alone, and its words are those of Python's types.
+The sentences are our own. msgspec finds the first fault alone, and uses the words of Python's types.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,9 +26,9 @@ IN_UTC: Final = "must be from year 1 to 9999 in UTC"
 
 
 def type_faults(value: Any, kind: Any, *, strict: bool = True) -> list[Fault]:
-    """Return at most ``MOST`` faults of ``value``, plain JSON, as a value of ``kind``; none where it is one.
+    """Return at most ``MOST`` faults of ``value``, plain JSON, as a value of ``kind``; empty if it is valid.
 
-    Beside what the type says, texts break the rules that it carries (``value_rules.bounds_of``). Not
+    The faults include those of texts against the rules that the type carries (``value_rules.bounds_of``). Not
     ``strict``: texts may stand for numbers, as in a query. A message never repeats a value. Our own refusals
     of a whole object (a ValueError of ``__post_init__``) are passed on.
     """

@@ -16,7 +16,7 @@ def describe(user_agent: str) -> tuple[str, str]:
 
 
 def without_version(described: str) -> str:
-    """Return what ``describe`` has returned without the version: browsers are updated every month."""
+    """Return the result of ``describe`` without the version: browsers are updated every month."""
     name, _, version = described.rpartition(" ")
     return name if version.isdecimal() else described
 

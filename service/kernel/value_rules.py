@@ -219,8 +219,8 @@ _SMALLEST: Final = 1e-9
 def free_object_fault(value: dict[str, Any]) -> str | None:
     """Return why ``value`` is refused, half a sentence ("must …"); None if it is a small JSON object.
 
-    Small is what the bounds of this module say. Its keys are names, so that none means something to a
-    script, its texts can be read, and its numbers mean the same everywhere.
+    This module has the limits of its size. Its keys are names, so that none has a meaning in a script. Its
+    texts can be read, and its numbers mean the same everywhere.
     """
     if fault := next(_faults(value, 1), None):
         return fault

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 class Slot(NamedTuple):
     """The place of a worker in its node: its number, from 1, and the boards of the node.
 
-    A board is memory that the workers share, by the name of the feature that has brought it. ``token`` is
-    part of the name of the worker that has the place now, and ``former`` are the names of those before it: a
-    worker that was killed could not say that it ends.
+    A board is memory that the workers share, by the name of the feature that added it. ``token`` is part of
+    the name of the present worker, and ``former`` are the names of its predecessors: a killed worker could
+    not report its end.
     """
 
     number: int

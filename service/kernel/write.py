@@ -8,7 +8,7 @@ from service.kernel.identity import Caller
 
 
 class OvertakenError(Exception):
-    """Others changed what a dry run is about while it was made: it has to be made again."""
+    """Other transactions changed the records of a dry run meanwhile: it must be made again."""
 
 
 class AnsweredBeforeError(Exception):
@@ -26,7 +26,7 @@ class DryRun(Protocol):
         """Read the stored state, in a transaction that has just begun."""
 
     async def end(self, connection: Any) -> None:
-        """Look at what would be stored; the transaction is rolled back when this returns."""
+        """Read the state that would be stored; the transaction is rolled back when this returns."""
 
     def publish(self, policy: Any) -> None:
         """Take the policy that would be in force."""
@@ -48,7 +48,7 @@ class IdempotentWrite(Protocol):
         """Go on with the write; raises AnsweredBeforeError if the request repeats one that was served."""
 
     async def made(self, saved: Any) -> None:
-        """Keep the answer that is made from what was saved; the transaction has not been committed yet."""
+        """Keep the answer made from the saved state; the transaction has not been committed yet."""
 
     def end(self) -> None:
         """Raise unless the answer is kept in the transaction, which is about to be committed."""
