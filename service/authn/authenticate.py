@@ -60,7 +60,7 @@ class Authenticator:
     async def authenticate_client(self, client_id: str, secret: str) -> Authenticated:
         """Return the caller of the API key ``secret``, whose number or account is ``client_id``.
 
-        Raises what ``KeyCallers`` raises, and ``TokenInvalid`` if they do not belong together.
+        Raises the errors of ``KeyCallers``, and ``TokenInvalid`` if key and client do not belong together.
         """
         client = _by_key(await self._api_keys.of_key(secret))
         if not is_client(client.caller, client_id):
@@ -75,13 +75,13 @@ class Authenticator:
         return await self._authenticated(token, permission_map, asks_store=True, counted=False)
 
     async def has_session(self, caller: Caller) -> bool:
-        """Return whether a person has a session on the device of the token; True where none is looked at."""
+        """Return True if a person has a session on the token's device, or if sessions are not checked."""
         if not self._asks_store:
             return True
         return (await self._store.check(caller.login_id, caller.device)).value is not None
 
     async def accepted(self, verified: VerifiedToken) -> Authenticated:
-        """Return what ``authenticate`` does for a token that ``remembered`` has found."""
+        """Return the result of ``authenticate`` for a token that ``remembered`` has found."""
         return await self._accepted(verified, asks_store=self._asks_store)
 
     async def _authenticated(
@@ -111,9 +111,9 @@ class Authenticator:
         return await self.judged(verified, await self._store.check_keys(keys, current_span()))
 
     async def judged(self, verified: VerifiedToken, answer: Answer) -> Authenticated:
-        """Return the caller of a verified access token by what the session store has answered about its keys.
+        """Return the caller of a verified access token, from the session store's answer about its keys.
 
-        The same answer as when it was last accepted gives the same again.
+        The same answer as at the last acceptance leads to the same caller.
         """
         if verified.accepted is not None and answer == verified.answer:
             return verified.accepted

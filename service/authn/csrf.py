@@ -55,7 +55,7 @@ def _mac(key: bytes, login_id: str, issued: int, nonce: str) -> str:
 
 
 def check_source(*, fetch_site: str | None, origin: str | None, host: str) -> None:
-    """Raise ``CsrfFailed`` if the browser says that another site caused the request.
+    """Raise ``CsrfFailed`` if the browser reports that another site caused the request.
 
     ``fetch_site`` is ``Sec-Fetch-Site``: ``same-origin``, or ``none`` for a direct act of the user. A browser
     without it sends ``Origin``, whose host must be ours (``host``, as in ``Host``). A client that sends

@@ -104,7 +104,7 @@ class CurrentRights:
         return callers
 
     def remembered(self, who: Who, all_rights: bytes | None) -> Caller | None:
-        """Return a user whose rights are known to stand, without asking the store; None if they are not.
+        """Return a user whose rights are certainly current, without asking the store; else None.
 
         ``all_rights`` as in ``of``.
         """

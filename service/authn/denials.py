@@ -21,7 +21,7 @@ class Denials:
         self._store = store
 
     async def settle(self, user_id: int, *, all_bans: bool = False) -> int:
-        """Bring the store in line with the database for a user; return how many sessions that ended.
+        """Bring the store in line with the database for a user; return the number of ended sessions.
 
         After each write to the store the database is read again, so that the last of several concurrent calls
         leaves its state. A ban not written by this method is kept, unless ``all_bans``. Raises

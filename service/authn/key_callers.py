@@ -59,7 +59,7 @@ class KeyCallers(Protocol):
 def key_callers_of(
     database: Database, store: SessionStore, throttle: Throttle, now: Callable[[], float]
 ) -> KeyCallers:
-    """Return what finds the callers of API keys, which expire by ``now``, in seconds since the epoch."""
+    """Return the finder of the callers of API keys, which expire by ``now``, in seconds since the epoch."""
     (make,) = provided("key-callers").values()
     made: KeyCallers = make(database, store, throttle, now)
     return made

@@ -195,7 +195,7 @@ class LoginService:
                         await self._notices.tell(connection, known.user_id, "second_factor_blocked")
 
     async def _known(self, error: Exception, user_name: str) -> Credentials | None:
-        """Return the account that the attempt was for; None if there is none, or if reading costs too much.
+        """Return the account that the attempt was for; None for an unknown one, or if reading costs too much.
 
         A throttled attempt must stay cheap, and an unavailable store is not asked twice.
         """

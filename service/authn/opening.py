@@ -106,8 +106,8 @@ class SessionOpening:
     async def _require_sign_in(self, proof: Proof, known: Credentials, device: str) -> None:
         """End the session, whose tokens were not handed out, if its sign-in with a provider has ended.
 
-        The end of a sign-in is stored first, and then ends its session. So a session that opens before that
-        is ended there, and one that opens later is ended here.
+        A sign-in that ends stores its end first, and then ends its session. So a session that opens earlier
+        is ended by the sign-in, and a session that opens later is ended here.
         """
         if not proof.origin.sign_in:
             return

@@ -31,7 +31,7 @@ KEPT: Final = 4
 TELL_EVERY: Final = 10.0
 """Seconds between two lines of the log about logins that were refused because too many wait."""
 QUIET: Final = 5.0
-"""Seconds without a hash after which the memory of the last ones is given back."""
+"""Seconds without a hash after which the memory of the last hashes is released."""
 _T = TypeVar("_T")
 _log = structlog.get_logger(__name__)
 

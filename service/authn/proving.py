@@ -158,7 +158,7 @@ class PasswordProof:
     async def renew(self, stored: Credentials) -> None:
         """Hash the password anew if the parameters of hashes have been raised since.
 
-        One that is known from a leak becomes initial.
+        A password known from a leak becomes initial.
         """
         renewed = stored.password_hash
         assert renewed is not None  # noqa: S101 - the password matches it

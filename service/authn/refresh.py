@@ -111,9 +111,9 @@ class Refresh:
                 raise RefreshRejected(reason="ended") from None
 
     async def seen(self, claims: RefreshClaims) -> Seen:
-        """Return what ``renew`` needs, read of the session store: its device is empty for a dead token.
+        """Return the session store's values for ``renew``; the device is empty for a dead token.
 
-        That is one which is spent, or whose session has ended. Raises ``Unavailable``.
+        A dead token is spent, or its session has ended. Raises ``Unavailable``.
         """
         with self._counting:
             return await self._store.marker_of(claims.sub, claims.rid)
@@ -121,12 +121,12 @@ class Refresh:
     async def renew(self, claims: RefreshClaims, seen: Seen | None = None) -> TokenPair:
         """Return the successor of a refresh token, and an access token with the current rights.
 
-        ``seen`` is what the method of that name has returned. ``hand_out`` must be called before they are
-        sent. Until then a repeat of the spent token gets the same successor, so that a lost answer does not
-        end the session.
+        ``seen`` is the result of the method of that name. ``hand_out`` must be called before they are sent.
+        Until then a repeat of the spent token gets the same successor, so that a lost answer does not end the
+        session.
 
         Raises ``RefreshRejected`` with its ``reason``: ``unknown``, ``superseded`` (another request was
-        first), ``reused`` (the session was ended as stolen) or ``ended``; ``AccountBanned``,
+        first), ``reused`` (the session was ended as stolen) or ``ended``. Also ``AccountBanned``,
         ``AccountDisabled`` (its sessions are ended) and ``Unavailable``.
         """
         with self._counting:
@@ -206,7 +206,7 @@ class Refresh:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _done_unconfirmed(self, account: Account, rotation: Rotation) -> None:
-        """Do what belongs to a rotation whose request is answered 503, as too few replicas have it."""
+        """Complete a rotation whose request is answered 503, because too few replicas have it."""
         if rotation.lease is not None:  # the repeat may have the successor at once
             await self._store.deliveries.release(rotation.lease)
         if rotation.outcome == "reused":

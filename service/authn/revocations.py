@@ -95,11 +95,11 @@ class Revocations:
             self._start(_until_done(lambda: self._kick(target, user_name)))
 
     async def settle(self, target: Target) -> int:
-        """Copy the user's ban or disabled state to the store; return how many sessions that ended.
+        """Copy the user's ban or disabled state to the store; return the number of ended sessions.
 
         Call it after the commit. If a store is unavailable, it returns 0 and completes in the background with
-        the state at that time: login and refresh ask the database, and ``mark_first`` has revoked older
-        tokens.
+        the state at that time. This is safe: login and refresh ask the database, and ``mark_first`` has
+        revoked older tokens.
         """
         try:
             return await self._denials.settle(target.user_id, all_bans=True)

@@ -1,7 +1,7 @@
 """Secrets of second factors, encrypted at rest with AES-256-GCM under ``auth.factor_key``.
 
 A sealed secret is the id of its key (8 bytes), a nonce (12 bytes) and the ciphertext with its tag. It is
-bound to what it is about: moved to the row of another user, it opens no more.
+bound to its subject: in the row of another user, it cannot be opened.
 """
 
 import secrets

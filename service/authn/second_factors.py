@@ -74,7 +74,7 @@ class SecondFactors(Protocol):
         """Return whether a user has a second factor; recovery codes alone are none."""
 
     async def methods(self, user_id: int, least: Acr = "pwd") -> list[Method]:
-        """Return how a user can answer now, the strongest first.
+        """Return the methods by which a user can answer now, the strongest first.
 
         Only methods as strong as ``least``, unless the user has none of them.
         """

@@ -82,7 +82,7 @@ class Sessions:
             self._enter_own("logout", caller, caller.device)
 
     async def log_out_everywhere(self, caller: Caller) -> int:
-        """End all sessions of the caller and return how many; ``Conflict`` as in ``log_out``."""
+        """End all sessions of the caller and return their number; ``Conflict`` as in ``log_out``."""
         _require_session(caller)
         ended = await self._store.close_sessions(caller.login_id)
         if ended:
@@ -90,7 +90,7 @@ class Sessions:
         return ended
 
     async def end_own(self, caller: Caller, device: str) -> None:
-        """End the caller's session on ``device``; ``NotFound`` when there is none."""
+        """End the caller's session on ``device``; ``NotFound`` if it does not exist."""
         await self._end(caller.login_id, device)
         self._enter_own("session_end", caller, device)
 
@@ -123,7 +123,7 @@ class Sessions:
         return OnlineUsers(tuple(map(_online, listed.rows)), listed.total, listed.next_cursor)
 
     async def kick(self, target: Target) -> int:
-        """End all sessions of a user and return how many; ``NotFound`` when there is none."""
+        """End all sessions of a user and return their number; ``NotFound`` without one."""
         login_id = target.login_id
         by_device = await self._store.sessions(login_id)
         ended = await self._store.close_sessions(login_id)
@@ -135,7 +135,7 @@ class Sessions:
         return ended
 
     async def kick_device(self, target: Target, device: str) -> None:
-        """End one session of a user; ``NotFound`` when there is none on ``device``."""
+        """End one session of a user; ``NotFound`` without a session on ``device``."""
         login_id = target.login_id
         by_device = await self._store.sessions(login_id)
         await self._end(login_id, device)

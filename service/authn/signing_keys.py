@@ -38,7 +38,7 @@ CURVES: dict[str, type[EllipticCurve]] = {"ES256": SECP256R1, "ES384": SECP384R1
 
 
 class VerifyingKey(NamedTuple):
-    """A key that verifies tokens, and how long: ``until`` is in seconds since the epoch, or infinity.
+    """A key that verifies tokens, with its expiry: ``until`` is in seconds since the epoch, or infinity.
 
     ``public`` is the key as a JWK (RFC 7517), None for a shared key.
     """
@@ -111,7 +111,7 @@ def derived_keys(settings: Auth, purpose: bytes) -> tuple[DerivedKey, ...]:
 
 
 def _previous_until(settings: Auth) -> float:
-    """Return when the previous key ends; at once if nothing says when."""
+    """Return the expiry of the previous key; at once if no setting has it."""
     return settings.jwt_previous_until.timestamp() if settings.jwt_previous_until else 0.0
 
 

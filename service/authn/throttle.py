@@ -64,7 +64,7 @@ class Attempt:
     share: str
     network: str
     guessed: bool
-    """True if what was tried can be guessed, as passwords and codes of apps can."""
+    """True if the attempt can be guessed, as passwords and codes of apps can."""
     favoured: bool
     """True if a login from this address succeeded within a day: during a flood it goes first."""
 

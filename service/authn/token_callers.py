@@ -1,4 +1,4 @@
-"""The caller of an access token, as its claims say."""
+"""The caller of an access token, from its claims."""
 
 from msgspec import UNSET
 

@@ -77,10 +77,10 @@ class TokenIssuer:
         self._initial = initial
 
     async def entitled(self, user_id: int) -> Entitled | None:
-        """Return the standing of a person and the rights of now, which are about to last for ``LEAST``.
+        """Return the standing of a person and the present rights, which will last for ``LEAST``.
 
-        None if there is no such person. Where the roles change sooner, waits until they have, so at most for
-        ``LEAST`` and two seconds; ``Unavailable`` if they go on changing.
+        None if the person does not exist. If the roles change sooner, waits until the change, so at most for
+        ``LEAST`` and two seconds. Raises ``Unavailable`` if they go on changing.
         """
         return await self._lasting_read(lambda at: accounts.entitled(self._database, user_id, at))
 

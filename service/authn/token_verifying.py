@@ -145,7 +145,7 @@ class TokenVerifier:
     def _key_of(self, part: str) -> _Verifying:
         """Return the key that the header names, by the first part of a token.
 
-        A header as this service writes it is known; any other is read and checked.
+        A header written by this service is recognised; any other is read and checked.
         """
         known = self._own.get(part)
         if known is not None and self.now() < known.key.until:
@@ -217,7 +217,7 @@ def _signed_payload(parts: _Parts, verify: Verify) -> bytes:
 
 
 def signing(algorithm: JWSAlgModel, key: Key) -> Sign:
-    """Return what signs a message by ``key``; the key of an HS algorithm is read once (RFC 7518 §3.2)."""
+    """Return the function that signs a message by ``key``; an HS key is read once (RFC 7518 §3.2)."""
     if isinstance(key, OctKey):
         return partial(hmac.digest, key.get_op_key("sign"), digest=_hash_of(algorithm))
     return partial(algorithm.sign, key=key)
@@ -241,7 +241,7 @@ def _hash_of(algorithm: JWSAlgModel) -> str:
 
 
 def algorithm_of(name: str) -> JWSAlgModel:
-    """Return joserfc's algorithm ``name``, and no other: what a header says does not choose it.
+    """Return joserfc's algorithm ``name``, and no other: a token's header does not choose it.
 
     ``get_alg`` of its registry would warn of EdDSA: RFC 9864 discourages the name because it leaves the curve
     open, which our key check has settled.

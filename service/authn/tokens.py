@@ -123,9 +123,9 @@ class Tokens(TokenVerifier):
     ) -> tuple[str, int]:
         """Return a token of the API key ``key_id``, and its lifetime in whole seconds.
 
-        It ends after ``lasts`` seconds, and not after ``ends``, when the key ends, in seconds since the
-        epoch, nor after ``changes_at``, as for ``issue_access``. Raises ``Conflict`` if ``scope`` makes it
-        too long.
+        It expires after ``lasts`` seconds, and not after ``ends``, the expiry of the key in seconds since the
+        epoch. It also expires at ``changes_at``, as for ``issue_access``. Raises ``Conflict`` if ``scope``
+        makes it too long.
         """
         now = self.now()
         expires = now + lasts if ends is None else min(now + lasts, ends)
@@ -147,8 +147,8 @@ class Tokens(TokenVerifier):
     def verify_refresh(self, token: str) -> RefreshClaims:
         """Return the claims of a refresh token.
 
-        Raises ``TokenInvalid``, ``TokenExpired`` and what ``require_timeline`` raises. When it was issued
-        says nothing: its ``rid`` works once, whatever the clock of the session store has done since.
+        Raises ``TokenInvalid``, ``TokenExpired`` and the errors of ``require_timeline``. Its time of issue
+        has no meaning: its ``rid`` works once, whatever the clock of the session store has done since.
         """
         return self._verify(token, RefreshClaims).claims
 
@@ -173,9 +173,9 @@ class Tokens(TokenVerifier):
 
 
 def life_left(changes_at: datetime | None, now: float) -> float:
-    """Return for how many seconds a token could live that is issued now; infinity if nothing changes.
+    """Return the longest life in seconds of a token issued now; infinity if no change is due.
 
-    A token ends with a whole second: services that verify it may know no smaller part.
+    A token expires at a whole second: services that verify it may know no smaller part.
     """
     return float("inf") if changes_at is None else int(changes_at.timestamp()) - now
 

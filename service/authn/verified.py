@@ -1,8 +1,8 @@
 """A cache of verified access tokens, by digest, with their callers.
 
-Verifying a signature takes 30 to 140 µs, a digest less than one. Only what never changes is cached: when a
-token begins and ends is checked each time by the clock of ``Tokens``, and revocation by ``authenticate`` in
-the session store. The restore epoch is compared each time as well: a restore ends all tokens.
+Verifying a signature takes 30 to 140 µs, a digest less than one. Only immutable values are cached. The
+beginning and expiry of a token are checked each time by the clock of ``Tokens``, and revocation by
+``authenticate`` in the session store. The restore epoch is compared each time too: a restore ends all tokens.
 """
 
 from collections.abc import Callable
@@ -29,9 +29,9 @@ MOST_TOKENS: Final = cache_size("tokens", 4096)
 class VerifiedToken:
     """The claims of a token, and its caller; None for a client token, whose rights are not in it.
 
-    It is taken from ``begins`` to ``ends``, when the token or its key ends. ``keys`` are those of the session
-    store by which it is checked, once it has been. ``answer`` is what the store said when the token was last
-    accepted, and ``accepted`` what that gave: the same answer gives the same again.
+    It is valid from ``begins`` to ``ends``, the expiry of the token or of its key. ``keys`` are the session
+    store's keys by which it is checked, after the first check. ``answer`` is the store's answer when the
+    token was last accepted, and ``accepted`` the result: the same answer has the same result.
     """
 
     __slots__ = (
@@ -102,7 +102,7 @@ class VerifiedTokens:
     def lookup(self, token: str, permission_map: PermissionMap) -> VerifiedToken:
         """Return an access or client token with its caller, whose bits ``permission_map`` decodes.
 
-        Raises what ``Tokens.verify_access`` raises.
+        Raises the errors of ``Tokens.verify_access``.
         """
         if len(token) > MAX_LENGTH or not token.isascii():
             raise TokenInvalid
