@@ -69,7 +69,7 @@ class Checks(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Disconnect for good; checks that are still waiting fail with ``Unavailable``."""
+        """Disconnect permanently; waiting checks fail with ``Unavailable``."""
 
 
 class ServerChecks(Checks):

@@ -1,4 +1,4 @@
-"""Waits until replicas have what a script has written."""
+"""Waits until replicas have the writes of a script."""
 
 import asyncio
 from typing import Any, Final

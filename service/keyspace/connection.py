@@ -23,7 +23,7 @@ _PORT: Final = 6379
 SENTINEL_PORT: Final = 26379
 """The port of a sentinel that names none."""
 Address = tuple[str, int]
-# The value may be a secret, so nothing else of what redis-py says is shown.
+# The value may be a secret, so nothing else of redis-py's message is shown.
 _PARAMETER: Final = re.compile(r"(?:Invalid value for|unexpected keyword argument) '(\w{1,40})'")
 
 
@@ -124,7 +124,7 @@ def _readable() -> Iterator[None]:
 
 
 def primary_of(url: str, timeout: float) -> Primary | None:
-    """Return what finds the primary of the store at ``url``; None if the URL is that of one server.
+    """Return the finder of the primary of the store at ``url``; None for the URL of one server.
 
     Raises ``StoreUrlError``.
     """
@@ -143,7 +143,7 @@ def new_connection(pool: BlockingConnectionPool) -> AbstractConnection:
 
 
 async def connect(pool: BlockingConnectionPool, replies: asyncio.Protocol) -> asyncio.StreamWriter:
-    """Open a connection like the pool's for a ``Pipeline``: ``replies`` gets what the store sends on it.
+    """Open a connection like the pool's for a ``Pipeline``: ``replies`` gets the store's data on it.
 
     redis-py has done all that comes before the first command. Raises RedisError or OSError.
     """

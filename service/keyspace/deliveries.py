@@ -68,7 +68,7 @@ class Deliveries:
             await self._scripts.of_sessions("release", [name], *of_lease)
 
     async def close(self) -> None:
-        """Send the remaining confirmations once more; none is repeated after that."""
+        """Send the remaining confirmations once more, for the last time."""
         self._closed = True
         if self._again is not None:
             self._again.cancel()

@@ -157,7 +157,7 @@ def _facts(info: dict[str, Any], snapshots: bool | None, ahead: float, was_ahead
 
 
 def _keys_by_number(info: Mapping[str, Any]) -> dict[int, int]:
-    """Return how many keys each numbered database has that has any."""
+    """Return the number of keys of each numbered database that has any."""
     numbered = {match[1]: entry for name, entry in info.items() if (match := _NUMBERED.fullmatch(name))}
     return {int(number): int(entry["keys"]) for number, entry in numbered.items() if isinstance(entry, dict)}
 

@@ -1,10 +1,10 @@
-"""The names of all keys: documented ones, and where they stand on a cluster.
+"""The names of all keys: documented ones, and their keys on a cluster.
 
 The functions return documented names. ``Names.of`` makes the key of one: on one server, and behind Sentinel,
 it is the same text. A cluster keeps the keys of a hash tag together, on the server that has its slot
 (https://valkey.io/topics/cluster-spec/#hash-tags). So there the id of a user stands in braces, and a refresh
-id begins with such a tag; what belongs to no user is kept in ``PARTS`` parts, whose tags are spread over all
-slots. A cluster that is resharded moves parts, and their number stays.
+id begins with a tag of this kind. Keys without a user are kept in ``PARTS`` parts, whose tags are spread over
+all slots. A cluster that is resharded moves parts, and their number stays.
 """
 
 import re
@@ -140,7 +140,7 @@ class Names:
         return name
 
     def refresh_id(self, login_id: str, rid: str) -> str:  # noqa: ARG002
-        """Return ``rid`` as the refresh id of a user, from whose text the server with its keys is known."""
+        """Return ``rid`` as the refresh id of a user; its text determines the server with its keys."""
         return rid
 
     def part(self, text: str) -> str:  # noqa: ARG002

@@ -205,7 +205,7 @@ class LogStream:
         return LogCounts(*map(sum, zip(*await self._all("log_counts"), strict=True)))
 
     async def queue(self) -> LogQueue:
-        """Return what waits now."""
+        """Return the present queue."""
         entries, sizes, ages = zip(*await self._all("log_queue"), strict=True)
         return LogQueue(sum(entries), sum(sizes), max(ages) / 1000)
 

@@ -43,7 +43,7 @@ class Online:
         self._names = scripts.names
 
     async def count(self) -> int:
-        """Return how many device sessions are live, of all users."""
+        """Return the number of live device sessions, of all users."""
         return (await self._sliced([keys.ONLINE], -2, 0)).total
 
     async def page(
@@ -104,7 +104,7 @@ class Online:
         return part._replace(entries=part.entries[first - passed : first - passed + size])
 
     async def _before(self, indexes: Sequence[str], ends: int) -> int:
-        """Return how many entries end later."""
+        """Return the number of entries that end later."""
         if len(indexes) > 1:
             return (await self._sliced(indexes, -2, 0, ends)).before
         names = (self._names.of(indexes[0], tag) for tag in self._names.tags)
@@ -114,7 +114,7 @@ class Online:
     async def _sliced(
         self, indexes: Sequence[str], first: int, size: int, ends: int = 0, member: str = ""
     ) -> _Slice:
-        """Return what the script ``online`` does, of all parts together, with at most ``size`` entries."""
+        """Return the result of the script ``online``, of all parts together, at most ``size`` entries."""
 
         async def of_part(tag: str) -> _Slice:
             names = [self._names.of(name, tag) for name in (keys.PAGE, *indexes)]
@@ -129,7 +129,7 @@ class Online:
         return _Slice(sum(part.total for part in parts), sum(part.before for part in parts), entries[:size])
 
     async def _drop(self, indexes: Sequence[str], entry: _Entry) -> None:
-        """Remove an entry whose session is gone, unless there is another one meanwhile."""
+        """Remove an entry whose session is gone, unless another session exists meanwhile."""
         member = entry.member.decode()
         tag = self._names.part(member.partition(":")[0])
         names = [self._names.of(name, tag) for name in indexes]

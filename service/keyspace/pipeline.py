@@ -120,7 +120,7 @@ class Pipeline:
             self._overdue = loop.call_at(due, self._look_for_overdue)
 
     async def close(self) -> None:
-        """Disconnect for good; commands that are still waiting fail."""
+        """Disconnect permanently; waiting commands fail."""
         self._closed = True
         opening = self._opening
         self._fail_all(_closed())
@@ -206,7 +206,7 @@ def _closed() -> ConnectionError:
 
 
 class _Replies(asyncio.Protocol):
-    """Splits what the store sends into replies."""
+    """Splits the store's data into replies."""
 
     def __init__(
         self,
@@ -246,7 +246,7 @@ def begin_command(span: Span, name: str) -> Span:
 
 
 def end_with(span: Span, future: asyncio.Future[Any]) -> None:
-    """End the span of a command whose answer is ``future``, which is done."""
+    """End the span of a command with ``future``, its completed answer."""
     if future.cancelled():
         span.end(asyncio.CancelledError.__name__)
     else:
@@ -318,7 +318,7 @@ class PipelinedClient(Redis):
         return stored
 
     async def remove(self, *names: str) -> int:
-        """Delete keys; return how many there were."""
+        """Delete keys; return the number of deleted ones."""
         removed: int = await self.send("DEL", *names)
         return removed
 

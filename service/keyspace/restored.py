@@ -46,7 +46,7 @@ async def unlink(pool: BlockingConnectionPool, names: Sequence[bytes], timeout: 
 
 
 class FormerSessions:
-    """Ends what the store holds of another timeline. Every method raises ``Unavailable``."""
+    """Ends the store's data of another timeline. Every method raises ``Unavailable``."""
 
     def __init__(self, servers: Servers, timeout: float) -> None:
         """``timeout`` (seconds) is that of each step."""
@@ -54,7 +54,7 @@ class FormerSessions:
         self._timeout = timeout
 
     async def end(self) -> int:
-        """Delete all sessions, refresh ids and epochs of rights; return how many sessions there were.
+        """Delete all sessions, refresh ids and epochs of rights; return the number of deleted sessions.
 
         Deny markers stay: they refuse, and expire by themselves. Entries of the logs stay too.
         """
@@ -68,7 +68,7 @@ class FormerSessions:
         return ended
 
     async def banned(self) -> list[int]:
-        """Return the ids of the users whose ban the store has."""
+        """Return the ids of the users with a ban in the store."""
         ids: set[int] = set()
         for server in await self._servers.primaries():
             async for names in walk(server.pool, "auth:ban:*", self._timeout):

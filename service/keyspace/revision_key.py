@@ -97,7 +97,7 @@ class RevisionKey:
     async def announce(self, revision: int) -> None:
         """Announce that ``revision`` is about to be published; never lowers the number.
 
-        Whatever the number is, a ``replace`` of what was read before does nothing any more.
+        After it, a ``replace`` of an earlier value has no effect, whatever the number is.
         """
         await self._everywhere("revision_raise", keys.POLICY_REVISION, revision, secrets.token_hex(8))
 

@@ -100,7 +100,7 @@ class Scripts:
         replicas: int = 0,
         names: keys.Names | None = None,
     ) -> None:
-        """``replicas``: how many must have what opens, refreshes or ends sessions before ``run`` returns."""
+        """``replicas``: number of replicas that must have the writes for sessions before ``run`` returns."""
         self._client = client
         self._timeout = timeout
         self._replicas = replicas
@@ -186,7 +186,7 @@ class Scripts:
         raise Unavailable("The sessions of the user are being changed")
 
     def packed(self, name: Timed, names: Sequence[str], *arguments: str | bytes | int) -> bytes:
-        """Return the command that runs a script where its text is known."""
+        """Return the command that runs a script known to the server."""
         return packed("EVALSHA", self._hashes[name], len(names), *names, *arguments)
 
     def _traced(
@@ -206,7 +206,7 @@ class Scripts:
     async def _confirmed(
         self, name: Name, names: Sequence[str], arguments: Sequence[str | bytes | int]
     ) -> tuple[Any, bool]:
-        """Return the reply of a script, and whether replicas have what it has written, where they must."""
+        """Return the reply of a script, and whether the required replicas have its writes."""
         words = (self._hashes[name], len(names), *names, *arguments)
         if self._replicas and name in _CONFIRMED:
             return await self._by_replicas(name, words)

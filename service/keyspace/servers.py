@@ -55,7 +55,7 @@ class Servers(Protocol):
         """Return the part of all slots that have a server, from 0 to 1."""
 
     def calls(self) -> Iterator[tuple[dict[str, str], Pipeline]]:
-        """Yield the connections, with labels that say what goes over them."""
+        """Yield the connections, with labels of their use."""
 
     async def follow(self) -> None:
         """Follow the primaries until cancelled, wherever they are."""

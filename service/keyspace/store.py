@@ -120,17 +120,17 @@ class SessionStore:
         self.former_sessions = FormerSessions(servers, settings.timeout)
         self.revision_key = RevisionKey(self._client, self._scripts)
         self.calls = servers.calls
-        """Yields the connections, with labels that say what goes over them."""
+        """Yields the connections, with labels of their use."""
 
     def check(self, login_id: str, device: str) -> asyncio.Future[Answer]:
-        """Return a future of the deny marker of the user, the device session, and what all checks return.
+        """Return a future of the deny marker of the user, the device session, and the values of all checks.
 
         All requests of the moment share one round trip.
         """
         return self._checks.ask(self.session_keys(login_id, device), current_span())
 
     def check_rights(self, login_id: str) -> asyncio.Future[Answer]:
-        """Return a future of the deny marker, the epoch of the user's rights, and what all checks return.
+        """Return a future of the deny marker, the epoch of the user's rights, and the values of all checks.
 
         In the same round trip as ``check``.
         """
@@ -149,16 +149,16 @@ class SessionStore:
         return await asyncio.gather(*map(self.check_rights, login_ids))
 
     async def rights_epoch(self, login_id: str, new: str) -> bytes:
-        """Return the epoch of the user's rights; ``new``, a random text, becomes it if there is none.
+        """Return the epoch of the user's rights; ``new``, a random text, becomes the epoch without one.
 
-        Rights that are read after this call are at least as new as the epoch, as long as it stands.
+        Rights that are read after this call are at least as new as the epoch, until it ends.
         """
         key = self._names.of(keys.rights(login_id))
         epoch = await self._client.set(key, new, nx=True, get=True, ex=keys.EPOCH_LIFE)
         return epoch if isinstance(epoch, bytes) else new.encode()
 
     async def begin_all_rights(self, new: str) -> None:
-        """Make ``new``, a random text, the epoch of all rights if there is none."""
+        """Make ``new``, a random text, the epoch of all rights if none exists."""
         names = (self._names.of(keys.ALL_RIGHTS, tag) for tag in self._names.tags)
         await asyncio.gather(*(self._client.set(name, new, nx=True, ex=keys.EPOCH_LIFE) for name in names))
 
@@ -308,7 +308,7 @@ class SessionStore:
         return bool(await self._close(login_id, before, device, "", sign_in))
 
     async def close_sessions(self, login_id: str, *, keep: str = "", opened_by: float = 0.0) -> int:
-        """End all device sessions but the one on ``keep``, mark the user, and return how many ended.
+        """End all device sessions but the one on ``keep``, mark the user, and return the number ended.
 
         With ``opened_by`` (seconds since the epoch) a session opened later is ended too, even on ``keep``.
         """
@@ -335,7 +335,7 @@ class SessionStore:
         return {device.decode(): _session.decode(text) for device, text in texts}
 
     async def count_sessions(self, login_ids: Iterable[str]) -> int:
-        """Return how many live sessions the users have together; asked in batches."""
+        """Return the number of live sessions of the users together; asked in batches."""
         remaining = iter(login_ids)
         count = 0
         while batch := list(islice(remaining, MARK_BATCH)):
@@ -348,7 +348,7 @@ class SessionStore:
         return count
 
     async def mark(self, login_ids: Iterable[str]) -> int:
-        """Set ``refresh:{now}`` for the users, in batches; return how many of them had a session.
+        """Set ``refresh:{now}`` for the users, in batches; return the number of users with a session.
 
         Call it after the change is committed. A ``banned`` marker stays, and no marker gets an earlier time.
         """
@@ -369,7 +369,7 @@ class SessionStore:
         return marked
 
     async def ban(self, login_id: str, until: int | None, reason: str) -> int:
-        """Copy a ban from the database, end all sessions and return how many ended.
+        """Copy a ban from the database, end all sessions and return their number.
 
         ``until`` is its end in milliseconds since the epoch, None for a ban without end.
         """

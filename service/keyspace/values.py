@@ -31,8 +31,8 @@ class SessionFacts(Struct, frozen=True):
 class StepUp(Struct, frozen=True):
     """A new proof in the session on ``device``, which was opened by ``opened_by``, in seconds.
 
-    ``rests_on`` is how strong the proof is that the session rests on, as the caller's token says. A weaker
-    one takes its place only if that is so.
+    ``rests_on`` is the strength of the session's proof according to the caller's token. A weaker proof
+    replaces it only if the token is right.
     """
 
     device: str
