@@ -27,7 +27,7 @@ class CompiledMatcher:
     __slots__ = ("_matches",)
 
     def __init__(self, tree: ast.expr, functions: Mapping[str, Callable[..., bool]]) -> None:
-        """Compile the syntax tree that simpleeval would walk, whose calls are of ``functions``.
+        """Compile the syntax tree that simpleeval would walk, with calls of ``functions``.
 
         Raises MatcherError for all but ``and``, ``or``, ``==``, ``NAMES``, texts and calls of ``functions``
         by position: nothing else is ever compiled.

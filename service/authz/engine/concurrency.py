@@ -43,6 +43,6 @@ class ConcurrencyLimit:
             self._turn.release()
 
     async def computed(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what ``function`` returns, which runs in the thread."""
+        """Return the result of ``function``, which runs in the thread."""
         work = partial(function, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)

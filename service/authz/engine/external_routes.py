@@ -25,7 +25,7 @@ class ExternalRoutes:
     """The other services of a policy, and an index of the resources of each; immutable."""
 
     def __init__(self, lines: Lines, like: ExternalRoutes | None = None) -> None:
-        """Read them from the lines of a policy; what they have in common with ``like`` is not built again.
+        """Read them from the lines of a policy; parts shared with ``like`` are not built again.
 
         Raises PolicyError if two resources match the same requests, as the router of their service reads
         them. Resources of a service without lines of its own are left out: it is unknown.

@@ -1,4 +1,4 @@
-"""The policy of a follower: the enforcer is asked once about all objects and callers that are alike."""
+"""The policy of a follower: the enforcer is asked once about equivalent objects and callers."""
 
 from typing import Any, Final
 

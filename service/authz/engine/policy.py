@@ -84,7 +84,7 @@ class Decision:
 class Admission(NamedTuple):
     """The decisions about one request: on the resource, the endpoint, and the demands on the caller.
 
-    None for what was not asked, since the one before denies.
+    None for a layer that was not asked, because an earlier one denies.
     """
 
     resource: Decision
@@ -93,7 +93,7 @@ class Admission(NamedTuple):
 
 
 def decided_by(decision_id: str) -> tuple[int, int]:
-    """Return the revision that has decided, by the id of a decision, and how many of its ends had passed."""
+    """Return the deciding revision, from the id of a decision, and the number of its passed expiries."""
     revision, _, passed = decision_id.removeprefix("r").partition("-")[0].partition(".")
     return int(revision), int(passed or 0)
 
@@ -137,8 +137,8 @@ class Policy:
         """Build it from a linted model and all checked lines. Without lines it denies everything.
 
         ``Shipped.policy`` combines the lines. ``bits`` are the permission codes with their bit positions.
-        With ``like``, what the two have in common is not built again. Raises PolicyError if two registered
-        resources match the same requests.
+        Parts shared with ``like`` are not built again. Raises PolicyError if two registered resources match
+        the same requests.
         """
         bits = bits or {}
         self.model_text = model_text
@@ -243,7 +243,7 @@ class Policy:
         return self._external.resources
 
     def service(self, name: str) -> Service | None:
-        """Return the service of that name, with how its router reads requests; None if there is none."""
+        """Return the service of that name, with its router's way of reading requests; None if unknown."""
         return OWN if name == PORTCULLIS else self._external.services.get(name)
 
     def object_at(self, service: str, method: str, path: str) -> str:
@@ -365,8 +365,8 @@ class Policy:
     def judge(self, layer: str, object_: str, held: HeldCodes | Satisfied | None, /) -> Decision:
         """Decide for a caller with the codes ``held``; None is a caller without a session.
 
-        In the layer ``assurance`` a caller is what it satisfies. Raises TypeError for a caller of another
-        layer: ``@login`` would open to held codes there, however old the login is.
+        In the layer ``assurance`` a caller is the set of satisfied words. Raises TypeError for a caller of
+        another layer: ``@login`` would open to held codes there, however old the login is.
         """
         key = (layer, object_, None if held is None else held.codes)
         decision = self._remembered.get(key)
@@ -429,7 +429,7 @@ def _traced(span: Span, policy: Policy, layer: str, object_: str, held: HeldCode
 
 
 def tell_span(span: Span, decision: Decided) -> None:
-    """Set what a decision is about and how it went as attributes; not the codes of the caller."""
+    """Set the object and result of a decision as attributes; not the codes of the caller."""
     span.set("portcullis.decision.layer", decision.layer)
     span.set("portcullis.decision.object", decision.object)
     span.set("portcullis.decision.answer", "allow" if decision.allowed else "deny")

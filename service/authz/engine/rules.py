@@ -73,7 +73,7 @@ DENYING: Final = tuple(layer for layer in LAYERS if layer != PERMISSION)
 """The layers by which this service refuses what callers ask of it."""
 
 OF_REQUESTS: Final = frozenset({RESOURCE, ENDPOINT, SERVICE, ASSURANCE})
-"""The layers that decide requests, or say how requests are read; the lines of all others change none."""
+"""The layers that decide requests, or determine how requests are read; lines of others change none."""
 
 OF_CODES: Final = frozenset({GRANT, PERMISSION})
 """The layers whose objects are permission codes: each line names one code twice."""

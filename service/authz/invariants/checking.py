@@ -60,10 +60,10 @@ class Holders:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A statement that does not hold; ``finding`` says who or what breaks it.
+    """A statement that does not hold; ``finding`` names who or what breaks it.
 
-    ``key`` is the same for the same finding about another policy; None for one that is new by itself.
-    ``span`` is when it is broken.
+    ``key`` is the same for the same finding about another policy; None for a finding that is new by itself.
+    ``span`` is the time for which it is broken.
     """
 
     statement: Statement

@@ -37,7 +37,7 @@ class BatchDecider:
         self._opened: dict[HeldCodes | None, dict[str, bool]] = {}
 
     def lines(self, request_class: RequestClass | None) -> DecidingLines:
-        """Return, for both layers, the codes of the lines that decide; none for what no route serves."""
+        """Return, for both layers, the codes of the deciding lines; none for an unserved request."""
         return deciding_lines(clauses_of(self._policy, request_class))
 
     def passes(self, lines: DecidingLines, held: HeldCodes) -> bool:

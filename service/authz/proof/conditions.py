@@ -305,7 +305,7 @@ def _starred(segments: Segments) -> Iterator[Segments]:
 
 
 def _patterns(codes: set[Segments]) -> Iterator[Segments]:
-    """Yield what some of ``codes``, of one length, share, and the same with one more ``*``."""
+    """Yield the patterns shared by some of ``codes``, of one length, and the same with one more ``*``."""
     for pattern in _shared(codes):
         yield pattern
         for place, segment in enumerate(pattern):

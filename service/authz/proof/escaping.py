@@ -1,4 +1,4 @@
-"""Callers whom one condition lets pass and another one does not: the smallest of all possible ones."""
+"""Callers who meet one condition and not another one: the smallest of all possible callers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_CLAUSES: Final = 2
 
 
 def escaping(condition: Condition, other: Condition) -> Held | None:
-    """Return a smallest set of held codes that meets ``condition`` and not ``other``; None if there is none.
+    """Return a smallest set of held codes that meets ``condition`` and not ``other``; None without one.
 
     Exact for every possible caller. Among sets of the same size those with fewer and shorter wildcards go
     first.
@@ -37,7 +37,7 @@ def escaping(condition: Condition, other: Condition) -> Held | None:
 
 
 def escaping_both(condition: Condition, other: Condition) -> tuple[Held | None, Held | None]:
-    """Return what ``escaping`` returns for both conditions, and for both in the other order."""
+    """Return the results of ``escaping`` for both conditions, in both orders."""
     return escaping(condition, other), escaping(other, condition)
 
 
@@ -73,12 +73,12 @@ def _is_plain(condition: Condition) -> bool:
 
 
 def _plainly_escaping(condition: Condition, other: Condition) -> Held | None:
-    """Return what ``escaping_any`` returns for plain conditions, without all canonical samples.
+    """Return the result of ``escaping_any`` for plain conditions, without all canonical samples.
 
     A held code that opens the line of a code opens all that this code itself opens as a held code. So if any
-    caller escapes, one escapes with a code of a line for each clause. That one is the plainest of its size,
-    and only a single wildcard for both clauses is smaller. The narrowest wildcard that holds two codes opens
-    no more than any other one: where none of these escapes, no wildcard does.
+    caller escapes, a caller with a code of a line for each clause escapes. That caller is the plainest of its
+    size, and only a single wildcard for both clauses is smaller. The narrowest wildcard that holds two codes
+    opens no more than any other: if none of these escapes, no wildcard does.
     """
     needed, guarded = (_guarding(each.answers, each.clauses) for each in (condition, other))
     if not all(needed) or not guarded:

@@ -1,4 +1,4 @@
-"""Keeps what the session store announces equal to what the database has published, the newest revision."""
+"""Keeps the session store's announcement equal to the newest revision published in the database."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,7 +67,7 @@ async def leave_to_workers(_revision: int) -> None:
 
 @dataclass(frozen=True)
 class Newest:
-    """The newest revision, the mark of its row, what its seal says, and what was announced before."""
+    """The newest revision, the mark of its row, the judgement of its seal, and the earlier announcement."""
 
     latest: PolicyRevision
     mark: NewestRow | None
@@ -95,9 +95,9 @@ class Newest:
         return max(in_force.revision, min(self.announced.revision or 0, self.revision))
 
     def lost_above(self, in_force: Policy) -> int | None:
-        """Return the highest number that was in force if the database has no longer what was; else None.
+        """Return the highest number that was in force if the database has lost that revision; else None.
 
-        ``in_force`` was so before the database was read.
+        ``in_force`` was in force before the database was read.
         """
         checkpoint = self.announced.checkpoint
         same_digest = self.revision != in_force.revision or self.latest.digest == in_force.digest

@@ -30,7 +30,7 @@ _log = structlog.get_logger()
 
 
 Check = Callable[[Policy], None]
-"""Looks at a policy that is about to be published; what it raises undoes the change."""
+"""Checks a policy that is about to be published; an error that it raises undoes the change."""
 
 
 class Change:
@@ -57,7 +57,7 @@ class Change:
         self._checks.append(check)
 
     def check(self, candidate: Policy) -> None:
-        """Have ``candidate`` looked at by all that asked for it; raises what they raise."""
+        """Run all registered checks on ``candidate``; raises their errors."""
         for check in self._checks:
             check(candidate)
 
@@ -70,7 +70,7 @@ class Change:
         self._last_steps.append(step)
 
     async def complete(self) -> None:
-        """Do the last steps, in order; raises what they raise."""
+        """Do the last steps, in order; raises their errors."""
         for step in self._last_steps:
             await step()
 

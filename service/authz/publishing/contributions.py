@@ -14,12 +14,12 @@ from service.kernel.feature import provided
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """The shared lines of ``layer`` that follow from what a feature has stored.
+    """The shared lines of ``layer`` that follow from the stored data of a feature.
 
-    ``read`` takes a connection and returns that, as texts, in the transaction of the publisher; it takes no
-    locks. ``lines`` returns
-    the codes of each object that follows from such texts. ``source`` returns the text that an object follows
-    from, None for an object of the node's own files. Decision tables give the texts by ``word``.
+    ``read`` takes a connection and returns the data as texts, in the transaction of the publisher; it takes
+    no locks. ``lines`` returns the codes of each object that follows from these texts. ``source`` returns the
+    text that an object follows from, None for an object of the node's own files. Decision tables name the
+    texts by ``word``.
     """
 
     layer: str
@@ -31,7 +31,7 @@ class Contribution:
 
 @cache
 def contributions() -> tuple[Contribution, ...]:
-    """Return what all features contribute, in the order of the registry."""
+    """Return the contributions of all features, in the order of the registry."""
     return tuple(provided("shared-lines").values())
 
 
@@ -42,5 +42,5 @@ def contributed_layers() -> frozenset[str]:
 
 
 async def read_all(connection: Any) -> dict[str, Collection[str]]:
-    """Return what the contributions follow from, by word."""
+    """Return the sources of the contributions, by word."""
     return {each.word: await each.read(connection) for each in contributions()}

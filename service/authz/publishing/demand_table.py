@@ -27,10 +27,10 @@ _SEPARATOR: Final = "|"
 
 
 def read_table(path: Path) -> DemandLines:
-    """Return the lines that the table ``path`` gives for each level.
+    """Return the lines of the table ``path`` for each level.
 
-    Raises PolicyError with the file, line and column of every fault, also of levels that are not in use:
-    columns that are unknown or missing, an empty cell, unknown or repeated words and objects.
+    Raises PolicyError with the file, line and column of every fault, also of levels that are not in use.
+    Faults are unknown or missing columns, an empty cell, and unknown or repeated words and objects.
     """
     rows = _rows(path)
     place, header = next(rows, (str(path), []))

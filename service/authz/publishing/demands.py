@@ -70,9 +70,9 @@ def levels_of(folder: Path) -> tuple[Demands, ...]:
 
 
 def lines_of(folder: Path, level: Demands) -> tuple[str, tuple[Rule, ...]]:
-    """Return where the demands of ``level`` stand in a policy folder, for messages, and their lines.
+    """Return the place of the demands of ``level`` in a policy folder, for messages, and their lines.
 
-    Raises PolicyError with file, line and reason of every fault, and where the folder has the table and
+    Raises PolicyError with file, line and reason of every fault. The same if the folder has the table and
     former files: one of them would have no effect.
     """
     table, former = folder / TABLE, former_files(folder)

@@ -161,8 +161,8 @@ def _of_requests(requestable: Iterable[PublishedRule]) -> tuple[_ByObject, _ByOb
 def with_demands(shared: Lines) -> Lines:
     """Return shared lines with those of the layer ``assurance``, if they were published without them.
 
-    A node of a version before that layer knows no demands, and what it publishes has none of these lines.
-    Where a demand is stored, the database refuses that: see the migration of ``sys.resource.assurance``.
+    A node of a version before that layer knows no demands, and publishes none of these lines. If a demand is
+    stored, the database refuses such a publication: see the migration of ``sys.resource.assurance``.
     """
     if shared.objects(ASSURANCE):
         return shared

@@ -23,7 +23,7 @@ from service.records.published import policy_revisions
 async def broken_invariants(
     connection: Connection, invariants: Invariants, policy: Policy
 ) -> tuple[Violation, ...]:
-    """Return how ``policy``, with the stored roles and users, breaks ``invariants``; only reads."""
+    """Return the violations of ``invariants`` by ``policy``, with the stored roles and users; only reads."""
     holders = await _holders(connection, invariants)
     return (await asyncio.to_thread(check, invariants, policy, holders)).violations
 

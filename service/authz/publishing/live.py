@@ -72,10 +72,10 @@ class LivePolicy:
 
     @property
     def current(self) -> Policy:
-        """The policy in force; one that denies everything when it was not confirmed for ``UNCONFIRMED``.
+        """The policy in force; a policy that denies everything when it was not confirmed for ``UNCONFIRMED``.
 
-        A bit of a token may mean another code by then, in a policy that never came here. A line that has
-        ended is no part of it: that is looked at each time, so that nothing has to run when a line ends.
+        A bit of a token may mean another code by then, in a policy that this process never received. An
+        expired line is no part of it: expiry is checked at each use, so no job has to run.
         """
         if _now() >= self._confirmed + _UNCONFIRMED:
             return self._none

@@ -59,7 +59,7 @@ async def require_way_back(candidate: Policy, in_force: Policy) -> None:
 
 @lru_cache(maxsize=4)
 def demanded_acr(policy: Policy) -> Acr:
-    """Return how strong an authentication has to be to meet all demands on administering the policy."""
+    """Return the strength of authentication that meets all demands on administering the policy."""
     rules = policy.rules
     served = rules.objects(ENDPOINT)
     routes = [name for name in served if name in ADMINISTERING]

@@ -116,7 +116,7 @@ async def derived_policy(connection: Connection, shipped: Shipped, in_force: Pol
 
 
 async def drift(connection: Connection, in_force: Policy | None = None) -> str | None:
-    """Return how the published policy differs from the one that would be published now; None if equal.
+    """Return the difference of the published policy from the one to be published now; None if equal.
 
     Only reads, from a snapshot. ``in_force`` saves work, as in ``publish_if_changed``. Raises PolicyError if
     no policy can be built.

@@ -22,8 +22,8 @@ ASK_EVERY: Final = 0.05
 class PublishedRevisions:
     """Lets requests wait for published revisions, and refuses unpublished ones at once.
 
-    The database is asked only about revisions newer than all that are known here, by one request at a time
-    for all that wait: unknown revisions in any number cost at most 20 short queries a second.
+    The database is asked only about revisions newer than those known here, by one request at a time for all
+    that wait. So any number of unknown revisions costs at most 20 short queries a second.
     """
 
     def __init__(self, live: LivePolicy, read_newest: Callable[[], Awaitable[int]]) -> None:
@@ -83,7 +83,7 @@ class PublishedRevisions:
 
 
 def reader_of(database: Database) -> Callable[[], Awaitable[int]]:
-    """Return what reads the newest published revision from ``database``; it raises Unavailable."""
+    """Return the function that reads the newest published revision; it raises Unavailable."""
 
     async def read() -> int:
         async with database.transaction() as connection:
@@ -107,10 +107,10 @@ class Acknowledgements:
         self._watch = watch
 
     async def by(self, revision: int) -> tuple[int, int]:
-        """Return how many workers decide by ``revision`` or a newer one, and how many there are.
+        """Return the number of workers that decide by ``revision`` or a newer one, and the number of all.
 
-        Waits up to ``ACKNOWLEDGED_WITHIN`` seconds until all do that can. When the database can't be asked,
-        this worker is the only one that is known.
+        Waits up to ``ACKNOWLEDGED_WITHIN`` seconds until all able workers do. If the database cannot be
+        asked, only this worker is known.
         """
         deadline = monotonic() + ACKNOWLEDGED_WITHIN
         pause = _FIRST_PAUSE

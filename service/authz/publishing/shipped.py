@@ -264,7 +264,7 @@ def read_shipped(
 
 
 def _served(rules: Iterable[Rule], off: tuple[Feature, ...]) -> tuple[Rule, ...]:
-    """Return the lines that are not about what the features ``off`` serve."""
+    """Return the lines without those about the features ``off``."""
     return tuple(rule for rule in rules if not (off and about_any(off, rule.object)))
 
 
@@ -374,7 +374,7 @@ def _read_endpoints(path: Path) -> tuple[Rule, ...]:
 
 
 def _read_accounts(path: Path) -> tuple[Rule, ...]:
-    """Return what callers may do with accounts and in reviews; an act without a line is a fault."""
+    """Return the acts of callers on accounts and in reviews; an act without a line is a fault."""
     rules = _read_layer(path, ACCOUNT, REVIEW)
     lined = {rule.object.partition(" ")[0] for rule in rules if rule.layer == ACCOUNT}
     faults = [

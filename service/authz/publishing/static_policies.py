@@ -29,7 +29,7 @@ class StaticPolicies:
         """The number of workers with a static policy not in ``allowed``; 0 if ``allowed`` is empty."""
 
     def observe(self, workers: Iterable[PolicyWorker]) -> None:
-        """Take note of what all workers of all nodes have reported lately."""
+        """Record the recent reports of all workers of all nodes."""
         others = [worker for worker in workers if worker.own_digest != self.digest]
         strangers = [other for other in others if other.own_digest not in self._allowed]
         self.differing = len(others)

@@ -20,8 +20,8 @@ _PARAMETER: Final = "{}"
 def unregistered(routes: Iterable[str], registered: Iterable[str]) -> list[str]:
     """Return the routes without a resource of their own, regardless of parameter names.
 
-    Both are objects such as ``GET /api/user/{id}``. A more general resource may decide such a route all the
-    same; a disabled one counts, since another could not be registered beside it.
+    Both are objects such as ``GET /api/user/{id}``. A more general resource may still decide such a route. A
+    disabled resource counts, since another could not be registered beside it.
     """
     known = {shape(name) for name in registered}
     return [name for name in routes if shape(name) not in known]
@@ -61,7 +61,7 @@ class RouteGuard:
 
 
 def guard_of(policy: Policy, method: str, template: str) -> RouteGuard:
-    """Return how ``policy`` guards the route of this method and template."""
+    """Return the guard of the route of this method and template in ``policy``."""
     required = policy.rules.codes(ENDPOINT, f"{method} {template}")
     # A public route does not authenticate.
     resource = NO_SESSION if required == (ANYONE,) else policy.resource_at(method, any_request(template))

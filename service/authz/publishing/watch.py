@@ -96,14 +96,14 @@ class PolicyWatch:
         self._refused = (0, 0.0)  # a revision that could not be loaded, and when to try it again
         self._newest = 0  # the newest revision of the database, and since when it is not in force here
         self._behind_since = 0.0
-        self._seen: Newest | None = None  # what the last look found in force
+        self._seen: Newest | None = None  # the newest revision at the last check
         self._reported: tuple[int, str | None, dict[str, str]] | None = None
         self._report_again = 0.0
         self._upkeep_again = 0.0
         self.fault: str | None = None
         """Why the policy in force is not known to be the newest; None if it is."""
         self.untrusted: int | None = None
-        """The newest revision of the database if it is not trusted, as seals say; None if it is."""
+        """The newest revision of the database if its seal is not trusted; None if it is."""
 
     def name_worker(self, worker: str, former: Collection[str]) -> None:
         """Name the worker anew, and those before it, before ``run``."""
@@ -165,9 +165,9 @@ class PolicyWatch:
             await self._load(newest.revision)
 
     async def workers(self) -> list[PolicyWorker]:
-        """Return what every worker of every node has reported lately, and the truth about this one.
+        """Return the recent reports of all workers of all nodes, and the present state of this one.
 
-        This one alone when the others can't be asked in time.
+        Only this worker if the others cannot be read in time.
         """
         reported: list[PolicyWorker] = []
         with suppress(Unavailable, TimeoutError):
@@ -198,7 +198,7 @@ class PolicyWatch:
 
     @property
     def lag(self) -> float:
-        """Seconds for which a newer revision than the one in force here has been known; 0: none is."""
+        """Seconds for which a newer revision than the one in force here has been known; 0 for none."""
         return monotonic() - self._behind_since if self._newest > self._live.current.revision else 0.0
 
     async def leave(self) -> None:
@@ -330,7 +330,7 @@ class PolicyWatch:
         return True
 
     async def _read_announced(self) -> Announcement:
-        # Before the database, which then has at least what was in force at this moment.
+        # Before the database, which then has at least the revision in force at this moment.
         with suppress(Unavailable):  # the session store's own check reports it
             return await self._keep.read()
         return _NOTHING
