@@ -1,4 +1,4 @@
-"""``sys.account_control``: who could get to act as whom, by which act, and when for the last time.
+"""``sys.account_control``: users' control of accounts, with the act and the time of the last one.
 
 A row is written in the transaction of its act, and counts for a time: ``service.kernel.persons``.
 """
@@ -74,6 +74,6 @@ async def end(connection: AsyncConnection, account_id: int, holder_ids: Collecti
 
 
 async def forget_old(connection: AsyncConnection, most: int) -> int:
-    """Delete at most ``most`` rows that no setting lets count any more; return how many."""
+    """Delete at most ``most`` rows that count under no setting any more; return their number."""
     old = account_control.c.act_time < past() - sa.text(f"interval '{MOST_TAKEOVER_DAYS} days'")
     return await delete_some(connection, account_control, old, most)

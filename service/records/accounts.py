@@ -321,7 +321,7 @@ async def _address_noted(connection: AsyncConnection, user_id: int, email: str, 
 
 
 async def set_status(connection: AsyncConnection, user_id: int, status: Status) -> bool:
-    """Enable or disable a user; returns False if there is no such user, or nothing to change."""
+    """Enable or disable a user; return False if the user does not exist, or has that status."""
     statement = (
         change(user)
         .where(user.c.id == user_id, user.c.status != status)
@@ -467,6 +467,6 @@ async def delete(connection: AsyncConnection, target: Target) -> None:
 
 
 async def unknown_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> set[int]:
-    """Return the ids in ``role_ids`` for which there is no role."""
+    """Return the ids in ``role_ids`` without a role."""
     asked = set(role_ids)
     return asked - set((await connection.execute(select(role.c.id).where(role.c.id.in_(asked)))).scalars())

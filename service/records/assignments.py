@@ -91,11 +91,11 @@ def approved(assignment_id: sa.ColumnElement[int]) -> list[sa.ColumnElement[Any]
 
 
 def of_user(user_id: int, at: datetime | None) -> sa.Subquery:
-    """Return the assignments of a user in force at that instant, past or future: who decided what, and why.
+    """Return the assignments of a user in force at that instant, past or future, with author and reason.
 
     Its columns are ``id``, ``role_id``, ``since``, ``until``, ``reason``, ``source``, ``created_by`` and
-    those of ``approved``. ``since`` is null for what an older version has assigned; ``until`` is when an
-    ended one did end.
+    those of ``approved``. ``since`` is null for assignments by an older version. ``until`` is the actual end
+    of an ended assignment.
     """
     live, ended = user_role.c, ended_assignment.c
     moment = instant(at)
@@ -242,7 +242,7 @@ async def revoke(
 async def revoke_of_directory(
     connection: AsyncConnection, source: str, kept_role_ids: Collection[int], at: datetime
 ) -> list[int]:
-    """End what a directory has assigned but for these roles; return the ids of the users."""
+    """End a directory's assignments except these roles; return the ids of the users."""
     given = user_role.c.directory == source
     return await _set_aside(connection, given & user_role.c.role_id.not_in(kept_role_ids), at)
 

@@ -102,5 +102,5 @@ async def denial_of(connection: AsyncConnection, user_id: int) -> Denial | None:
 
 
 async def forget_ended(connection: AsyncConnection, most: int) -> int:
-    """Delete at most ``most`` bans that ended a day ago; return how many."""
+    """Delete at most ``most`` bans that ended a day ago; return their number."""
     return await delete_some(connection, user_ban, user_ban.c.until < past() - timedelta(days=1), most)

@@ -1,4 +1,4 @@
-"""``sys.file``: stored files and their public links, pending uploads, and what a cleanup looks for.
+"""``sys.file``: stored files and their public links, pending uploads, and the input of cleanups.
 
 The row is created before the object and deleted after it. So an object without a row is an orphan, and an
 object with a row never is.
@@ -73,7 +73,7 @@ page = RecordList[File, FileFilter]("file", _FILE, _stored(), SORTS).page
 
 
 async def read(connection: AsyncConnection, file_id: int, *, lock: bool = False) -> File:
-    """Return the stored file with that id, with ``lock`` locked for update; NotFound if there is none."""
+    """Return the stored file with that id, with ``lock`` locked for update; NotFound if unknown."""
     statement = _stored().where(file.c.id == file_id)
     stored = await _FILE.one_or_none(connection, statement.with_for_update(of=file) if lock else statement)
     if stored is None:
@@ -88,7 +88,7 @@ async def of_link(connection: AsyncConnection, token_hash: str) -> File | None:
 
 
 async def link(connection: AsyncConnection, file_id: int, token_hash: str, life: timedelta) -> datetime:
-    """Replace the public link of a stored file; return when it expires. NotFound if there is no such file."""
+    """Replace the public link of a stored file; return its expiry. NotFound if the file does not exist."""
     linked = {"token_hash": token_hash, "token_expire_time": func.now() + life}
     written = change(file).where(file.c.id == file_id, file.c.state == "stored").values(linked)
     rows = await connection.execute(written.returning(file.c.token_expire_time))
@@ -99,7 +99,7 @@ async def link(connection: AsyncConnection, file_id: int, token_hash: str, life:
 
 
 async def unlink(connection: AsyncConnection, file_id: int) -> None:
-    """Remove the public link of a stored file, if it has one. NotFound if there is no such file."""
+    """Remove the public link of a stored file, if it has one. NotFound if the file does not exist."""
     unlinked = {"token_hash": None, "token_expire_time": None}
     written = change(file).where(file.c.id == file_id, file.c.state == "stored").values(unlinked)
     if (await connection.execute(written)).rowcount == 0:
@@ -122,7 +122,7 @@ class Quota(Struct, frozen=True):
 
 
 class Reservation(Struct, frozen=True):
-    """A pending file: its id, the key of its object, and how many bytes it may have."""
+    """A pending file: its id, the key of its object, and its maximum size in bytes."""
 
     file_id: int
     key: str
@@ -261,7 +261,7 @@ class Orphans:
         return await _DISCARDED.all(self._connection, statement.order_by(file.c.id).limit(most))
 
     async def without_file(self, keys: Collection[str]) -> set[str]:
-        """Return the keys for which there is no row."""
+        """Return the keys without a row."""
         known = await self._connection.execute(select(file.c.key).where(file.c.key.in_(keys)))
         return set(keys) - {row.key for row in known}
 
@@ -271,7 +271,7 @@ class Orphans:
 
 
 async def keep_objects(connection: AsyncConnection) -> None:
-    """Keep all objects until the transaction ends: no cleanup begins, and ``may_delete`` says no.
+    """Keep all objects until the transaction ends: no cleanup begins, and ``may_delete`` reports ``kept``.
 
     Waits for the end of a cleanup under way.
     """

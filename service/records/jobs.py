@@ -182,14 +182,14 @@ async def stop(connection: Connection, run: JobRun) -> None:
 
 
 async def request(connection: Connection, name: str, user_name: str) -> bool:
-    """Make a job due now, also a paused one; False if there is no such job."""
+    """Make a job due now, also a paused one; return False if the job does not exist."""
     # The clock's time, not that of the transaction: a run may have begun since.
     now = {"due_time": sa.func.clock_timestamp(), "requested_by": user_name}
     return (await connection.execute(sa.update(job).where(job.c.job_name == name).values(now))).rowcount == 1
 
 
 async def pause(connection: Connection, name: str, *, paused: bool) -> bool:
-    """Pause a job, or let it run again by its schedule; False if there is no such job."""
+    """Pause a job, or let it run again by its schedule; return False if the job does not exist."""
     changed = sa.update(job).where(job.c.job_name == name).values(paused=paused)
     return (await connection.execute(changed)).rowcount == 1
 

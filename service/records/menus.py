@@ -1,7 +1,7 @@
-"""``sys.menu``: the tree of Menus and Buttons, and what refers to a menu.
+"""``sys.menu``: the tree of Menus and Buttons, and the references to a menu.
 
-Callers that change one hold ``policy_revisions.lock`` and ``role_rights.lock``, so that what they have
-checked stays true until the commit.
+Callers that change one hold ``policy_revisions.lock`` and ``role_rights.lock``, so that their checks stay
+true until the commit.
 """
 
 from collections.abc import Collection
@@ -129,7 +129,7 @@ async def every(connection: AsyncConnection) -> list[Menu]:
 
 
 async def given_to(connection: AsyncConnection, user_id: int, at: datetime | None = None) -> set[int]:
-    """Return the ids of the menus and Buttons that the enabled roles of a user give, disabled ones too.
+    """Return the ids of the menus and Buttons granted by a user's enabled roles, disabled ones too.
 
     As of the instant ``at``.
     """
@@ -165,7 +165,7 @@ async def permission_bits(connection: AsyncConnection) -> dict[str, int]:
 
 
 async def button(connection: AsyncConnection, menu_id: int) -> Button:
-    """Return the Button with that id; NotFound if there is none, ValidationFailed for a Menu."""
+    """Return the Button with that id; NotFound if it does not exist, ValidationFailed for a Menu."""
     stored = await read(connection, menu_id)
     if stored.menu_type != "Button" or stored.auth_mark is None:
         raise ValidationFailed(("id", "This is no Button, and only Buttons are bound"))

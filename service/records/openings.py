@@ -136,7 +136,7 @@ async def delete(connection: AsyncConnection, opening_id: int) -> None:
 
 
 async def delete_ended(connection: AsyncConnection, instant: float) -> int:
-    """Delete the openings that have ended at ``instant``, in seconds since the epoch; return how many."""
+    """Delete the openings expired at ``instant``, in seconds since the epoch; return their number."""
     at = from_seconds(instant)
     return (await connection.execute(delete_from(opening).where(opening.c.end_time <= at))).rowcount
 

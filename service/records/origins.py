@@ -1,4 +1,4 @@
-"""``sys.directory_account``: by which directories, such as providers of sign-ins, users are known."""
+"""``sys.directory_account``: links of users to directories, such as providers of sign-ins."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,10 +13,10 @@ from service.records.schema.of_users import directory_account
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """That the directory ``source`` knows a user as ``subject``; it is ``managed`` if it decides the values.
+    """Link of a user to ``subject`` in the directory ``source``; ``managed``: it decides the values.
 
     ``issuer`` is that of a provider, "" for the id of a client that provisions. ``linked_by`` are the ids of
-    those who could have linked it: whoever stood behind the account then; None where that is not known.
+    those who could have linked it: accounts that stood behind the account at that time; None if unknown.
     """
 
     source: Annotated[str, Meta(examples=["entra"])]

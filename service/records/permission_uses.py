@@ -1,8 +1,8 @@
-"""``sys.permission_use``: which codes of policy lines have let which user pass, and on which day last.
+"""``sys.permission_use``: the codes of policy lines that let each user pass, and the last day of use.
 
 A day is one of UTC. A row is of one user and one month; its ``days`` are the last day of each code. Codes are
-texts, since bit positions come back with other meanings. The words of lines, such as ``@login``, are kept
-like codes: they say that the account was used.
+texts, since bit positions are reused with other meanings. The words of lines, such as ``@login``, are kept
+like codes: they record that the account was used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,9 +72,9 @@ async def confirm_recording(connection: AsyncConnection) -> None:
 
 
 async def recorded_since(connection: AsyncConnection) -> datetime | None:
-    """Return since when uses are recorded without a gap; None if they are not.
+    """Return the time since which uses are recorded without a gap; None if they are not.
 
-    A restore begins it anew: what was used after the backup is not known.
+    A restore resets it: uses after the backup are unknown.
     """
     begun = sa.select(sa.func.max(restore_epoch.c.begin_time)).scalar_subquery()
     since = sa.select(sa.func.greatest(use_recording.c.since_time, begun))
@@ -83,7 +83,7 @@ async def recorded_since(connection: AsyncConnection) -> datetime | None:
 
 
 async def forget_old(connection: AsyncConnection, most: int) -> int:
-    """Delete at most ``most`` rows of months that are no longer kept; return how many."""
+    """Delete at most ``most`` rows of months that are no longer kept; return their number."""
     first = sa.func.date_trunc("month", past()) - sa.text(f"interval '{KEPT_MONTHS - 1} months'")
     old = sa.select(permission_use.c.user_id, permission_use.c.month).where(permission_use.c.month < first)
     chosen = old.limit(most).with_for_update(skip_locked=True).subquery()

@@ -26,7 +26,7 @@ from service.records.schema.rights import role, role_menu
 @declared
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleValues:
-    """How a role is asked for: by whom, who approves, and within which limits.
+    """Rule of requests for a role: requesters, approvers, and limits.
 
     ``stage_codes`` and ``stage_approvals`` go together: see ``stages``.
     """
@@ -80,7 +80,7 @@ class RuleValues:
 class RequestRule(RuleValues):
     """A stored rule; ``version`` rises with each edit.
 
-    ``author_id`` is who has edited it last, None for the operator. A rule that is ``suspended`` has no lines.
+    ``author_id`` is its last editor, None for the operator. A rule that is ``suspended`` has no lines.
     """
 
     role_id: int
@@ -114,19 +114,19 @@ async def of_enabled_roles(connection: AsyncConnection) -> list[RequestRule]:
 
 
 async def roles_with_menu(connection: AsyncConnection, menu_id: int) -> list[int]:
-    """Return the ids of the roles that give a menu and have a rule, in order."""
+    """Return the ids of the roles that grant a menu and have a rule, in order."""
     given = role_menu.c.role_id == request_rule.c.role_id
     chosen = select(request_rule.c.role_id).join(role_menu, given).where(role_menu.c.menu_id == menu_id)
     return list((await connection.execute(chosen.order_by(request_rule.c.role_id))).scalars())
 
 
 async def published(connection: AsyncConnection) -> list[PublishedRule]:
-    """Return what the policy has lines for: the rules in force of enabled roles. Others give nothing."""
+    """Return the rules with policy lines: those in force of enabled roles. Others grant nothing."""
     return [published_rule(rule.role_code, rule) for rule in await of_enabled_roles(connection)]
 
 
 def published_rule(role_code: str, rule: RuleValues) -> PublishedRule:
-    """Return what the policy has lines for, of a rule of an enabled role."""
+    """Return the published values of a rule of an enabled role."""
     return PublishedRule(
         role_code,
         rule.requestable_by,

@@ -51,7 +51,7 @@ class Holdings(Struct, frozen=True):
     persons: Counter[Roles]
 
     def number(self, role_sets: Collection[Roles], kind: Kind | None) -> int:
-        """Return how many users have one of ``role_sets``; of one kind, or of both for None."""
+        """Return the number of users with one of ``role_sets``; of one kind, or of both for None."""
         users = sum(self.users[roles] for roles in role_sets)
         persons = sum(self.persons[roles] for roles in role_sets)
         return users if kind is None else persons if kind == "person" else users - persons
@@ -66,11 +66,10 @@ class RoleHolder(Struct, frozen=True):
 
 
 class CodeOrigin(Struct, frozen=True):
-    """Where a held code comes from: a role, and the Button with the code that the role gives.
+    """Origin of a held code: a role, and the Button with the code that the role grants.
 
-    Of a user it also says by which assignment the role is held, since when, until when, why and by whose
-    decision; and by which request, approved by whom. Without a user, and where it is not known, these are
-    None.
+    For a user it also has the assignment of the role, with start, expiry, reason and author, and its request
+    with the approvers. Without a user, and if unknown, these are None.
     """
 
     code: str
@@ -161,7 +160,7 @@ async def persons_by_strength(connection: AsyncConnection) -> Counter[tuple[Role
 
 
 async def read_codes(connection: AsyncConnection, then: datetime | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the codes that each role gives, none for a disabled role."""
+    """Return the codes that each role grants, none for a disabled role."""
     if then is not None:
         return await role_lives.held_codes(connection, then)
     given = await roles.held_codes(connection)
@@ -330,7 +329,7 @@ async def changing(
 ) -> dict[str, list[tuple[str, datetime | None, datetime | None]]]:
     """Return the assignments of the users, not disabled, whose roles change by themselves, by user name.
 
-    Each is the code of the role, its beginning and its end. Those in force and those that begin later.
+    Each is the code of the role, its beginning and its end: those in force and later ones.
     """
     windows, role_codes = await assignments.windows(connection, at), await codes_by_id(connection)
     chosen = sa.any_(sa.literal([each.user_id for each in windows], sa.ARRAY(sa.BigInteger)))

@@ -32,7 +32,7 @@ _LIFE = RowMapper(Life, role_code_life)
 async def between(
     connection: AsyncConnection, role_ids: Collection[int], since: datetime, until: datetime
 ) -> list[Life]:
-    """Return what these roles gave at some time from ``since`` and before ``until``, by role and time."""
+    """Return the codes of these roles at some time from ``since`` and before ``until``, by role and time."""
     life, (begin, end) = (
         role_code_life.c,
         (sa.literal(at, sa.DateTime(timezone=True)) for at in (since, until)),
@@ -70,7 +70,7 @@ def alive(then: datetime) -> sa.ColumnElement[bool]:
 
 
 async def known_since(connection: AsyncConnection) -> datetime | None:
-    """Return the first instant of which it is known what roles gave; None if there never was a role."""
+    """Return the first instant at which the codes of roles are known; None without any role."""
     first = sa.select(sa.func.min(role_code_life.c.begin_time))
     moment: datetime | None = (await connection.execute(first)).scalar_one()
     return moment

@@ -40,7 +40,8 @@ SETTLING: Final = LOCK + 1
 _URGENT_WITHIN: Final = 1.5
 """Seconds that an urgent act waits for a lock.
 
-A bulk edit that has changed a row which the act needs gives way before that (``giving_way``)."""
+A bulk edit that has changed a row which the act needs gives way sooner (``giving_way``).
+"""
 
 Pace = Literal["usual", "bulk", "urgent"]
 """Choice of the locks of rights of a transaction: see ``lock``."""
@@ -63,7 +64,7 @@ def seconds_until(changes_at: datetime | None) -> float:
 
 
 async def set_pace(connection: AsyncConnection, pace: Pace) -> None:
-    """Say which locks of rights the transaction takes; before its first one."""
+    """Set the locks of rights that the transaction takes; before its first one."""
     await connection.execution_options(rights_pace=pace)
 
 
@@ -106,7 +107,7 @@ async def settle(connection: AsyncConnection) -> None:
 
 
 async def of(connection: AsyncConnection, user_id: int, at: datetime | None = None) -> Rights:
-    """Return the rights that the enabled roles of a user give; none for an unknown user.
+    """Return the rights granted by the enabled roles of a user; none for an unknown user.
 
     Permissions are the auth_marks of enabled Buttons. Only the Button's own state counts: a disabled Menu
     above it hides a page but removes no right.
@@ -167,9 +168,9 @@ _RIGHTS_OF_ENABLED: Final = _RIGHTS.where(
 async def ends_of(
     connection: AsyncConnection, user_id: int, at: datetime | None = None
 ) -> dict[str, datetime]:
-    """Return when a user stops to hold codes, by code, as of the instant ``at``.
+    """Return the time at which a user ceases to hold codes, by code, as of the instant ``at``.
 
-    Those that are held for good are left out. The last end of the assignments in force counts.
+    Permanently held codes are left out. The last end of the assignments in force counts.
     """
     until = user_role.c.valid_until
     statement = (
@@ -197,12 +198,12 @@ async def reach_of_users(connection: AsyncConnection, user_ids: Iterable[int]) -
 
 
 async def reach_of_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> set[str]:
-    """Return the codes that the roles would give if they and all their Buttons were enabled."""
+    """Return the codes that the roles would grant if they and all their Buttons were enabled."""
     return await _given(connection, among(role_menu.c.role_id, [*role_ids]))
 
 
 async def _given(connection: AsyncConnection, by_roles: ColumnElement[bool]) -> set[str]:
-    """Return the codes of Buttons, enabled or not, that roles give; the roles are read before the Buttons."""
+    """Return the codes of Buttons, enabled or not, granted by roles; roles are read before Buttons."""
     statement = (
         select(menu.c.auth_mark)
         .join(role_menu, role_menu.c.menu_id == menu.c.id)

@@ -116,7 +116,7 @@ every = _LIST.every
 
 
 async def every_menu(connection: AsyncConnection) -> list[tuple[int, int]]:
-    """Return which roles give which menus and Buttons, as ids of a role and of a menu."""
+    """Return the menus and Buttons of all roles, as ids of a role and of a menu."""
     statement = select(role_menu.c.role_id, role_menu.c.menu_id)
     return [(row.role_id, row.menu_id) for row in await connection.execute(statement)]
 
@@ -180,8 +180,8 @@ async def given(connection: AsyncConnection, role_id: int) -> list[GivenMenu]:
 async def set_menus(connection: AsyncConnection, role_id: int, menu_ids: Sequence[int]) -> None:
     """Replace the menus and Buttons of an existing role, whose version stays; it names the editor.
 
-    Only the differences are written: what the role keeps has been given since it was given first.
-    ValidationFailed for unknown ids; it names their places in the list.
+    Only the differences are written: kept menus retain their original time. ValidationFailed for unknown ids;
+    it names their places in the list.
     """
     # An array is a single parameter; a list would be one parameter for each id.
     chosen = select(menu.c.id).where(menu.c.id == any_(literal(list(menu_ids), ARRAY(BigInteger))))
@@ -211,7 +211,7 @@ _HELD_CODES = (
 
 
 async def held_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
-    """Return, by role code, the permission codes that each enabled role gives, sorted."""
+    """Return, by role code, the permission codes that each enabled role grants, sorted."""
     return {role_code: tuple(codes) for role_code, codes in await connection.execute(_HELD_CODES)}
 
 
@@ -222,7 +222,7 @@ _HELD_CODES_OF = PreparedSelect(
 
 
 async def held_codes_of(source: Source, role_codes: list[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return what ``held_codes`` does for those of ``role_codes`` that are enabled, by code.
+    """Return the result of ``held_codes`` for the enabled ones of ``role_codes``, by code.
 
     Given the database, raises ``Unavailable``.
     """

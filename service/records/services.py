@@ -98,7 +98,7 @@ async def published(connection: AsyncConnection) -> list[Service]:
 
 
 async def named(connection: AsyncConnection, name: str) -> StoredService | None:
-    """Return the service of that name; None if there is none."""
+    """Return the service of that name; None if unknown."""
     return await _STORED.one_or_none(connection, select(*_STORED.columns).where(service.c.name == name))
 
 

@@ -90,12 +90,12 @@ class BanInForce(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User(UserValues):
-    """A user; ``roles`` are by id, ``version`` rises with each edit, which a ban or a login is not.
+    """A user; ``roles`` are by id, ``version`` rises with each edit; a ban or a login is no edit.
 
-    ``last_login_time`` is None for who has never logged in. ``invited``: a person without a password yet.
-    ``recovery_email`` is the last address that the owner has confirmed; ``email_verified``: it is ``email``.
-    ``email_agreed``: the owner has agreed to ``email``; ``email_reached``: somebody has opened a link there.
-    ``directory`` is the name of the one that manages the account.
+    ``last_login_time`` is None before the first login. ``invited``: a person without a password yet.
+    ``recovery_email`` is the last confirmed address; ``email_verified``: it equals ``email``.
+    ``email_agreed``: the owner agreed to ``email``; ``email_reached``: a link there was opened. ``directory``
+    is the name of the directory that manages the account.
     """
 
     id: int
@@ -277,7 +277,7 @@ async def page(
 
 
 async def read(connection: AsyncConnection, user_id: int) -> User:
-    """Return the user with that id; NotFound if there is none."""
+    """Return the user with that id; NotFound if unknown."""
     users = await read_all(connection, [user_id])
     if not users:
         raise NotFound("There is no such user")

@@ -41,7 +41,7 @@ class Overview(Struct, frozen=True):
 
 
 async def overview(connection: AsyncConnection, role_code: str | None = None) -> list[Overview]:
-    """Return all users, or the users with a role, by id; ValidationFailed if there is no such role."""
+    """Return all users, or the users with a role, by id; ValidationFailed if the role does not exist."""
     statement = _users()
     if role_code is not None:
         query = select(role.c.id).where(role.c.role_code == role_code)
@@ -76,7 +76,7 @@ async def administrators(connection: AsyncConnection) -> list[Overview]:
 
 
 async def unconfirmed(connection: AsyncConnection) -> tuple[int, int]:
-    """Return how many enabled persons with a password can't recover it, and how many there are."""
+    """Return the number of enabled persons with a password who cannot recover it, and that of all."""
     confirmed = user.c.email.is_not(None) & user.c.recovery_email.is_not(None)
     counted = select(func.count().filter(~confirmed), func.count())
     able = user.c.status == "enabled", user.c.password_hash.is_not(None)

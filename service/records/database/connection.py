@@ -41,9 +41,9 @@ def conninfo(url: str, *, statement_timeout: float | None = None) -> str:
     """Return ``url`` as a libpq connection string with the timeouts that every connection has.
 
     ``url`` is any URL that libpq accepts (PostgreSQL manual §32.1.1): ``postgresql://`` and ``postgres://``,
-    several hosts, a socket directory as ``?host=/dir``; SQLAlchemy's ``postgresql+psycopg://`` as well.
-    Parameters of the URL go before these defaults, except ``statement_timeout`` (seconds), which the server
-    enforces. DatabaseUrlError if it can't be read.
+    several hosts, a socket directory as ``?host=/dir``. SQLAlchemy's ``postgresql+psycopg://`` is accepted
+    too. Parameters of the URL override these defaults, except ``statement_timeout`` (seconds), which the
+    server enforces. DatabaseUrlError if it cannot be read.
     """
     scheme, separator, rest = url.partition("://")
     if scheme.split("+")[0] not in ("postgresql", "postgres") or not separator:
@@ -181,7 +181,7 @@ class Access(NamedTuple):
 
 
 def access_to(url: str) -> Access:
-    """Return how a program reaches ``url``; the password goes into a variable. ValueError as ``conninfo``."""
+    """Return a program's access to ``url``; the password goes into a variable. ValueError as ``conninfo``."""
     variables, arguments = {}, {}
     for option in Conninfo.parse(conninfo(url).encode()):
         if option.val is None:

@@ -102,7 +102,7 @@ class RecordList(Generic[R, F]):
         return await self._records.all(connection, self._statement.order_by(self._sorts[self._sort]))
 
     async def read(self, connection: AsyncConnection, record_id: int) -> R:
-        """Return the record with that id; NotFound if there is none."""
+        """Return the record with that id; NotFound if it does not exist."""
         statement = self._statement.where(self._sorts["id"] == record_id)
         record = await self._records.one_or_none(connection, statement)
         if record is None:

@@ -41,7 +41,7 @@ async def each_row(result: sa.Result[*tuple[Any, ...]]) -> AsyncIterator[sa.Row[
 async def delete_some(
     connection: AsyncConnection, table: sa.Table, condition: sa.ColumnElement[bool], most: int
 ) -> int:
-    """Delete at most ``most`` rows that meet the condition, without locked ones; return how many."""
+    """Delete at most ``most`` rows that meet the condition, without locked ones; return their number."""
     key = table.primary_key.columns
     # PostgreSQL runs a WITH query that locks rows once; a subquery could find other rows each time.
     chosen = sa.select(*key).where(condition).limit(most).with_for_update(skip_locked=True).cte("chosen")

@@ -1,4 +1,4 @@
-"""The servers of a database URL: addresses, the order in which they are asked, how long each may take."""
+"""The servers of a database URL: their addresses, their order, and the time limit of each."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -37,11 +37,11 @@ def _servers(names: tuple[str, ...]) -> tuple[_Server, ...]:
 class Servers:
     """Connects to the first server of ``url`` that accepts connections and, of several, also writes.
 
-    With several hosts in the URL, ``target_session_attrs`` is ``read-write`` unless the URL says otherwise.
-    ``writes`` is False for replicas: any server will do.
+    With several hosts in the URL, ``target_session_attrs`` is ``read-write`` unless the URL has another
+    value. ``writes`` is False for replicas: any server is accepted.
 
-    The server that served last is asked first, then those that answered last time, then those that did not.
-    ``statement_timeout`` (seconds) as for ``conninfo``. DatabaseUrlError if the URL can't be used.
+    The server that served last is asked first, then those that answered last time, then the others.
+    ``statement_timeout`` (seconds) as for ``conninfo``. DatabaseUrlError if the URL cannot be used.
     """
 
     def __init__(self, url: str, *, statement_timeout: float | None = None, writes: bool = True) -> None:

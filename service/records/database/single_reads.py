@@ -18,7 +18,7 @@ class SingleReads:
     """Runs statements that only read, over at most ``size`` connections, opened as needed.
 
     ``connect`` opens one in autocommit. A connection whose statement failed, or whose caller was cancelled,
-    is closed. Raises what psycopg and ``connect`` raise; the caller bounds the time.
+    is closed. Raises the errors of psycopg and ``connect``; the caller bounds the time.
     """
 
     def __init__(self, connect: Callable[[], Awaitable[PromptConnection]], size: int) -> None:
@@ -93,7 +93,7 @@ async def _run(prepared: PreparedStatements, statement: bytes, parameters: Mappi
 
 
 _STALLED: Final = 0.1
-"""Seconds by which the event loop may be late: a question that was asked meanwhile says nothing."""
+"""Seconds by which the event loop may be late: a poll during a longer delay is inconclusive."""
 
 
 class Pulse:

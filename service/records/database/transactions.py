@@ -45,7 +45,7 @@ SyncConnection: TypeAlias = sqlalchemy.Connection
 Connection: TypeAlias = AsyncConnection
 """A connection in a transaction."""
 BeforeCommit: TypeAlias = Callable[[Connection], None]
-"""The last step of a transaction; what it raises rolls everything back."""
+"""The last step of a transaction; an error that it raises rolls everything back."""
 
 SINGLE_READS: Final = 2
 """The most connections for statements outside transactions; each takes a fraction of a millisecond."""
@@ -102,15 +102,15 @@ class Database:
         traced: bool = False,
         before_commit: BeforeCommit | None = None,
     ) -> None:
-        """``pooled``: the URL leads to a pooler in transaction mode, whose sessions are those of others too.
+        """``pooled``: the URL leads to a pooler in transaction mode, which shares its sessions with others.
 
         Then statements are not prepared, and the server does not end them at the time limit. ``writes`` is
-        False for read replicas: of several servers, any one will do. With ``traced`` each statement of a
+        False for read replicas: of several servers, any is accepted. With ``traced`` each statement of a
         transaction is a span of its own in the traces of requests. ``before_commit`` is the last step of each
         transaction that is to be committed.
         """
         self.timeout: Final = timeout
-        """Seconds after which a silent server is given up."""
+        """Seconds after which a silent server counts as unavailable."""
         self._before_commit = before_commit
         self._causes = CauseLog()
         self.emptied = False

@@ -81,7 +81,7 @@ def _migrate(connection: Connection, extension: Extension, scripts: str) -> bool
 
 
 def _rest(connection: Connection, extension: Extension) -> tuple[object, object]:
-    """Return what stands for all definitions and all written rows outside the schema of ``extension``."""
+    """Return a digest of definitions, and the number of written rows, outside the extension's schema."""
     named = {"schema": extension.schema}
     return (
         connection.execute(_REST, named).scalar_one(),

@@ -123,7 +123,7 @@ def prepare(
 
 
 def additions(url: str, covered: Covered, extensions: Sequence[Extension]) -> Additions:
-    """Return what the next start will add to the database at ``url``; nothing if it was never seeded.
+    """Return the additions of the next start to the database at ``url``; empty if it was never seeded.
 
     Only reads; the schema must be this version's. Raises Unavailable.
     """
@@ -180,7 +180,7 @@ def _in_order(locks: Mapping[str, str], missed: Mapping[str, str]) -> dict[str, 
     migration waits for the first. So the next attempt locks the missed table before all others. Such requests
     then wait without holding a lock.
     """
-    if len(missed) > 1:  # a statement that locks several: which of them was missed is known next time
+    if len(missed) > 1:  # a statement that locks several: the next attempt finds the missed table
         return {**locks, **{table: lock for table, lock in missed.items() if table not in locks}}
     first = {table: locks.get(table, lock) for table, lock in missed.items()}
     return first | {table: lock for table, lock in locks.items() if table not in first}

@@ -50,10 +50,10 @@ def make_functions(connection: Connection) -> None:
 
 
 def functions() -> str:
-    """Return the SQL of the parts of the schema that tables can't say."""
+    """Return the SQL of the parts of the schema that tables cannot express."""
     return (files("service.records.schema") / "functions.sql").read_text("utf-8")
 
 
 def _execute(connection: Connection, statements: str) -> None:
-    """Execute SQL ``statements`` as they are written: neither ``%`` nor ``:name`` is a parameter."""
+    """Execute SQL ``statements`` unchanged: neither ``%`` nor ``:name`` is a parameter."""
     connection.exec_driver_sql(statements, execution_options={"no_parameters": True})

@@ -99,7 +99,7 @@ class SchemaStanding(Struct, frozen=True):
 
     @property
     def is_usable(self) -> bool:
-        """True if this version can work with the schema: it is its own, or a newer one that says so."""
+        """True if this version can work with the schema: its own, or a newer one that allows this version."""
         if not self.is_newer:
             return self.stored == self.expected
         return self.least_version is not None and not is_older(__version__, self.least_version)
@@ -187,7 +187,7 @@ async def settle(connection: AsyncConnection) -> None:
 
 
 def is_older(version: str, than: str) -> bool:
-    """True if ``version`` is before ``than``; both are numbers with dots, and what follows is ignored."""
+    """True if ``version`` is before ``than``; both are numbers with dots, and any suffix is ignored."""
     return _parts(version) < _parts(than)
 
 

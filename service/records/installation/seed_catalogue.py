@@ -1,6 +1,6 @@
 """Seeds the Menus, Buttons and resources of this version's catalogue and of extensions, each of them once.
 
-``sys.seeded`` remembers what was ever seeded, so that what an administrator deletes stays deleted.
+``sys.seeded`` records all seeded rows, so that rows deleted by an administrator stay deleted.
 """
 
 import re
@@ -97,7 +97,7 @@ class Additions:
 
 
 def pending(connection: Connection, covered: Covered, extensions: Extensions) -> Additions:
-    """Return what this version adds: never seeded in this database, and not there. Changes nothing."""
+    """Return this version's additions: never seeded in this database, and absent. Changes nothing."""
     known = _known(connection)
     present = _buttons(connection)
     codes = [code for code in _titles(extensions) if ("button", code) not in known and code not in present]

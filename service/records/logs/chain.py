@@ -110,7 +110,7 @@ async def heads(connection: AsyncConnection, log: Log, day: date | None = None) 
 
 
 async def lengths(connection: AsyncConnection) -> dict[Log, int]:
-    """Return how many entries the chains of each log have together, without those that were dropped."""
+    """Return the number of entries of all chains of each log, without dropped ones."""
     counted = func.coalesce(func.sum(log_chain.c.number).filter(~log_chain.c.dropped), 0)
     rows = await connection.execute(select(log_chain.c.log, counted).group_by(log_chain.c.log))
     return dict.fromkeys(TABLES, 0) | {log: int(count) for log, count in rows}

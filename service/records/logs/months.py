@@ -32,7 +32,7 @@ async def alone(connection: AsyncConnection) -> bool:
 
 
 async def today(connection: AsyncConnection) -> date:
-    """Return the day, in UTC, that has come by the clocks of both the database and this machine."""
+    """Return the day, in UTC, that has begun by the clocks of both the database and this machine."""
     now: datetime = (await connection.execute(select(past()))).scalar_one()
     return now.astimezone(UTC).date()
 
@@ -48,10 +48,10 @@ async def make(connection: AsyncConnection, log: Log, months: Iterable[date]) ->
 
 
 async def stage(connection: AsyncConnection, log: Log, most: int) -> int:
-    """Copy at most ``most`` rows of the default partition to tables of their months; return how many.
+    """Copy at most ``most`` rows of the default partition to tables of their months; return their number.
 
-    The rows stay where they are read until ``attach``: nothing is locked, and a copy that was broken off goes
-    on where it was. Rows of a log never change, and come in the order of their ids.
+    The rows stay in place until ``attach``: nothing is locked, and an interrupted copy continues at its last
+    row. Rows of a log never change, and come in the order of their ids.
     """
     last = await _last_staged(connection, log)
     default = f"{SCHEMA}.{log}_default"

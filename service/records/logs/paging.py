@@ -152,7 +152,7 @@ class Log(Generic[E, F]):
         if (offset := (page - 1) * size) >= MOST_COUNTED:
             raise ValidationFailed(("page", f"Beyond {MOST_COUNTED} entries go on with the cursor"))
         await connection.execute(_PLAN_FOR_THESE_VALUES)
-        # Without a filter, nothing else says which table is counted.
+        # Without a filter, nothing else names the counted table.
         all_of_them = select(literal(1)).select_from(self._id.table).where(*conditions_of(criteria))
         one_each = all_of_them.limit(MOST_COUNTED + 1)
         counting = select(func.count()).select_from(one_each.subquery())

@@ -196,7 +196,7 @@ _DETAIL: Final = RowMapper(
 
 
 async def operation(connection: AsyncConnection, entry_id: int) -> OperationDetail:
-    """Return one call with all its fields; NotFound if there is no such entry."""
+    """Return one call with all its fields; NotFound if the entry does not exist."""
     entry = await _DETAIL.only(connection, operation_log.c.id == entry_id)
     if entry is None:
         raise NotFound("There is no such entry")
@@ -217,7 +217,7 @@ async def first_changes(
 
 
 async def refused(connection: AsyncConnection, decision_id: str) -> OperationDetail | None:
-    """Return the latest call that the decision with that id has refused; None if there is none."""
+    """Return the latest call that the decision with that id refused; None if unknown."""
     logged = operation_log.c
     statement = (
         _DETAIL.select.where(logged.decision_id == decision_id, logged.decision == "deny")

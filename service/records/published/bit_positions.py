@@ -37,7 +37,7 @@ async def report_life(connection: AsyncConnection, seconds: int) -> None:
 
 
 async def longest_life(connection: AsyncConnection) -> int:
-    """Return the longest life, in seconds, of access tokens that may not have expired; 0 if none is known."""
+    """Return the longest life, in seconds, of access tokens that may not have expired; 0 if unknown."""
     return int((await connection.execute(_LONGEST)).scalar_one())
 
 
@@ -85,14 +85,14 @@ async def retire(connection: AsyncConnection, first: int, user_id: int | None, *
 
 
 class Positions(Struct, frozen=True):
-    """The highest position of a Button (None without Buttons), and how many retired ones are not free yet."""
+    """The highest position of a Button (None without Buttons), and the number of retired ones in wait."""
 
     highest: int | None
     waiting: int
 
 
 async def overview(connection: AsyncConnection) -> Positions:
-    """Return the highest position, and how many retired ones there are."""
+    """Return the highest position, and the number of retired ones."""
     highest = sa.select(sa.func.max(menu.c.bit_position)).scalar_subquery()
     waiting = sa.select(sa.func.count()).select_from(retired_bit).scalar_subquery()
     row = (await connection.execute(sa.select(highest, waiting))).one()

@@ -98,7 +98,8 @@ _TAMPERED: Final = sa.text(
     f"SELECT count(*) FROM ({_CHANGED.format(kept=_IN_FORCE)}) changed"  # noqa: S608 - of constants
 )
 
-# Lengths and texts, so that no other lines give the same. The order is that of ``derive.lines_digest_of``.
+# Lengths and texts, so that no other lines have the same digest. The order is that of
+# ``derive.lines_digest_of``.
 _LINES_DIGEST: Final = sa.text(
     f"""
 SELECT encode(sha256(convert_to(coalesce(string_agg(
@@ -111,7 +112,7 @@ FROM sys.policy_line WHERE {_IN_FORCE}
 
 
 async def record(connection: AsyncConnection, revision: int) -> None:
-    """Keep what ``revision``, whose lines stand in ``sys.casbin_rule`` now, adds and removes."""
+    """Keep the lines added and removed by ``revision``, whose lines stand in ``sys.casbin_rule`` now."""
     await connection.execute(_RECORD, {"revision": revision})
 
 
@@ -121,7 +122,7 @@ async def forget_from(connection: AsyncConnection, revision: int) -> None:
 
 
 async def tampered(connection: AsyncConnection, revision: int) -> int:
-    """Return how many lines of ``revision`` are missing in ``sys.casbin_rule``, or are there beside them."""
+    """Return the number of lines of ``revision`` missing in, or added to, ``sys.casbin_rule``."""
     return int((await connection.execute(_TAMPERED, {"revision": revision})).scalar_one())
 
 
@@ -131,7 +132,7 @@ async def lines_digest(connection: AsyncConnection, revision: int) -> str:
 
 
 async def changes_of(connection: AsyncConnection, revision: int, part: Part = ALL) -> Difference:
-    """Return what ``revision`` added to the one before it, and what it removed."""
+    """Return the lines that ``revision`` added to the one before it, and those that it removed."""
     line = policy_line.c
     return await _part_of(
         connection,
@@ -142,9 +143,9 @@ async def changes_of(connection: AsyncConnection, revision: int, part: Part = AL
 
 
 async def difference(connection: AsyncConnection, before: int, after: int, part: Part = ALL) -> Difference:
-    """Return what ``after`` has and ``before`` has not, and the reverse; either may be the newer one.
+    """Return the lines that only ``after`` has, and the reverse; either may be the newer one.
 
-    Reads only the lines that came or went between the two.
+    Reads only the lines added or removed between the two.
     """
     low, high = min(before, after), max(before, after)
     came = policy_line.c.since.between(low + 1, high)
@@ -197,7 +198,7 @@ async def lines_at(
         same_method = sa.func.split_part(name, " ", 1) == method
         deciding = of_resource & same_method & (segments == len(path.split("/")))
     if not isinstance(place, str):
-        # Those that end count: a decision is known by how many of their ends had passed.
+        # Lines with an expiry count: the id of a decision has the number of passed expiries.
         deciding |= (line.layer == "resource") & line.code.like(f"@%{UNTIL}%")
     return await _lines(connection, _select().where(_in_force(revision), deciding))
 
@@ -251,7 +252,7 @@ def _read(connection: sa.Connection, statement: sa.Select[Any]) -> list[Publishe
 
 
 async def begins(connection: AsyncConnection) -> int | None:
-    """Return the oldest revision whose lines are kept; None when there is none."""
+    """Return the oldest revision with kept lines; None without one."""
     oldest: int | None = (await connection.execute(sa.select(sa.func.min(policy_line.c.since)))).scalar_one()
     return oldest
 

@@ -40,7 +40,7 @@ _IS_LINE: Final = (
 
 
 class Stored(NamedTuple):
-    """The codes of the stored lines, sorted, by layer and object; and how many rows are no lines."""
+    """The codes of the stored lines, sorted, by layer and object; and the number of other rows."""
 
     objects: dict[str, dict[str, tuple[str, ...]]]
     strangers: int

@@ -28,9 +28,9 @@ _AT_ONCE: Final = 500  # rows read at a time
 class PolicyRevision(Struct, frozen=True):
     """A published policy: its number, the digest and number of its lines, and the cause.
 
-    ``user_name`` and ``request_id`` are those of the request that changed it, None where it was none.
+    ``user_name`` and ``request_id`` are those of the request that changed it, None without a request.
     ``added`` and ``removed`` count the lines that differ from the revision before; None when they are not
-    kept. ``tampered`` counts the lines and the revisions before it that somebody had changed or made past the
+    kept. ``tampered`` counts the lines and the revisions before it that were changed or made past the
     service. ``lines_digest`` is that of the lines alone, as ``history.lines_digest`` makes it.
     ``prior_revision`` and ``prior_hash`` are those of the revision that it was made from. ``seals`` are by
     the ids of their keys, and ``sealed_from`` is the first revision of those that must have one: see
@@ -148,7 +148,7 @@ async def older(
 ) -> AsyncIterator[PolicyRevision]:
     """Yield the revisions below ``revision``, or all, the newest first; only a few are read at a time.
 
-    With ``sealed_by``, the ids of keys, only those that say to have a seal by one of them.
+    With ``sealed_by``, the ids of keys, only those that claim a seal by one of them.
     """
     statement = _REVISION.select.order_by(policy_revision.c.revision.desc()).limit(_AT_ONCE)
     if sealed_by:
@@ -193,7 +193,7 @@ async def newest_at(connection: AsyncConnection, then: datetime) -> int | None:
 
 
 async def read(connection: AsyncConnection, revision: int) -> PolicyRevision | None:
-    """Return the revision of that number; None when there is none."""
+    """Return the revision of that number; None if it does not exist."""
     return await _REVISION.only(connection, policy_revision.c.revision == revision)
 
 

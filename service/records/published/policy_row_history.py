@@ -140,7 +140,7 @@ _RULE: Final = RowMapper(RuleValues, request_rule_history)
 
 
 async def nearest(connection: AsyncConnection, revision: int) -> int | None:
-    """Return the first revision from ``revision`` on of which rows are kept; None when there is none."""
+    """Return the first revision from ``revision`` on with kept rows; None without one."""
     kept = policy_revision.c.rows_kept & (policy_revision.c.revision >= revision)
     oldest: int | None = (
         await connection.execute(select(func.min(policy_revision.c.revision)).where(kept))
@@ -185,7 +185,7 @@ async def buttons_at(
 async def request_rules_at(
     connection: AsyncConnection, revision: int, role_codes: Collection[str]
 ) -> dict[str, RuleValues]:
-    """Return how these roles were asked for in ``revision``, by code."""
+    """Return the request rules of these roles in ``revision``, by code."""
     kept = request_rule_history.c
     statement = select(kept.role_code, *_RULE.columns).where(
         _at(request_rule_history, revision), kept.role_code.in_(role_codes)

@@ -51,8 +51,8 @@ class NodeFacts(TypedDict):
 class PolicyWorker(Struct, frozen=True):
     """A worker, the revision that it uses, and the fault that keeps it from the newest one, or None.
 
-    ``own_digest`` is the digest of its node's static policy, ``facts`` are what it says of its node;
-    None for a version that reports none.
+    ``own_digest`` is the digest of its node's static policy, ``facts`` are its report about its node; None
+    for a version that reports none.
     """
 
     worker: Annotated[str, Meta(examples=["node-1:4711:9f03ab"])]
@@ -69,12 +69,12 @@ class PolicyWorker(Struct, frozen=True):
 
     @property
     def layers(self) -> frozenset[str]:
-        """The layers of the policy that it asks, as far as it says."""
+        """The layers of the policy that it asks, if reported."""
         return frozenset(() if self.facts is None else self.facts.get("layers", ()))
 
     @property
     def knows(self) -> frozenset[str]:
-        """The forms of rights that it reads, as far as it says."""
+        """The forms of rights that it reads, if reported."""
         return frozenset(() if self.facts is None else self.facts.get("knows", ()))
 
 

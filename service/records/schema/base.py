@@ -111,7 +111,7 @@ _TYPES: Final[Mapping[Any, Any]] = {
 
 
 def _plain(name: str, hint: Any) -> sa.Column[Any]:
-    """Return the column of a field that says nothing but its type."""
+    """Return the column of a field that declares nothing but its type."""
     kinds = [hint] if get_origin(hint) not in (Union, types.UnionType) else [*get_args(hint)]
     nullable = types.NoneType in kinds
     kinds = [kind for kind in kinds if kind is not types.NoneType]

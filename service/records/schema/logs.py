@@ -150,7 +150,7 @@ login_log = sa.Table(
 
 _LOGS = "log IN ('operation_log', 'login_log')"
 
-# One row for each day of a log and key: how many entries it has, and the hash of the last one.
+# One row for each day of a log and key: its number of entries, and the hash of the last one.
 log_chain = sa.Table(
     "log_chain",
     metadata,
@@ -169,7 +169,7 @@ log_chain = sa.Table(
     sa.Column("told_number", sa.BigInteger, nullable=False, server_default=sa.text("0")),
 )
 
-# The last verification of each log: how many days it has read, and how many were not as they were written.
+# The last verification of each log: the number of days read, and of those that differ from the original.
 log_verification = sa.Table(
     "log_verification",
     metadata,

@@ -15,7 +15,7 @@ request_rule = sa.Table(
     # Each stage, in order: the code of its approvers, and their required number.
     sa.Column("stage_codes", ARRAY(sa.Text), nullable=False),
     sa.Column("stage_approvals", ARRAY(sa.Integer), nullable=False),
-    # In seconds: how long the role is given at most, and how long a request waits for approvals.
+    # In seconds: the maximum duration of the role, and the time for which a request waits for approvals.
     sa.Column(
         "max_duration",
         sa.Integer,
@@ -49,7 +49,7 @@ request_rule = sa.Table(
     ),
     # Its creator or last editor; null for the operator. No foreign key: it outlives the account.
     sa.Column("author_id", sa.BigInteger),
-    # It has no lines: its author may not grant what the role has come to give.
+    # It has no lines: its author may not grant codes that the role has gained.
     sa.Column("suspended", sa.Boolean, nullable=False, server_default=sa.false()),
     *versioned(),
     sa.CheckConstraint(

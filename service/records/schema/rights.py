@@ -140,7 +140,7 @@ user_role = sa.Table(
     chosen("source", *SOURCES, nullable=False, server_default=SOURCES[0]),
     sa.Column("version", sa.Integer, nullable=False, server_default=sa.text("1")),
     sa.CheckConstraint("version > 0", name="version"),
-    # Both null for what a version without windows has assigned.
+    # Both null for assignments by a version without windows.
     sa.Column("create_time", sa.DateTime(timezone=True), server_default=sa.func.now()),
     sa.Column("created_by", sa.Text, default=acting),
     # When its window or its reason was last edited, by a trigger; null for never.
