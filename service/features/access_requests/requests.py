@@ -84,8 +84,9 @@ class AccessRequests:
     async def ask(self, write: Write, given: Mapping[str, Any]) -> Saved[Asked]:
         """Request the role ``role_id`` or ``role_code``.
 
-        Raises ``ValidationFailed`` with the invalid field, ``PermissionDenied`` if the caller may not request
-        the role, and ``Conflict`` if the caller has another pending request for the role.
+        - ``ValidationFailed``: the named field is invalid.
+        - ``PermissionDenied``: the caller may not request the role.
+        - ``Conflict``: the caller has another pending request for the role.
         """
         async with self._units.of_rights(write, watched=False) as unit:
             unit.check.require_session("request")
