@@ -172,9 +172,9 @@ async def answer_requests(
 ) -> str:
     """Mail a link to each eligible user with a stored request; return the number of links as a text.
 
-    Requests are discarded for unknown names, for users who are disabled, banned or invited, or have no
-    confirmed address, for service accounts, for ``closed`` passwords, and for accounts managed by a
-    directory. Raises Unavailable.
+    Discards requests for unknown names, service accounts, ``closed`` passwords, and accounts managed by a
+    directory. Also discards requests of users who are disabled, banned or invited, or have no confirmed
+    address. Raises Unavailable.
     """
     mailed = 0
     while True:
