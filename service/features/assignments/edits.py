@@ -52,10 +52,13 @@ class _Edited:
 class AssignmentEdits:
     """Assigns roles, one assignment at a time.
 
-    ``now`` is the session store's time in seconds, by which assignments start and expire. All methods raise
-    ``NotFound``, ``PermissionDenied`` if the user or the role has a code that the caller lacks,
-    ``ActOnOneself`` for the caller's own roles, ``Conflict`` as ``Accounts.update`` does, and
-    ``Unavailable``.
+    ``now`` is the session store's time in seconds, by which assignments start and expire. All methods raise:
+
+    - ``NotFound``
+    - ``PermissionDenied``: the user or the role has a code that the caller lacks.
+    - ``ActOnOneself``: the roles are the caller's.
+    - ``Conflict``, as ``Accounts.update`` does.
+    - ``Unavailable``
     """
 
     def __init__(self, units: RightsUnits, notices: Notices, now: Callable[[], float]) -> None:
