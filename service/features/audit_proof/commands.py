@@ -129,7 +129,7 @@ class _Kept(NamedTuple):
 
 
 async def _kept(settings: Settings, audit: Audit) -> _Kept:
-    """Return what the session store keeps; print a message if the store is unavailable."""
+    """Return the contents of the session store; print a message if the store is unavailable."""
     async with audit.database.snapshot() as connection:
         names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
     store = SessionStore(settings.redis, settings.auth)

@@ -39,7 +39,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
 
 
 async def _seal_history(database: Database, settings: Settings) -> str:
-    """Seal what is over, and tell the session store; raises as ``seal_history``."""
+    """Seal past facts, and record the newest seal in the session store; raises as ``seal_history``."""
     async with database.snapshot() as connection:
         restore_epoch = await restore_epochs.current(connection)
     name = anchor_name(restore_epoch or "")
