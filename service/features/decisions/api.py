@@ -1,4 +1,4 @@
-"""The routes that other services and their proxies ask, and where the decision point says that it answers."""
+"""Routes for other services and proxies, and the discovery document of the decision point."""
 
 from typing import Any
 
