@@ -39,7 +39,7 @@ def asked_again(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
     yield from _of_request(policy, request, held, satisfied)
     both: list[HeldCodes | None] = [held] if event.stored_codes is None else [held, _held(event.stored_codes)]
     if event.codes is None and event.stored_codes is not None:
-        both = both[1:]  # who signs in has sent nothing, and somebody who may grant nothing makes the account
+        both = both[1:]  # a sign-in sends no token; a caller without grants creates the account
     for edit in event.edits:
         for codes in both:
             yield from _of_request(policy, edit, codes, satisfied)
