@@ -109,9 +109,11 @@ class Directories:
         """Create or replace a directory.
 
         Assignments of the directory that it could no longer grant end at once. A job (``directory_members``)
-        assigns the members' roles again. Raises ``PermissionDenied`` unless the caller may grant each code of
-        the old and new ceiling, ``ValidationFailed`` with the field, and ``Conflict`` for a client that
-        provisions for another directory.
+        assigns the members' roles again.
+
+        - ``PermissionDenied``: the caller may not grant each code of the old and new ceiling.
+        - ``ValidationFailed``: the named field is invalid.
+        - ``Conflict``: the client provisions for another directory.
         """
         async with self._units.of_rights(write, within=_WITHIN, pace="bulk") as unit:
             before = await self._for_change(unit, name, match)
