@@ -37,9 +37,10 @@ ByRoles = Mapping[Roles, Iterable[int]]
 
 @dataclass(frozen=True, slots=True)
 class KeptOut:
-    """Users who are disabled or banned, before and after a change, and whom it would concern otherwise.
+    """Disabled or banned users, before and after a change, whom the change would otherwise affect.
 
-    ``users`` is their number, ``user_names`` the first of them by name; none if the caller may not know.
+    ``users`` is their number, ``user_names`` the first names in order; empty if the caller may not list
+    users.
     """
 
     users: int
@@ -51,7 +52,7 @@ NOBODY_KEPT_OUT: Final = KeptOut(0, ())
 
 @dataclass(frozen=True, slots=True)
 class DemandChange:
-    """An object of the layer ``resource``, and the words that it demanded and would demand."""
+    """An object of the layer ``resource``, and its authentication demand before and after."""
 
     object: str
     before: tuple[str, ...]
@@ -89,7 +90,7 @@ class Impact:
 
 
 def moves_of(before: ByRoles, after: ByRoles) -> dict[Move, list[int]]:
-    """Return the users who are on both sides, by the roles that they had and have."""
+    """Return the users on both sides, by their roles before and after."""
     had = {user_id: roles for roles, ids in before.items() for user_id in ids}
     moves: defaultdict[Move, list[int]] = defaultdict(list)
     for has, ids in after.items():
@@ -206,25 +207,25 @@ class _Run:
         self._before = await self._look(connection)
 
     async def end(self, connection: Connection) -> None:
-        """Look at what would be stored, and give way to an urgent act meanwhile."""
+        """Read the result, and yield to an urgent act meanwhile."""
         async with paced(self._database, connection, "bulk"):  # the rows that it has changed are its own
             self._after = await self._look(connection)
 
     def publish(self, policy: Policy) -> None:
-        """Take the policy that would be in force."""
+        """Set the policy that would be in force."""
         self._policy = policy
 
     def warn(self, warnings: Iterable[str]) -> None:
-        """Take what would keep the change from being saved, and what it would do besides."""
+        """Add warnings about reasons that would prevent the change, and about its side effects."""
         self.warnings += warnings
 
     def refresh(self, user_ids: Iterable[int]) -> None:
-        """Take users whose tokens would be refused until they are refreshed."""
+        """Add users whose tokens would be rejected until they are refreshed."""
         self.users.update(user_ids)
 
     def seen(self) -> tuple[_Seen, _Seen]:
-        """Return what was stored, and what would be."""
-        assert self._before is not None  # noqa: S101 - every write is made in a transaction
+        """Return the state before and after the write."""
+        assert self._before is not None  # noqa: S101 - every write runs in a transaction
         assert self._after is not None  # noqa: S101
         return self._before, self._after
 
