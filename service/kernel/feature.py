@@ -39,10 +39,9 @@ class FeatureCommands:
     """Commands of one family, whose name is "" for those without one: ``portcullis NAME``.
 
     Each has its name, one line of help, and its module in the feature's folder. ``help`` is that of the
-    family, where the trunk has no such family. ``apart``: they read no settings of the service. Help lists
-    them behind the command of the family with the name ``after``, before all others for the name of the
-    family itself, or at the end; a family of the feature
-    itself stands behind the family ``after``.
+    family, if the core has no family of this name. ``apart``: they read no settings of the service. Help
+    lists them behind the command of the family with the name ``after``, before all others for the name of the
+    family itself, or at the end. A family of the feature itself stands behind the family ``after``.
     """
 
     family: str

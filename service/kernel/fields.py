@@ -1,4 +1,4 @@
-"""The fields of records, each declared once: its rule, and what the audit and the passwords do with it.
+"""The fields of records, each declared once: its rule, and its use by the audit and by password rules.
 
 @declared
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -6,8 +6,8 @@ class RoleValues:
     role_name: Annotated[str, Field(text_fault)]
     enabled: Annotated[bool, Field(ITS_TYPE)] = True
 
-``declared`` fails, and with it every start, for a field that says nothing of itself: nothing is stored
-unchecked, or changed without a trace, because somebody forgot it in a list elsewhere.
+``declared`` fails, and with it every start, for a field without a declaration. So a field missing in a list
+elsewhere cannot be stored unchecked, or changed without a trace.
 """
 
 import dataclasses
