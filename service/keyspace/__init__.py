@@ -28,7 +28,7 @@ key                                     content
 ``auth:online:ip:{address}``            index of the sessions opened from that address
 ``auth:online:device:{device}``         index of the sessions on that kind of device
 ``auth:log:stream``                     batches of log entries on their way into the database
-``auth:log:heads``                      a hash: how far each chain of the logs is known to have come
+``auth:log:heads``                      a hash: the last known position of each chain of the logs
 ``auth:log:counts``                     a hash: entries accepted, written, dropped, set aside, under way
 ``auth:log:activity:{hour}``            a hash: logins and decisions of that hour, for seven days
 ``auth:log:sent:{worker}``              number of the last batch that a worker put into the stream

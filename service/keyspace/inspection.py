@@ -20,20 +20,20 @@ from service.settings import Redis as RedisSettings
 
 @dataclass(frozen=True, slots=True)
 class StoreFacts:
-    """The facts of one server; None for what this account is not permitted to read.
+    """The facts of one server; None for values that this account is not permitted to read.
 
     ``version`` is the Redis version, which Valkey reports too. ``memory`` is the limit in bytes (0: none),
-    and ``policy`` what the server does at the limit. ``appends`` (AOF) and ``snapshots`` (RDB) say how data
-    is persisted. ``ahead``: seconds that its clock is ahead of this machine's; ``was_ahead``: seconds from
-    now to the latest instant that it has written while it was ahead, 0 if none was found in the last hour.
-    ``replicas`` are attached; ``replica_lags`` are the seconds since each was heard of, None for one that is
-    not in step. A cluster has several ``shards``: then the facts are the worst of their primaries,
-    ``replicas`` those of the shard that has fewest, ``most_replicas`` of the one that has most. ``covered``
-    is the part of the slots that have a server, from 0 to 1, and ``needs_all`` whether nothing is served
-    unless all have. ``needs_replicas`` says whether it refuses writes without replicas in touch
-    (``min-replicas-to-write``); of a cluster, whether all primaries do. ``number`` is that of the database of
-    which the settings speak, and ``keys_by_number`` has how many keys each one has that has any; None where
-    that may not be read.
+    and ``policy`` the server's behaviour at the limit. ``appends`` (AOF) and ``snapshots`` (RDB) describe the
+    persistence of data. ``ahead``: seconds that its clock is ahead of this machine's. ``was_ahead``: seconds
+    from now to the latest instant that it has written while it was ahead, 0 if none was found in the last
+    hour. ``replicas`` are attached; ``replica_lags`` are the seconds since the last contact with each, None
+    for a replica out of step. A cluster has several ``shards``: then the facts are the worst of their
+    primaries. ``replicas`` are then those of the shard with the fewest, ``most_replicas`` those of the shard
+    with the most. ``covered`` is the part of the slots that have a server, from 0 to 1. ``needs_all``: no
+    request is served unless all slots have one. ``needs_replicas``: it refuses writes without replicas in
+    touch (``min-replicas-to-write``); for a cluster, all primaries do. ``number`` is that of the database in
+    the settings. ``keys_by_number`` has the number of keys of each database with keys; None if it cannot be
+    read.
     """
 
     product: str | None
