@@ -245,8 +245,8 @@ async def holders_of_menus(connection: AsyncConnection, menu_ids: Iterable[int])
 async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bool:
     """True if an enabled person who can authenticate as strongly as ``acr`` holds ``*``.
 
-    A service account does not count: it cannot log in, and its keys cannot create others. An invited person
-    without a password does not count, nor a holder by an assignment with an end.
+    A service account does not count: it cannot log in, and its keys cannot create other keys. An invited
+    person without a password does not count. A holder by an assignment with an end does not count either.
     """
     return bool((await connection.execute(select(_administrators(acr).exists()))).scalar_one())
 
