@@ -51,10 +51,11 @@ class Bans:
     async def ban(self, caller: Caller, user_id: int, seconds: int | None, reason: str) -> Banned:
         """Ban a user for ``seconds``, or without an end, and end all sessions.
 
-        An existing longer ban keeps its end. Raises ``PermissionDenied`` for the caller's own account, and if
-        the user holds a code that the caller lacks. Raises ``RefreshRequired`` if the caller has been banned
-        meanwhile. Thus an administrator who is not banned always remains. Raises ``ValidationFailed`` for a
-        reason that ``BAN_REASON`` rejects, ``NotFound`` and ``Unavailable``.
+        An existing longer ban keeps its end. An administrator who is not banned always remains: callers can't
+        ban their own account, and a banned caller can't ban. Raises ``PermissionDenied`` for the caller's own
+        account, and if the user holds a code that the caller lacks. Raises ``RefreshRequired`` if the caller
+        has been banned meanwhile. Raises ``ValidationFailed`` for a reason that ``BAN_REASON`` rejects,
+        ``NotFound`` and ``Unavailable``.
         """
         if fault := BAN_REASON(reason):
             raise ValidationFailed(("reason", fault))

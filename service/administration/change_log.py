@@ -34,7 +34,7 @@ def check_record(values: Any) -> None:
 
 
 def concerns(*targets: str) -> None:
-    """Say which stored records the request that is being served is about, whatever becomes of it."""
+    """Record the stored records that the current request is about, whatever its outcome."""
     if (record := _record()) is not None:
         record.concern(targets)
 
@@ -61,7 +61,7 @@ def saving(changes: Sequence[FieldChange], *targets: str) -> None:
 
 
 def warned(warnings: Sequence[str]) -> None:
-    """Give the answer of the request sentences about what it has saved; to be called after the commit."""
+    """Add sentences about the saved change to the answer of the request; call it after the commit."""
     if (record := _record()) is not None:
         record.warnings += warnings
 

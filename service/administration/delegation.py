@@ -140,7 +140,7 @@ class DelegationCheck:
         return self._holding.now
 
     async def require(self, codes: Iterable[str], why: str, *, until: datetime | None = None) -> None:
-        """Return when the caller may grant each of ``codes``; with ``until``, give them on until then.
+        """Check that the caller may grant each of ``codes``; with ``until``, for a grant until then.
 
         PermissionDenied else, with ``why`` as its sentence and the codes that are lacking as ``required``:
         all of them are needed. For new codes it is raised when the change is about to be published.
@@ -160,7 +160,7 @@ class DelegationCheck:
             self._change.ask(check)
 
     async def require_any(self, codes: Iterable[str], why: str) -> None:
-        """Return when the caller may grant one of ``codes``; PermissionDenied else, with all of them."""
+        """Check that the caller may grant any of ``codes``; PermissionDenied else, with all of them."""
         asked = sorted(set(codes))
         denials = [denial async for denial in self._denials(asked)]
         new = self._new(asked)
@@ -197,7 +197,7 @@ class DelegationCheck:
     async def require_menus(
         self, connection: Connection, menu_ids: Iterable[int], *, until: datetime | None = None
     ) -> None:
-        """Return when the caller may grant the codes of all Buttons among these menus.
+        """Check that the caller may grant the codes of all Buttons among these menus.
 
         PermissionDenied else. ``until`` is as for ``require_roles``.
         """
@@ -205,7 +205,7 @@ class DelegationCheck:
         await self.require(codes, "Among the Buttons are permissions that you do not hold", until=until)
 
     def require_service(self, action: str, service: str) -> None:
-        """Return when the caller may do ``action``, one of ``ACTIONS``, with resources of ``service``.
+        """Check that the caller may do ``action``, one of ``ACTIONS``, with resources of ``service``.
 
         PermissionDenied else. A service that the change itself registers is asked of the candidate.
         """
@@ -217,11 +217,11 @@ class DelegationCheck:
             self._change.ask(lambda candidate: self.require_object(candidate, SERVICE, name, why))
 
     def require_foreign(self, field: str, service: str) -> None:
-        """Return when no permission code of this service begins with ``service``; ValidationFailed else."""
+        """Check that no permission code of this service begins with ``service``; ValidationFailed else."""
         require_foreign(self._policy, field, service)
 
     def require_request(self, method: str, path: str, template: str) -> None:
-        """Return when the caller may send a request to ``path``, which the endpoint ``template`` serves.
+        """Check that the caller may send a request to ``path``, which the endpoint ``template`` serves.
 
         For a request that makes the edits of others: PermissionDenied with the layer that would refuse the
         edit by itself.
@@ -262,7 +262,7 @@ class DelegationCheck:
     async def require_act(
         self, connection: Connection, target: Target, act: Act, field: str | None = None
     ) -> None:
-        """Return when the caller may do ``act`` too to a target; PermissionDenied else, about ``field``.
+        """Check that the caller may also do ``act`` on a target; PermissionDenied else, about ``field``.
 
         By some acts the caller can get to act as the target: that is noted.
         """
@@ -271,7 +271,7 @@ class DelegationCheck:
             await self.take_over(connection, [target.user_id], control)
 
     def require_session(self, act: str) -> None:
-        """Return when the caller may do ``act`` with what the request came with; PermissionDenied else."""
+        """Check that the caller may do ``act`` with the credentials of the request; PermissionDenied else."""
         self._require_account(f"{act} {'by-session' if self._caller.key_id is None else 'by-key'}")
 
     def decide_owner(self, whom: Whom) -> Decision:
@@ -316,7 +316,7 @@ class DelegationCheck:
         *,
         denied: type[PermissionDenied | ActOnOneself] = PermissionDenied,
     ) -> None:
-        """Return when ``policy`` lets the caller pass; ``denied`` else, with the sentence ``why``."""
+        """Check that ``policy`` allows the caller; raises ``denied`` else, with the sentence ``why``."""
         decisions = (policy.judge(layer, name, held) for held in self._held)
         denial = next((decision for decision in decisions if not decision.allowed), None)
         if denial is not None or policy is self._policy:
@@ -391,7 +391,7 @@ class DelegationCheck:
     async def require_reviewed(
         self, connection: Connection, user_ids: Collection[int], role_ids: Collection[int]
     ) -> None:
-        """Return when the caller may have these roles taken from these users; PermissionDenied else.
+        """Check that the caller may have these roles revoked from these users; PermissionDenied else.
 
         For a review, which asks others: some of the users may be the caller.
         """
@@ -467,7 +467,7 @@ def _require_assurance(decision: Decision) -> None:
 
 
 def require_foreign(policy: Policy, field: str, service: str) -> None:
-    """Return when no permission code of ``policy`` itself begins with ``service``; ValidationFailed else."""
+    """Check that no permission code of ``policy`` itself begins with ``service``; ValidationFailed else."""
     if service in policy.own_beginnings:
         raise ValidationFailed((field, "is the beginning of permission codes of Portcullis itself"))
 
@@ -507,7 +507,7 @@ class Delegation:
     async def check(
         self, connection: Connection, caller: Caller, change: Change | None = None
     ) -> DelegationCheck:
-        """Return what ``caller`` may grant now, and lock all rights until the transaction ends.
+        """Return the check of codes that ``caller`` may grant; lock all rights until the transaction ends.
 
         Rights may have changed while the request waited, so they are read again behind the lock. A ``change``
         of the policy takes the lock of the policy first. The newest published policy decides, so a Button
@@ -549,10 +549,11 @@ class Delegation:
     async def require_still(
         self, database: Database, connection: Connection, caller: Caller, check: DelegationCheck
     ) -> None:
-        """Return if no urgent act beside a bulk edit has revoked rights of its caller; RefreshRequired else.
+        """Check that no urgent act beside a bulk edit revoked rights of its caller; RefreshRequired else.
 
-        ``role_rights.settle`` comes before it. What is committed in ``database`` counts: the edit itself may
-        have taken such rights. Beside a dry run others go on changing rights.
+        Call it after ``role_rights.settle``. It reads the committed rights in ``database``, since the edit
+        itself may have revoked rights of the caller. It checks no dry run, beside which others go on changing
+        rights.
         """
         if caller.is_operator or role_rights.pace_of(connection) != "bulk" or is_rehearsal(connection):
             return

@@ -12,7 +12,7 @@ from service.kernel.origin import FieldChange
 from service.records.database.transactions import Connection
 
 Watch: TypeAlias = Callable[[Connection], AbstractAsyncContextManager[None]]
-"""Stands around the edits of a change: what it reads before, it can compare afterwards."""
+"""Surrounds the edits of a change: it can read before them, and compare afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class RightsChange:
 
 @asynccontextmanager
 async def watching(connection: Connection, watches: Iterable[Watch]) -> AsyncIterator[None]:
-    """Let the block make the edits of a change, while all ``watches`` stand around it."""
+    """Let the block make the edits of a change within all ``watches``."""
     async with AsyncExitStack() as entered:
         for watch in watches:
             await entered.enter_async_context(watch(connection))
@@ -58,9 +58,9 @@ class RoleChange:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A directory disables a user at ``at``; ``by`` names the account by which it comes.
+    """A directory disables a user at ``at``; ``by`` names the account of the directory's client.
 
-    ``cause`` is a sentence for the user. Listeners add to ``log`` what they change themselves.
+    ``cause`` is a sentence for the user. Listeners add their own changes to ``log``.
     """
 
     user_id: int
@@ -122,9 +122,9 @@ ACCOUNT_LEAVES: Final[Event[[Connection, Leaving]]] = Event(
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A trigger of a capability beside the core, on a table of the core: it sees every writer.
+    """A database trigger of a feature on a table of the core, which sees every writer.
 
-    The migration that makes it has what it does; ``effect`` is that in words, ``when`` what it follows.
+    A migration creates it. ``when`` describes the change that fires it, ``effect`` its action.
     """
 
     name: str

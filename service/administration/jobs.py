@@ -85,7 +85,7 @@ def _with_features(trunk: Iterable[Job], settings: Settings) -> tuple[Job, ...]:
 
 
 def runner_of(settings: Settings, worker: str) -> JobRunner:
-    """Return what runs jobs in this process, which is called ``worker``."""
+    """Return the runner of jobs in this process; ``worker`` is the name of the process."""
 
     def opened() -> Database:
         url = settings.database.direct_url or settings.database.url  # a job may hold a connection for long

@@ -26,7 +26,7 @@ class Holding(NamedTuple):
         return self.by_token, self.by_database
 
     def until(self, end: datetime | None) -> tuple[HeldCodes | None, HeldCodes]:
-        """Return what the caller holds now, and goes on holding until ``end``; None asks about now alone."""
+        """Return the codes that the caller holds now and until ``end``; None asks about now alone."""
         return (self.by_token, self.by_database if end is None else lasting(self.by_database, self.ends, end))
 
     def reason(self, policy: Policy, denied: Collection[str], end: datetime | None) -> str:

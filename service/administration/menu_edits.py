@@ -215,7 +215,7 @@ def _check_type(menu_type: MenuType, values: MenuValues) -> None:
 
 
 def _asking(unit: UnitOfWork) -> int | None:
-    """Return the user whose quota of bit positions counts; None for the operator, who has none."""
+    """Return the user whose quota of bit positions counts; None for the operator, who has no quota."""
     return None if unit.caller.is_operator else unit.caller.user_id
 
 

@@ -24,7 +24,7 @@ class OperatorDelegation(Delegation):
     async def check(
         self, connection: Connection, caller: Caller, change: Change | None = None
     ) -> DelegationCheck:
-        """Return what ``caller`` may grant now; see ``Delegation.check``."""
+        """Return the check of the operator; see ``Delegation.check``."""
         # The lock of the policy is held, so the newest policy stays the newest until the transaction ends.
         await self._policy.load(self._database)
         if caller.is_operator:

@@ -18,22 +18,22 @@ class People:
     async def of(
         self, connection: Connection, parties: Collection[int], at: datetime, beside: Collection[int] = ()
     ) -> Persons:
-        """Return who of ``parties``, who take part in a decision at ``at``, counts as whom.
+        """Return the persons behind ``parties``, the accounts that take part in a decision at ``at``.
 
-        It can be asked about the accounts ``beside`` them as well, who take no part.
+        ``beside`` are further accounts to ask about, which take no part.
         """
         since = since_of(at, self.takeover_days)
         edges = await account_control.leading_to(connection, {*parties, *beside}, since)
         return Persons(edges, parties, since)
 
     async def acts_on(self, connection: Connection, user_id: int, at: datetime) -> list[Edge]:
-        """Return what was done to an account itself."""
+        """Return the acts on an account itself."""
         since = since_of(at, self.takeover_days)
         edges = await account_control.leading_to(connection, [user_id], since)
         return [edge for edge in edges if edge.account_id == user_id]
 
     async def holders(self, connection: Connection, user_id: int, at: datetime) -> dict[int, frozenset[int]]:
-        """Return who acted on an account, by id, each with all who stand behind that one."""
+        """Return the accounts that acted on an account, by id, each with all accounts behind it."""
         since = since_of(at, self.takeover_days)
         edges = await account_control.leading_to(connection, [user_id], since)
         persons = Persons(edges, (), since)

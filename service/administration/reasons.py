@@ -5,6 +5,6 @@ from service.kernel.value_rules import REASON
 
 
 def require_reason(reason: str) -> None:
-    """Return when ``reason`` says why somebody decides, in characters that can be seen; refuses it else."""
+    """Check that ``reason`` has text, in visible characters only; ValidationFailed else."""
     if fault := REASON(reason) or (None if reason.strip() else "must say why"):
         raise ValidationFailed(("reason", fault))

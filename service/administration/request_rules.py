@@ -99,7 +99,7 @@ async def tell_change(unit: UnitOfWork, role_id: int, cause: str, *, lines: bool
 
 
 async def _require_good(connection: Connection, role: Role, values: RuleValues) -> None:
-    """Return when a rule of ``role`` can have these values; ``ValidationFailed`` else."""
+    """Check that a rule of ``role`` can have these values; ``ValidationFailed`` else."""
     change_log.check_record(values)
     stored = {button.auth_mark for button in await menus.button_codes(connection)}
     faults = [

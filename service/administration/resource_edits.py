@@ -247,7 +247,7 @@ def _edited(unit: UnitOfWork, before: Resource, saved: Resource) -> Resource:
 
 
 def _differing(before: set[str], saved: set[str]) -> tuple[set[str], set[str]]:
-    """Return what was removed, and what was added."""
+    """Return the removed and the added members."""
     return before - saved, saved - before
 
 

@@ -32,7 +32,7 @@ def require_demands(role: Role, given: Given, since: datetime, *, window: bool =
 async def require_plain(
     connection: Connection, role_ids: Sequence[int], had: Collection[int] = (), field: str = "roleIds"
 ) -> None:
-    """Return when the ``role_ids`` beside those ``had`` may be given without an end and a reason.
+    """Check that new ``role_ids``, not in ``had``, may be assigned without an end and a reason.
 
     ValidationFailed else, with the places in ``field``.
     """

@@ -162,7 +162,7 @@ async def _has_lines(unit: UnitOfWork, role_id: int) -> bool:
 async def set_menus(
     unit: UnitOfWork, role_id: int, given: Given, match: Callable[[list[GivenMenu]], None]
 ) -> list[GivenMenu]:
-    """Give a role exactly the menus and Buttons that are ``given``; return them, by id.
+    """Set the menus and Buttons of a role to those ``given``; return them, by id.
 
     Raises ``NotFound``, and ``ValidationFailed`` for ids that are not menus and as ``menus_of``.
     """
@@ -185,7 +185,7 @@ async def set_menus(
 
 
 def _parts(given: Mapping[str, Any]) -> tuple[dict[str, Any], Given]:
-    """Return the fields of the role itself, and what it is to give."""
+    """Return the fields of the role itself, and its new menus."""
     fields = dict(given)
     return fields, Given(fields.pop("menu_ids", None), fields.pop("permissions", None))
 
@@ -200,7 +200,7 @@ async def _for_change(unit: UnitOfWork, role_id: int, match: Callable[[Role], No
 
 
 def _given_changes(target: str, before: Sequence[GivenMenu], saved: Sequence[GivenMenu]) -> list[FieldChange]:
-    """Return what was taken from a role and given to it: codes of Buttons, and titles of Menus."""
+    """Return the changes of a role's menus: codes of Buttons, and titles of Menus."""
     had, has = set(before), set(saved)
     both = (had - has, has - had)
     codes = [[menu.auth_mark for menu in some if menu.auth_mark is not None] for some in both]

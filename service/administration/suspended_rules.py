@@ -64,7 +64,7 @@ async def roles_giving(connection: Connection, menu_id: int) -> dict[int, set[st
 async def require_standing(
     connection: Connection, check: DelegationCheck, role_id: int, before: Collection[str]
 ) -> None:
-    """Return when the rule of a role stays in force though the role gives more; ValidationFailed else.
+    """Check that the rule of a role stays in force although the role gives more; ValidationFailed else.
 
     For edits that can't publish.
     """

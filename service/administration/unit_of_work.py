@@ -83,22 +83,22 @@ class UnitOfWork:
 
     @property
     def caller(self) -> Caller:
-        """Under whose rights the edits are made."""
+        """The caller under whose rights the edits are made."""
         return self.write.caller
 
     def authorized(self) -> None:
-        """Say that the caller may create a record, and that nothing has been written yet.
+        """Declare that the caller may create a record, before the unit writes.
 
-        Raises AnsweredBeforeError if the request repeats one that was served: the caller may see the answer
-        again, since the same write would be allowed.
+        Raises AnsweredBeforeError for a retry of a served request: the caller may see the answer again, since
+        the same write would be allowed.
         """
         if self.write.idempotent is not None:
             self.write.idempotent.authorized()
 
     async def made(self, record: object) -> None:
-        """Say that the unit makes ``record``: what the answer to its request is made from.
+        """Declare ``record`` as the result of the unit, from which the answer is made.
 
-        In a unit that publishes, the answer is made once there is a policy, which is the other part of it.
+        In a unit that publishes, the answer is made once the policy exists, since it contains the revision.
         """
         if (idempotent := self.write.idempotent) is None:
             return
@@ -108,7 +108,7 @@ class UnitOfWork:
         change.before_commit(lambda: idempotent.made(Saved(record, change.policy)))
 
     def warn(self, sentence: str) -> None:
-        """Say what the caller should know of the change, in its dry run and in its answer."""
+        """Warn the caller about the change, in its dry run and in its answer."""
         self.warnings.append(sentence)
 
     def require_publishing(self) -> None:
@@ -117,7 +117,7 @@ class UnitOfWork:
             raise PublishingRequiredError
 
     def require_request(self, method: str, template: str, record_id: int | None = None) -> None:
-        """Return when the caller may send the request that makes an edit by itself; PermissionDenied else."""
+        """Check that the caller may send the request of the single edit; PermissionDenied else."""
         path = template if record_id is None else template.replace("{id}", str(record_id))
         self.check.require_request(method, path, template)
 
@@ -194,7 +194,7 @@ class RightsUnits:
             unit.write.dry_run.warn(unit.warnings)
 
     async def _finish(self, unit: UnitOfWork) -> None:
-        """Do what follows the commit of ``unit``; nothing follows a dry run."""
+        """Run the steps after the commit of ``unit``; a dry run has none."""
         if unit.write.dry_run is not None:
             return
         change_log.saved(unit.changes, *unit.targets)

@@ -190,7 +190,7 @@ async def _set_roles(
 async def _require_assignable(
     connection: Connection, role_ids: Collection[int], had: Collection[int] = ()
 ) -> None:
-    """Return when the roles exist, and those beside ``had`` may be given as they are."""
+    """Check that the roles exist, and that those not in ``had`` may be assigned without further data."""
     unknown = await accounts.unknown_roles(connection, role_ids)
     faults = [
         (f"roleIds[{place}]", "There is no such role")
