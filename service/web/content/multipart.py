@@ -10,7 +10,7 @@ from service.errors import BadRequest, Refusal, TooLarge, UnsupportedMediaType, 
 from service.web.messages.request import Request
 
 AROUND: Final = 16 * 1024
-"""Bytes of a body allowed besides its file: boundaries, the headers of the part, a preamble."""
+"""Bytes of a body allowed in addition to its file: boundaries, the headers of the part, a preamble."""
 
 _MEDIA_TYPE: Final = "multipart/form-data"
 _LONGEST_HEADER: Final = 4096

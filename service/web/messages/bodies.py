@@ -109,7 +109,7 @@ class JsonBody(Generic[S]):
             raise UnsupportedMediaType("The body must not be compressed")
 
     def _not_json(self) -> UnsupportedMediaType:
-        # A 415 to a PATCH says what it takes (RFC 5789 §2.2).
+        # A 415 to a PATCH lists the accepted media types (RFC 5789 §2.2).
         accepts = {"Accept-Patch": ", ".join(self._media_types)} if MERGE_PATCH in self._media_types else None
         message = f"The body must be {' or '.join(self._media_types)} in UTF-8"
         return UnsupportedMediaType(message, headers=accepts)
@@ -203,8 +203,8 @@ class Query(Generic[S]):
         """Return the parameters of ``query_string`` (without ``?``).
 
         A list is one parameter whose values are separated by commas. Raises ValidationFailed for a parameter
-        that is unknown, repeated or not UTF-8, or has an invalid value. Of an unknown one it names the
-        parameters that there are.
+        that is unknown, repeated or not UTF-8, or has an invalid value. For an unknown parameter the fault
+        names the known ones.
         """
         if not query_string and self._optional:
             return self._kind()
@@ -230,7 +230,7 @@ class Query(Generic[S]):
         return (name if name in self._lists else field), shown
 
     def _lax_forms(self, values: dict[str, str]) -> Iterator[tuple[str, str]]:
-        """Yield what msgspec would read, though it is documented nowhere."""
+        """Yield faults of undocumented forms that msgspec would accept."""
         for name in self._never_text & values.keys():
             if values[name].lower() == "null":  # would be None: as if the filter were not there
                 yield name, "Leave the parameter out instead of sending null"

@@ -190,10 +190,10 @@ class RequestContext:
             self.headers.append((header.encode("ascii"), sent))
 
     def tell_location(self, operation: Operation, arguments: Mapping[str, Any], made: Any) -> None:
-        """Say where ``made`` is, the answer of ``operation`` to a request with ``arguments``.
+        """Set the ``Location`` of ``made``, the answer of ``operation`` to a request with ``arguments``.
 
-        The last field of the template in ``@created`` is its ``id``, the others are arguments
-        (RFC 9110 §15.3.2). A responder may have said it already.
+        The last field of the template in ``@created`` is its ``id``, the others are arguments (RFC 9110
+        §15.3.2). A responder may have set it already.
         """
         template = operation.metadata.location
         if template and not any(name == b"location" for name, _ in self.headers):

@@ -81,7 +81,7 @@ class Cookies:
         context.respond_header("Set-Cookie", f"{self._bound}={secret}; Max-Age={life}{self._of_sign_in}")
 
     def bound(self, request: Request) -> str | None:
-        """Return what binds a sign-in to the browser of ``request``, like ``access_token``."""
+        """Return the secret that binds a sign-in to the browser of ``request``; None if there is none."""
         return self._read(request, self._bound)
 
     def clear(self, context: RequestContext) -> None:

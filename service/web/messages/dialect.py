@@ -50,7 +50,7 @@ class OwnBody:
 
     @classmethod
     def body_reader(cls) -> BodyReader:
-        """Return what reads such bodies."""
+        """Return the reader of these bodies."""
         raise NotImplementedError
 
     @classmethod

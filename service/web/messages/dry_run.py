@@ -1,4 +1,4 @@
-"""``?dryRun=true``: what a write would change, beside what it would answer."""
+"""``?dryRun=true``: the impact of a write, together with its answer."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ from service.web.messages.context import RequestContext
 from service.web.messages.schema import Schema
 
 ImpactOf = Callable[[Caller, Callable[[Write], Awaitable[object]]], Awaitable[object]]
-"""Makes a write that saves nothing, and returns what it would change, with the fields of ``Preview``."""
+"""Makes a write that saves nothing, and returns its impact, with the fields of ``Preview``."""
 
 
 class DryRunQuery(Schema):
@@ -26,9 +26,9 @@ class DryRunQuery(Schema):
 
 
 def is_dry_run(context: RequestContext) -> bool:
-    """Return whether the request asks only what it would change.
+    """Return whether the request asks for a dry run.
 
-    Also of a request that was refused before its query was read.
+    This holds also for a request that was refused before its query was read.
     """
     query_string, operation = context.scope["query_string"], context.operation
     kind = None if operation is None else operation.signature.query
@@ -111,9 +111,9 @@ async def dry_answer(
     write: Callable[..., Awaitable[Any]],
     arguments: dict[str, Any],
 ) -> Previewed:
-    """Return what ``write`` would answer, and what it would change; raise what it raises.
+    """Return the answer and the impact of ``write``, which saves nothing; raises as ``write`` does.
 
-    The headers that it adds are not sent: no record has that tag, and no policy in force that revision.
+    Headers that ``write`` adds are not sent: no record has their tag, and no policy in force their revision.
     """
     policy, headers = context.policy, list(context.headers)
     data: Any = None

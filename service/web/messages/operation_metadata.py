@@ -102,7 +102,7 @@ def metadata_of(function: Callable[..., Any]) -> OperationMetadata:
 
 
 def public(function: F) -> F:
-    """Open to everybody: no authentication, tokens are ignored."""
+    """Open the operation without authentication; tokens are ignored."""
     return _accessible(function, (ANYONE,))
 
 
@@ -138,7 +138,7 @@ def logged(
 
 
 def refuses(*refusals: type[Refusal]) -> Callable[[F], F]:
-    """Declare the responder's own refusals, besides those of every guarded request."""
+    """Declare the responder's own refusals, in addition to those of every guarded request."""
     return lambda function: _marked(function, refusals=metadata_of(function).refusals + refusals)
 
 
@@ -148,12 +148,12 @@ def named(operation_id: str) -> Callable[[F], F]:
 
 
 def tagged(function: F) -> F:
-    """Say that a success answers the ``ETag`` of the record."""
+    """Declare that a success has the ``ETag`` of the record."""
     return _marked(function, tagged=True)
 
 
 def shows_more(function: F) -> F:
-    """Say that the answer also shows what can change while the record's ``ETag`` stays: it is never 304."""
+    """Declare that the answer also shows data outside the record's ``ETag``: it is never 304."""
     return _marked(function, shows_more=True)
 
 
@@ -168,12 +168,12 @@ def idempotent(answer: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def refuses_keys(why: str) -> Callable[[F], F]:
-    """Refuse an ``Idempotency-Key``, and say why: its answer holds a secret, which is never kept, or such."""
+    """Reject an ``Idempotency-Key``, with the reason ``why``, such as an answer with a secret."""
     return lambda function: _with_keys(function, refuses_keys=why)
 
 
 def subrequest(*, takes_path: bool = False) -> Callable[[F], F]:
-    """Serve what a proxy asks about the request of somebody else, whose headers come along.
+    """Serve the questions of a proxy about its client's request, whose headers come along.
 
     It is one ``GET`` operation, asked by any method and with any query, since these may be those of that
     request. The proxy proves itself in ``X-Portcullis-Key``: other credentials are not its own. With
@@ -196,7 +196,7 @@ def in_browser(function: F) -> F:
 
 
 def asks(function: F) -> F:
-    """Say that it changes nothing, whatever its method: it needs no entry in the operation log."""
+    """Declare that the operation changes nothing, whatever its method: it needs no operation log entry."""
     return _marked(function, asks=True)
 
 
@@ -206,7 +206,7 @@ def answers(status: Literal[202, 204]) -> Callable[[F], F]:
 
 
 def dry_run(function: F) -> F:
-    """Let callers ask with ``?dryRun=true`` what a write would change, in place of making it."""
+    """Let callers request the impact of a write with ``?dryRun=true``, without making it."""
     return _marked(function, dry_run=True)
 
 
@@ -225,7 +225,7 @@ def publishes(function: F) -> F:
 
 
 def sends(*media: str, of: type[Struct] | None = None) -> Callable[[F], F]:
-    """Declare the media types of a responder that returns a ``Stream``, and what it holds as JSON."""
+    """Declare the media types of a responder that returns a ``Stream``, and the type of its JSON."""
     if not media:
         raise MetadataError("@sends names no media type")
     return lambda function: _marked(function, media=media, sent=of)

@@ -70,7 +70,7 @@ class Request(falcon.asgi.Request):
             yield chunk
 
     async def until_gone(self) -> None:
-        """Wait until the client has disconnected or got its answer; drop what it still sends."""
+        """Wait until the client has disconnected or received its answer; discard further data."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 

@@ -137,17 +137,17 @@ class Schema(Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class ProtocolSchema(Struct):
-    """The base of bodies and answers whose form is that of a specification of others.
+    """The base of bodies and answers whose form an external specification defines.
 
-    Names are as they are written, unknown members are ignored, an answer has no envelope, and a faulty body
-    is refused with 400, whatever the fault.
+    Names are not converted, unknown members are ignored, and an answer has no envelope. Every faulty body is
+    rejected with 400.
     """
 
     @property
     def may_be_kept(self) -> bool:
-        """Whether equal bodies come again and again, so that what is read from one is kept in memory.
+        """True if equal bodies recur, so that parsed bodies are cached in memory.
 
-        Not of a body with a secret, nor where an operation changes what it was given.
+        False for a body with a secret, and for operations that modify the parsed body.
         """
         return False
 
@@ -231,9 +231,9 @@ SEVERAL: Final = Meta(description="Any of these values, separated by commas.")
 
 
 def sort_keys(title: str, names: Iterable[str]) -> Meta:
-    """Return what the parameter ``sort`` of a list says: ``names``, or one with ``-`` before it.
+    """Return the schema of the parameter ``sort`` of a list: ``names``, each also with ``-`` before it.
 
-    ``title`` is its name in the OpenAPI document, such as ``UserSort``. The list itself refuses other keys.
+    ``title`` is its name in the OpenAPI document, such as ``UserSort``. The list itself rejects other keys.
     """
     return Meta(
         max_length=32,

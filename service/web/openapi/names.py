@@ -66,7 +66,7 @@ _ENUMERATIONS: Final = {
 }
 """The names of enumerations that have no title, by their values."""
 _NULL: Final = {"type": "null"}
-# Of null alone openapi-generator makes no type: it ends with an error, or imports a file that is missing.
+# For a type of only null, openapi-generator fails, or imports a missing file.
 _NOTHING: Final = {"type": ["object", "null"]}
 _WARNINGS: Final = {"type": "array", "items": {"type": "string"}}
 _EXAMPLES: Final = ("example", "examples")

@@ -122,7 +122,7 @@ _MEMBERS: Final[dict[str, dict[str, Any]]] = {
         "details": {"type": "object"},
     },
 }
-"""The members of a code besides the common ones."""
+"""Members of a code in addition to the common ones."""
 
 _ALWAYS: Final = {
     "permission_denied": list(_DENIAL),

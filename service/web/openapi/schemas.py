@@ -105,7 +105,7 @@ class Schemas:
 
 
 def _open_tuples(part: Any) -> None:
-    """Give each tuple ``items``: programs ask for it, and take no false. Its length may forbid any."""
+    """Add ``items`` to each tuple: clients require it, and accept no false. Its length may forbid any."""
     if isinstance(part, dict) and "prefixItems" in part:
         part["items"] = {}
     for within in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
@@ -250,7 +250,7 @@ def response_headers(operation: Operation, status: int) -> dict[str, Any]:
 
 
 def header_parameters(operation: Operation) -> list[dict[str, Any]]:
-    """Return the header parameters of ``operation``, besides those of credentials and body."""
+    """Return the header parameters of ``operation``, except those of credentials and body."""
     parameters = []
     if PreconditionFailed in operation.metadata.refusals:
         parameters.append(_IF_MATCH)

@@ -116,7 +116,7 @@ class Application(App[Request, Response]):
         return next((dialect for dialect in self.dialects if path.startswith(dialect.prefix)), None)
 
     def route(self, request: Request) -> tuple[Responder, dict[str, Any]]:
-        """Return who serves ``request``, and its path parameters as text; raises NotFound."""
+        """Return the responder of ``request``, and its path parameters as text; raises NotFound."""
         # The router tries literal segments first, too.
         if (literal := self._literal.get(request.path)) is not None:
             return literal[request.method], {}

@@ -22,7 +22,7 @@ EXPOSED: Final = (
     "Content-Disposition",
     "Idempotency-Replayed",
 )
-"""Response headers that scripts of the listed origins may read, besides those that all may (Fetch §4.10)."""
+"""Response headers that scripts of the listed origins may read, in addition to the safelist (Fetch §4.10)."""
 
 SENT: Final = (
     "Content-Type",
@@ -34,7 +34,7 @@ SENT: Final = (
     "X-Policy-Min-Revision",
     "X-Request-Id",
 )
-"""Request headers that such scripts may send, besides the one of the access token."""
+"""Request headers that these scripts may send, in addition to that of the access token."""
 
 MAX_AGE: Final = 600
 """Seconds for which a browser may reuse the answer to a preflight request."""

@@ -135,7 +135,7 @@ class AuthorizationGuard:
         return identified, policy
 
     def _decide(self, context: RequestContext, operation: Operation, policy: Policy, now: float) -> None:
-        """Ask the three questions about the request, or raise the refusal of the first that is denied."""
+        """Ask the three questions about the request; raise the refusal of the first denial."""
         caller = context.caller
         held = satisfied = None
         if caller is not None:
@@ -180,7 +180,7 @@ class AuthorizationGuard:
     def _identified(
         self, context: RequestContext, operation: Operation, policy: Policy, known: VerifiedToken | None
     ) -> Awaitable[Authenticated]:
-        """Return who sends the request, where that takes more than one look at the session store."""
+        """Return the authenticated caller, if that takes more than one read of the session store."""
         if operation.metadata.subrequest:
             return self._proxy(context, policy)
         if known is not None:
@@ -251,7 +251,7 @@ _REASON: Final = {
 
 
 def refused_in(context: RequestContext, denied: errors.PermissionDenied) -> Refused | None:
-    """Return what would have to open; None where no role helps, or where another request was asked about.
+    """Return the objects that would have to open; None if no role helps, or for another request.
 
     A refused request needs both layers of the guard. The caller of a subrequest is no client.
     """

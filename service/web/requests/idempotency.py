@@ -146,7 +146,7 @@ def _key_of(context: RequestContext) -> bytes | None:
 
 
 def _content(context: RequestContext) -> bytes:
-    """Return what a repetition has in common with the request: the values of its body, and its query."""
+    """Return the content that a retry must repeat: the values of the body, and the query."""
     body = msgspec.json.decode(context.request.body or b"null")
     return msgspec.json.encode([context.scope["query_string"].decode("ascii"), body], order="sorted")
 

@@ -175,13 +175,13 @@ class RequestMiddleware:
             _forget_frames(context.refusal)
 
     def _route(self, context: RequestContext, receive: Receive) -> tuple[Responder, dict[str, Any]]:
-        """Return who serves the request, and its path parameters as text; raises what refuses its head."""
+        """Return the responder of the request and its path parameters as text; raises the head's refusal."""
         scope = context.scope
         if REFUSAL in scope:
             raise scope[REFUSAL]
         raw_path = scope.get("raw_path")
         if raw_path is not None:
-            # The target of another request is cut out of the path: only its reader knows what it may be.
+            # The target of the client's request is cut out of the path: only its reader interprets it.
             if self._takes_path is not None and (match := self._takes_path.fullmatch(raw_path)) is not None:
                 raw_path, scope[TAIL] = match.groups()
                 scope["query_string"] = b""
@@ -272,7 +272,7 @@ class RequestMiddleware:
         return head
 
     def _use(self, policy: Policy | None) -> None:
-        """Say the revision of ``policy`` from now on."""
+        """Send the revision of ``policy`` from now on."""
         self._policy, self._common = policy, _common_headers(policy)
         self._heads = {}
 

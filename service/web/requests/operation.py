@@ -293,7 +293,7 @@ def _asking(operation: Operation, function: Function, admit: Admit, read_body: R
 
 
 def _input_reader(signature: Signature, *, checks_query: bool) -> TakeInput:
-    """Return what reads path and query into the arguments, or refuses them."""
+    """Return a function that reads path and query into the arguments, or rejects them."""
     readers = tuple(
         (name, reader)
         for name, kind in signature.path.items()
@@ -339,7 +339,7 @@ def _plain(operation: Operation, function: Function) -> Run:
 
 
 def _with_dry_run(operation: Operation, function: Function, impact_of: ImpactOf | None) -> Run:
-    """Return what calls ``function``, or has ``impact_of`` call it when the query asks for a dry run."""
+    """Return a function that calls ``function``, or lets ``impact_of`` call it for a dry run."""
     if impact_of is None:
         raise MetadataError(f"{operation.object}: nothing serves its dry runs")
     plain = _plain(operation, function)

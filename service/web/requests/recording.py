@@ -179,7 +179,7 @@ def note_refused_read(reads: RefusedReads, context: RequestContext) -> None:
 
 @cache
 def _recording_of_reads(operation: Operation) -> Recording:
-    """Return what records refusals of ``operation``, under its names in path and document."""
+    """Return the recording of refusals of ``operation``, under its names in path and document."""
     name = operation.metadata.operation_id or operation.object
     return Recording(operation, Logged(operation.noun, name, REFUSED_READ, params=False, response=False))
 

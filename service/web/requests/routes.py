@@ -92,16 +92,16 @@ class Routes:
     def add(self, template: str, endpoint: object, *, public: Collection[str] = ()) -> None:
         """Serve ``template``, within a group, by ``endpoint``; every request passes the guard.
 
-        ``public`` names methods that are open to everybody, like ``@public``.
+        ``public`` names methods without authentication, like ``@public``.
         """
         if not template.startswith(GROUPS):
             raise RoutesError([f"{template} is not in {' or '.join(GROUPS)}: use add_outside"])
         self.operations += self._add(template, endpoint, self._guard, public)
 
     def add_outside(self, template: str, endpoint: object) -> None:
-        """Serve ``template``, outside the groups, by ``endpoint``, to everybody without the guard.
+        """Serve ``template``, outside the groups, by ``endpoint``, without the guard.
 
-        ``HEAD`` is answered by what answers ``GET``, without the body (RFC 9110 §9.3.2).
+        The responder of ``GET`` also answers ``HEAD``, without the body (RFC 9110 §9.3.2).
         """
         if template.startswith(GROUPS):
             raise RoutesError([f"{template} is in {' or '.join(GROUPS)}: use add"])
