@@ -22,5 +22,5 @@ class Handover:
         os.environ[VARIABLE] = str(self.file)
 
     def give(self, settings: Settings) -> None:
-        """Hand ``settings`` over, with all stores and secrets."""
+        """Pass on ``settings``, with all stores and secrets."""
         os.write(self.file, pickle.dumps(settings))

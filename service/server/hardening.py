@@ -27,9 +27,9 @@ MALLOC: Final[Mapping[str, str]] = {
 
 
 def use_huge_pages(*, enabled: bool) -> None:
-    """Let this process and the children that it forks from now on have huge pages, or not (prctl(2)).
+    """Enable or disable huge pages for this process and its later forks (prctl(2)).
 
-    Does nothing elsewhere than on Linux.
+    Has an effect on Linux only.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_THP_DISABLE, int(not enabled), 0, 0, 0)

@@ -41,9 +41,9 @@ def bound_listener(settings: Settings) -> socket.socket:
 
 
 def listen(bound: socket.socket) -> None:
-    """Let clients connect; ``ListenError`` if another program listens on the address by now.
+    """Listen for clients; ``ListenError`` if another program listens on the address by now.
 
-    Clients that come before the first worker wait for it.
+    Clients that connect before the first worker accepts wait for it.
     """
     try:
         bound.listen(BACKLOG)

@@ -30,7 +30,7 @@ Stamps = dict[Path, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Prebuilt:
-    """An application that has not started, and what it was made from."""
+    """An application that has not started, and the inputs that it was made from."""
 
     settings: Settings
     stamps: Stamps
@@ -58,7 +58,7 @@ def built(settings: Settings) -> Prebuilt | None:
 
 
 def stamps_of(settings: Settings) -> Stamps:
-    """Return when each file that ``settings`` name, and each of the policy, was changed, and its size."""
+    """Return modification time and size of each file of the policy and each file named by ``settings``."""
     stamps: Stamps = {}
     for path in {*_paths_in(settings), *files_of(settings.policy)}:
         with suppress(OSError):

@@ -62,7 +62,7 @@ class Preparation:
         self._process.join()
 
     def check(self) -> None:
-        """Return if keys, model, lines and routes are in order; else raise ``PreparationError``."""
+        """Check keys, model, lines and routes; raises ``PreparationError`` for a fault."""
         self._answer()
 
     def prepare(self, settings: Settings, password: str | None) -> Prepared:

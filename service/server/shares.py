@@ -27,7 +27,7 @@ class SharedNumbers:
         self._numbers = memoryview(mmap(self._file, len(content))).cast(_TYPE)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Hand the file itself to a process that is being started."""
+        """Pass the file itself to a starting process."""
         return _handed, (DupFd(self._file),)
 
     def __getitem__(self, place: int) -> int:
@@ -103,7 +103,7 @@ def raise_file_limit() -> int:
 
 
 def most_connections(settings: Settings) -> int:
-    """Return how many connections this worker may hold, at least 1."""
+    """Return the maximum number of connections of this worker, at least 1."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = settings.server.max_connections or USUAL
     others = _RESERVE + settings.database.pool_size + 2 * settings.upload.concurrent

@@ -165,5 +165,5 @@ def with_stop_grace(settings: Settings) -> Settings:
 
 
 def longest_stop(settings: Settings) -> float:
-    """Return how long a worker may take to stop."""
+    """Return the maximum duration of a worker's stop, in seconds."""
     return (settings.server.stop_grace or 0.0) + DRAIN + STOP_MARGIN

@@ -101,7 +101,7 @@ class WorkerPlace:
         return None if self._worker else max(0.0, self._again_at - monotonic())
 
     def look(self) -> None:
-        """Start the worker if it is time for it; take notice if it has ended, and kill it if it hangs."""
+        """Start the worker when it is due; replace it if it has ended or hangs."""
         if self._worker is None:
             if monotonic() >= self._again_at:
                 self._worker = self._started()
@@ -110,7 +110,7 @@ class WorkerPlace:
         heard.listen()
         if heard.serves:
             self.failures = 0
-            self._former.clear()  # it has taken back what they reported
+            self._former.clear()  # it has withdrawn the reports of the former workers
         if heard.hangs or not self._worker.process.is_alive():
             self._replace(self._worker)
 
@@ -120,7 +120,7 @@ class WorkerPlace:
             self._worker.process.terminate()
 
     def finish(self, deadline: float) -> None:
-        """Return once the worker has ended, or kill it at ``deadline``, a time of ``monotonic``."""
+        """Wait until the worker has ended; kill it at ``deadline``, a time of ``monotonic``."""
         worker, self._worker = self._worker, None
         if worker is None:
             return

@@ -32,7 +32,7 @@ from service.server.handover import OFF  # noqa: E402
 from service.server.prebuilt import make_before_forks  # noqa: E402
 
 user_agents.prepare()  # no login should wait for it
-password_rules.prepare()  # the workers share what it reads
+password_rules.prepare()  # the workers share the lists that it reads
 make_before_forks()
 gc.freeze()  # so that the collection below looks at a few objects only
 # Each child would otherwise spend a fifth of a second on it.

@@ -94,7 +94,7 @@ class WorkerServer(uvicorn.Server):
         """Do nothing: signals and orders say it."""
 
     async def main_loop(self) -> None:
-        """Look around once a second and at a signal; ten times a second while stopping.
+        """Check the state once a second and at a signal; ten times a second while stopping.
 
         uvicorn's own loop always wakes ten times a second.
         """
@@ -231,7 +231,7 @@ class _Lifespan(LifespanOn):
         self._signs = signs
 
     async def send(self, message: LifespanSendMessage) -> None:
-        """Take what the application says of its start and end."""
+        """Receive the application's messages about its start and end."""
         if message["type"] == _FAILED:  # a traceback, whose last line is the error
             self._signs.fails(message.get("message", "").strip().rpartition("\n")[2])
         await super().send(message)

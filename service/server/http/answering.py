@@ -37,7 +37,7 @@ class Answering:
         task.add_done_callback(self._busy.discard)
 
     def finish(self) -> None:
-        """Let the task end: the connection is gone."""
+        """End the task: the connection is closed."""
         self._is_over = True
         if self._next is not None:
             self._next.set_result(None)

@@ -138,7 +138,7 @@ class Cycle:
             self._news.clear()
 
     def wake(self) -> None:
-        """Let ``receive`` return: something has arrived, or nothing more will."""
+        """Wake ``receive``: data has arrived, or the connection has ended."""
         self._has_news = True
         if self._news is not None:
             self._news.set()

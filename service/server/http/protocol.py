@@ -143,7 +143,7 @@ class HttpProtocol(HttpToolsProtocol):
         }
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let the application know that its client has gone."""
+        """Notify the application that its client has disconnected."""
         self.connections.discard(self)
         self._answering.finish()
         if self.cycle is not None:
@@ -192,7 +192,7 @@ class HttpProtocol(HttpToolsProtocol):
         self.scope = {**self._facts, "headers": self.headers}  # type: ignore[typeddict-item]
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; trailers are dropped, since nobody may take them for headers (RFC 9110 §6.5.1)."""
+        """Store a header; trailers are dropped, since they must not pass for headers (RFC 9110 §6.5.1)."""
         if not self._in_head:
             return
         name = name.lower()
@@ -209,7 +209,7 @@ class HttpProtocol(HttpToolsProtocol):
             self.expect_100_continue = True
 
     def on_headers_complete(self) -> None:
-        """Hand the request to the application, or refuse it."""
+        """Pass the request to the application, or refuse it."""
         parser, target = self.parser, self.url
         scope: dict[str, Any] = self.scope  # type: ignore[assignment]
         method, version = parser.get_method(), parser.get_http_version()
