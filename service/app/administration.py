@@ -45,7 +45,7 @@ def make(
     *,
     notices: Notices,
 ) -> Administration:
-    """Return what makes the changes that callers of the worker ask for."""
+    """Return the services for changes that callers of the worker request."""
     database = stores.database
     delegation = Delegation(policy.live, stores.sessions.synchronized.instant)
     revocations = sign_in.revocations

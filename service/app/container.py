@@ -73,7 +73,7 @@ class Container:
         """The decision log; None where it goes nowhere."""
 
     def begin_as(self, slot: Slot) -> None:
-        """Take the place ``slot`` of a node in this process; the container was made in another one.
+        """Take the place ``slot`` of a node in this process; the container was made in another process.
 
         Before anything has started. There are no traces yet, which would name the other process.
         """

@@ -20,7 +20,7 @@ class Files:
 
 
 def make(settings: Settings, stores: Stores) -> Files:
-    """Return what handles the files of the worker."""
+    """Return the services for files of the worker."""
     presigned = PresignedUrls(settings.objstore) if settings.objstore.presigned_links else None
     return Files(
         uploads=Uploads(stores.database, stores.objects, settings.upload),

@@ -35,7 +35,7 @@ def make(
     *,
     worker: str,
 ) -> Node:
-    """Return what watches the worker with that name."""
+    """Return the checks, jobs and readiness of the worker with that name."""
     all_jobs = jobs_of(settings, stores.objects)
     runner = runner_of(settings, worker)
     scheduler = Scheduler(all_jobs, stores.database, runner)

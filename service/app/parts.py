@@ -21,7 +21,7 @@ class Part:
     runs: Callable[[], Awaitable[None]] | None = None
     """Runs beside the requests until it is cancelled."""
     arrived: Callable[[], None] | None = None
-    """Is called when a request has arrived, before it is looked at; one part at most has it."""
+    """Called when a request has arrived, before it is read; at most one part has it."""
     note: Callable[[RequestContext], None] | None = None
     """Takes each finished request; it must not block or raise."""
     tracing: RequestTracing | None = None
@@ -46,17 +46,17 @@ class Part:
         """Begin, in the event loop of the worker."""
 
     def serves(self) -> None:
-        """Take note that the worker has started, and serves."""
+        """Handle the start of serving: the worker accepts requests."""
 
     async def finish(self) -> None:
         """Release threads and connections."""
 
     def samples(self) -> Iterator[Sample]:
-        """Yield what the part counts."""
+        """Yield the metrics of the part."""
         return iter(())
 
     async def stored_samples(self) -> Collection[Sample]:
-        """Return what a store knows of the whole installation; raises ``Unavailable``. Each scrape asks."""
+        """Return metrics of the whole installation from a store; raises ``Unavailable``. Each scrape asks."""
         return ()
 
 
@@ -67,5 +67,5 @@ def parts_of(container: Any, features: Iterable[Feature]) -> dict[str, Part]:
 
 
 def only(parts: Iterable[Part], read: Callable[[Part], T | None]) -> T | None:
-    """Return what ``read`` finds in the one of ``parts`` that has it; None if none has."""
+    """Return the result of ``read`` for the only part that has one; None if no part has one."""
     return next((value for part in parts if (value := read(part)) is not None), None)

@@ -26,7 +26,7 @@ Troubles = Callable[[], Mapping[str, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyParts:
-    """What decides; ``concurrency`` limits questions about it."""
+    """The deciding parts of the policy; ``concurrency`` limits questions about it."""
 
     shipped: Shipped
     live: LivePolicy

@@ -1,4 +1,4 @@
-"""The parts that the readiness check covers, which are vital, and what a worker depends on besides."""
+"""Parts covered by the readiness check, the vital parts, and further dependencies of a worker."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -21,14 +21,14 @@ from service.web.observability.readiness import Check, ForwardingWatch, Readines
 
 
 class EnvironmentWatch(Protocol):
-    """What a feature looks at beside the stores, such as disks."""
+    """Checks by a feature of parts beside the stores, such as disks."""
 
     @property
     def checks(self) -> Mapping[str, Check]:
-        """What readiness looks at, by the name of the part."""
+        """The checks for readiness, by the name of the part."""
 
     def samples(self) -> Iterator[Sample]:
-        """Yield what the last looks have found."""
+        """Yield the metrics of the last checks."""
 
 
 class EnvironmentChecks:
@@ -43,7 +43,7 @@ class EnvironmentChecks:
         self.checks: Mapping[str, Check] = checks | {"proxy": self.forwarding.health}
 
     def samples(self) -> Iterator[Sample]:
-        """Yield what the last looks have found."""
+        """Yield the metrics of the last checks."""
         for watch in self._watches:
             yield from watch.samples()
         yield from counted("portcullis_misforwarded_requests_total", "kind", self.forwarding.counts)
@@ -95,7 +95,7 @@ def node_facts(
     troubles: Callable[[], Mapping[str, Mapping[str, Any]]],
     seal_keys: Sequence[str] = (),
 ) -> NodeFacts:
-    """Return what a worker says of its node: its settings in digests, parts that are not up, ids of keys."""
+    """Return a worker's report about its node: digests of settings, parts that are not up, ids of keys."""
     return NodeFacts(
         version=__version__,
         settings=settings,

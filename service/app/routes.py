@@ -209,7 +209,7 @@ def _add_files(routes: Routes, container: Container) -> None:
 
 
 def _add_outside(routes: Routes, container: Container) -> None:
-    """Register what everybody may read without a login."""
+    """Register the public endpoints, readable without a login."""
     node = container.node
     routes.add_outside("/.well-known/jwks.json", tokens.KeySet(container.sign_in.tokens))
     routes.add_outside("/health/live", Live())
@@ -232,7 +232,7 @@ def _add_document_of_all(routes: Routes, container: Container, extensions: Seque
 
 
 def tags_of(settings: Settings, extensions: Sequence[Extension]) -> dict[str, str]:
-    """Return what the operations are about, with those of features and of extensions."""
+    """Return the descriptions of operations, including those of features and extensions."""
     tags = dict(TAGS)
     for feature in on_by(settings.features.off):
         tags |= feature.tags

@@ -1,4 +1,4 @@
-"""Authentication in a worker: who sends a request, and how somebody comes to be known."""
+"""Authentication in a worker: identification of callers, and sign-in."""
 
 from dataclasses import dataclass
 
@@ -48,7 +48,7 @@ class SignIn:
 
 
 def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, notices: Notices) -> SignIn:
-    """Return what authenticates the requests of the worker."""
+    """Return the services that authenticate the requests of the worker."""
     auth = settings.auth
     database = stores.database
     store = stores.sessions
