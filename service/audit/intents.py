@@ -106,7 +106,7 @@ class Recovery:
         self._since: dict[UUID, float] = {}
 
     async def run(self) -> None:
-        """Look every ``LOOK_EVERY`` seconds, until cancelled; raises nothing else."""
+        """Check every ``LOOK_EVERY`` seconds, until cancelled; raises nothing else."""
         while True:
             await asyncio.sleep(min(LOOK_EVERY, self._after))
             try:

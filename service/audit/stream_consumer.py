@@ -80,7 +80,7 @@ def _decoded(decoder: msgspec.json.Decoder[Entry], line: msgspec.Raw) -> Entry |
 WRITE_EVERY: Final = 0.2
 """Seconds between two transactions, unless more batches wait than one can take."""
 LOOK_EVERY: Final = 2.0
-"""Seconds between two looks while this worker sends nothing: other workers write what they send."""
+"""Seconds between two reads while this worker sends nothing: sending workers write their own entries."""
 MOST_BATCHES: Final = 8
 """Batches of one transaction: half a mebibyte, which delays requests by a few milliseconds."""
 RETRY_EVERY: Final = 1.0

@@ -154,7 +154,7 @@ async def _lagging(connection: Connection, log: Log, month: date) -> list[str]:
 
 
 def retention(settings: Oplog) -> dict[Log, int]:
-    """Return how many days each log is kept; 0 for ever."""
+    """Return the retention of each log in days; 0 for ever."""
     return {"operation_log": settings.operation_days, "login_log": settings.login_days}
 
 

@@ -97,7 +97,7 @@ def _facts_of(revision: PolicyRevision) -> str:
 
 
 def hash_of(revision: PolicyRevision) -> str:
-    """Return the SHA-256, in hexadecimal, of all that a seal covers; anybody can compute it."""
+    """Return the SHA-256, in hexadecimal, of all that a seal covers; it needs no key."""
     return hashlib.sha256(_facts_of(revision).encode()).hexdigest()
 
 
@@ -161,7 +161,7 @@ class RevisionSeals:
         return judgement
 
     async def require(self, connection: Connection, *numbers: int) -> None:
-        """Return if these revisions, and the lines that are kept of them, are as they were published.
+        """Check that these revisions, and their kept lines, are as they were published.
 
         Raises RevisionUntrusted. Numbers without a revision are left to the caller.
         """

@@ -106,7 +106,7 @@ class Writing:
         self._note(restore_epoch, grown)
 
     def _note(self, restore_epoch: str | None, grown: Iterable[Grown]) -> None:
-        """Note what was committed; a chain that grew twice began where it began at first."""
+        """Note the committed growth; a chain that grew twice keeps its first beginning."""
         for growth in grown:
             head = growth.head
             place = place_of(restore_epoch or FIRST, head.log, head.day, head.key_id)
