@@ -1,4 +1,4 @@
-"""The data directory: whose it must be, since what is in it could be replaced by others."""
+"""Ownership of the data directory: other users must not be able to replace its contents."""
 
 import os
 import pwd
@@ -10,21 +10,21 @@ from service.kernel.text import printable
 from service.operator.errors import EmbeddedError
 
 NOBODY: Final = 65534
-"""The user id of "nobody", as whom servers run where root starts them."""
+"""The id of the user "nobody", who runs the servers if root starts them."""
 
 
 class Complaint(NamedTuple):
-    """What is wrong with a directory, and what to do about it; each half a sentence."""
+    """A problem of a directory, and its remedy; each half a sentence."""
 
     wrong: str
     remedy: str
 
 
 def require_own(path: Path) -> None:
-    """Raise ``EmbeddedError`` if other users own the directory ``path`` or may write it; it may be missing.
+    """Raise ``EmbeddedError`` if other users own or may write the directory ``path``; it may be missing.
 
-    They could replace the database, or the key that signs tokens. What lies directly in it must be of this
-    user too, or of root.
+    They could replace the database, or the key that signs tokens. Its direct entries must also belong to this
+    user or to root.
     """
     try:
         complaint = complaint_about(path)
@@ -38,7 +38,7 @@ def require_own(path: Path) -> None:
 
 
 def complaint_about(path: Path) -> Complaint | None:
-    """Return what is wrong with the directory; raises OSError."""
+    """Return the problem of the directory, None if there is none; raises OSError."""
     status = path.stat()
     if status.st_uid not in _trusted():
         return Complaint(f"belongs to {_name(status.st_uid)}", "run as that user")

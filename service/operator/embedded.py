@@ -20,7 +20,7 @@ class RunningStores(Protocol):
 
 
 class Embedded(Protocol):
-    """What can be done with the stores of a data directory."""
+    """Operations on the embedded stores of a data directory."""
 
     def has_database(self, data: Path) -> bool:
         """Return whether ``data`` has a database; raises OSError if this user may not know."""
@@ -35,7 +35,7 @@ class Embedded(Protocol):
 
 
 def embedded() -> Embedded:
-    """Return what starts and finds embedded stores."""
+    """Return the provider that starts and finds embedded stores."""
     (stores,) = provided("embedded-stores").values()
     provider: Embedded = stores
     return provider

@@ -93,10 +93,10 @@ class Unanswered(Exception):  # noqa: N818 - not an error of this program
 class Installation:
     """One installation.
 
-    ``server`` and ``store`` are None if they don't answer; ``server_fault`` and ``store_fault`` say why, as
-    far as somebody does. ``shipped`` is None if the model or lines have faults.
-    ``routes`` returns the guarded routes of the code; FaultsError unless the lines fit them. ``in_force`` is
-    the policy by which this process decides: what it has in common with a derived one is not built again.
+    ``server`` and ``store`` are None if they don't answer; ``server_fault`` and ``store_fault`` are the
+    reasons, if known. ``shipped`` is None if the model or lines have faults. ``routes`` returns the guarded
+    routes of the code; FaultsError unless the lines fit them. ``in_force`` is the policy by which this
+    process decides: a derived policy reuses the parts that it shares with it.
     """
 
     environ: Mapping[str, str]

@@ -25,7 +25,7 @@ def name_of(settings: Settings) -> str:
 
 
 def missing(settings: Settings) -> str:
-    """Return what to do where there is no installation."""
+    """Return the remedy for a missing installation."""
     return (
         f"There is no installation: {settings.server.data} has no database. Name the data directory of one "
         "by --data, or its database by DATABASE_URL"

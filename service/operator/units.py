@@ -45,7 +45,7 @@ async def caller_named(database: Database, user_name: str) -> Caller:
 async def units_of_work(
     settings: Settings, database: Database, shipped: Shipped
 ) -> AsyncIterator[UnitsOfWork]:
-    """Yield units of work that publish with the lines of ``shipped``, and finish what they leave behind.
+    """Yield units of work that publish with the lines of ``shipped``; complete pending work afterwards.
 
     ``database`` needs two connections.
     """
