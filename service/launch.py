@@ -29,9 +29,9 @@ def main() -> int:
 
 
 def fault_of(site: Path) -> str:
-    """Return why ``service`` is not the package that was installed in the folder ``site``; empty if it is.
+    """Return the fault if ``service`` is not the package installed in the folder ``site``; else "".
 
-    In an editable installation it is that of a checkout, which holds this very file.
+    In an editable installation it is the package of a checkout, which contains this file.
     """
     spec = find_spec("service")
     place = spec and (spec.origin or next(iter(spec.submodule_search_locations or ()), None))

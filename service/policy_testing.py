@@ -49,7 +49,7 @@ class PolicyCase:
         self._asked = asked
 
     def check(self) -> None:
-        """Ask both enforcers; raises AssertionError with what differs from the table, by file and line."""
+        """Ask both enforcers; raises AssertionError with the differences from the table, by file and line."""
         failures = run_case(self._own.model_text, self._table, self._asked)
         if failures:
             raise AssertionError("\n".join(map(str, failures)))

@@ -78,6 +78,6 @@ def _flushed(stream: TextIO | None) -> OSError | None:
 
 
 def in_words(error: OSError) -> str:
-    """Return what the system says of a file, or of the standard output."""
+    """Return the system's message about a file, or about the standard output."""
     reason = error.strerror or str(error)
     return f"{printable(os.fsdecode(error.filename))}: {reason}" if error.filename else reason

@@ -55,7 +55,7 @@ class Resource:
 
     @classmethod
     def permission(cls, code: str) -> Resource:
-        """Return what a permission code stands for, whatever the action."""
+        """Return a permission code as a resource, for any action."""
         return cls("permission", code)
 
 

@@ -67,7 +67,7 @@ class _Middleware(ABC):
 
     @abstractmethod
     def _judge(self, environ: WSGIEnvironment) -> User | Refusal | None:
-        """Return who sends the request, or why it is refused."""
+        """Return the user of the request, or the refusal."""
 
 
 class GuardWSGI(_Middleware):

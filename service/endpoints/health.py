@@ -15,7 +15,7 @@ from service.web.observability.readiness import ReadinessChecks
 from service.web.requests.credentials import OperatorToken
 
 Facts = Callable[[], Awaitable[Mapping[str, Any]]]
-"""Returns further facts for the operator, besides the details of the parts."""
+"""Returns facts for the operator, in addition to the details of the parts."""
 
 
 class Liveness(Schema):

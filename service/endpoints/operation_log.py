@@ -154,7 +154,7 @@ class OneOperation(Endpoint[Database]):
         async with self.part.transaction() as connection:
             stored = await queries.operation(connection, id)
         entry = msgspec.structs.asdict(OperationEntry.of(stored))
-        # Not read into the type: what somebody has tampered with is shown as well.
+        # Not read into the type: tampered entries are shown as well.
         changes: Any = stored.changes
         return OperationDetail(
             **entry, changes=changes, params=_json(stored.params), response=_json(stored.response)
@@ -183,7 +183,7 @@ class ChangesOfOperations(Endpoint[Database]):
 
 
 def _brief(change: Any) -> Any:
-    """Return a stored change with few values on each side; what somebody has tampered with as it is."""
+    """Return a stored change with few values on each side; a tampered change is returned unchanged."""
     if not isinstance(change, dict):
         return change
     return {

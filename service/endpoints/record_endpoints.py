@@ -256,7 +256,7 @@ def shown_services(context: RequestContext, live: LivePolicy, *actions: str) -> 
 
 
 def require_shown(context: RequestContext, live: LivePolicy, service: str) -> None:
-    """Return when the caller may see resources of ``service``; PermissionDenied else."""
+    """Check that the caller may see resources of ``service``; PermissionDenied else."""
     context.policy = context.policy or live.current
     decision = context.decide(SERVICE, f"{service} list")
     if not decision.allowed:

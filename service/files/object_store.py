@@ -92,7 +92,7 @@ class ObjectStore:
             await obstore.list_with_delimiter_async(await self._opened(), prefix="readiness")
 
     async def _look(self, directory: Path) -> None:
-        """Look into the directory in a thread; never start a second one while the first one hangs."""
+        """Read the directory in a thread; never start a second thread while the first hangs."""
         if self._looking is not None and not self._looking.done():
             raise TimeoutError
         look = _look_into if self._has_looked else make_directory

@@ -305,9 +305,9 @@ MAX_BYTES: Final = 255
 
 
 def file_name_fault(name: str) -> str | None:
-    """Return why a file can't have ``name``, as a phrase that starts with "must"; None if it can.
+    """Return the fault of a file name, as a phrase that starts with "must"; None if it is valid.
 
-    A path is refused, not shortened to its last part: the client expects something that is not done.
+    A path is rejected, not shortened to its last part: the shortened name would not be the requested name.
     """
     if not name:
         return "must have a file name"

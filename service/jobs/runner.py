@@ -17,9 +17,9 @@ from service.records.database.transactions import Connection, Database
 from service.records.jobs import JobRun
 
 Work: TypeAlias = Callable[[Database], Awaitable[str]]
-"""Does the work with a database of its own, and returns what was done, in a few words.
+"""Does the work with a database of its own, and returns a summary in a few words.
 
-Raises OperatorError with what somebody must look at, in words without a secret.
+Raises OperatorError with the problem for the operator, in words without a secret.
 """
 Pending: TypeAlias = Callable[[Connection], Awaitable[bool]]
 """Returns, by one short query, whether a job has work."""

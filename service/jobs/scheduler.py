@@ -55,7 +55,7 @@ class Scheduler:
         """The runs of this worker since its start, by job and outcome."""
 
     async def run(self) -> None:
-        """Look and run until cancelled; raises nothing else."""
+        """Check and run due jobs until cancelled; raises nothing else."""
         while True:
             self._woken.clear()
             try:
@@ -70,7 +70,7 @@ class Scheduler:
                     await self._woken.wait()
 
     def wake(self) -> None:
-        """Have this worker look at once: a job was asked for, or may run again."""
+        """Have this worker check at once: a job was requested, or may run again."""
         self._woken.set()
 
     async def look(self) -> float:

@@ -48,7 +48,7 @@ abc qwertyuiop qwerty asdfghjkl asdf zxcvbnm deadbeef cafebabe
 
 
 def check_secret(algorithm: str, secret: str) -> str | None:
-    """Return why ``secret`` can't be the key of ``algorithm`` (HS256, HS384, HS512), or None if it can.
+    """Return the fault of ``secret`` as the key of ``algorithm`` (HS256, HS384, HS512), or None.
 
     It must be as long as the hash (RFC 7518 §3.2). It must not be a published example, a placeholder made of
     common words, or a repeated short text. The result never contains the secret.
