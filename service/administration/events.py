@@ -19,7 +19,7 @@ Watch: TypeAlias = Callable[[Connection], AbstractAsyncContextManager[None]]
 class RightsChange:
     """A change of rights that begins at ``at``, decided by ``policy``.
 
-    ``acting_ids`` are the caller and who made the API key of the caller; nobody for the operator. An act on
+    ``acting_ids`` are the caller and the creator of its API key; empty for the operator. An act on
     an account counts for ``takeover_days`` days. A listener adds to ``watches``.
     """
 

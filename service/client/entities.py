@@ -39,7 +39,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """What would be acted on; ``service`` counts for routes only."""
+    """The object of a question; ``service`` counts for routes only."""
 
     type: str
     id: str
@@ -109,7 +109,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who sends a request that was allowed: the login id, the user name, and the codes of the roles.
+    """The sender of an allowed request: the login id, the user name, and the codes of the roles.
 
     ``decision_id`` is the id of the decision that let the request pass.
     """

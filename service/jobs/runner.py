@@ -64,7 +64,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run has ended, and what is told of it; ``seconds`` is how long it took."""
+    """The outcome of a run, with its ``detail`` in words; ``seconds`` is its duration."""
 
     run: JobRun
     failed: bool
