@@ -44,7 +44,7 @@ _OPENS_WITHIN: Final = timedelta(seconds=360)
 
 _HANDS_OVER: Final = "system:user:reset-password"
 _HANDOVER: Final = "POST /api/auth/oidc/{provider}/accounts"
-_ASKED: Final = 1000  # holders of that code, or of a wildcard, at whom is looked
+_ASKED: Final = 1000  # the most holders of that code or of a wildcard that are examined
 _MOST_TOLD: Final = 100
 
 _log = structlog.get_logger(__name__)
@@ -117,7 +117,7 @@ class ProviderAccounts:
     async def _stored(
         self, connection: Connection, place: tuple[str, str, str], known: Begun
     ) -> tuple[Origin | None, Directory | None]:
-        """Return whom the provider knows as the subject, and its mapping; raises ``SignInFailed``."""
+        """Return the account linked to the subject, and the provider's mapping; raises ``SignInFailed``."""
         name, _, _ = place
         origin = await store.origin(connection, *place)
         stored = await store.of_provider(connection, name)
@@ -158,9 +158,9 @@ class ProviderAccounts:
         return account, sign_in
 
     async def _live(self, known: Begun, user_id: int) -> str:
-        """Return by which sign-in the session on the device was opened, "" for none.
+        """Return the sign-in that opened the session on the device, "" for none.
 
-        Who links an account or steps up must still have the session in which that was begun.
+        A user who links an account or steps up must still have the session in which that was begun.
         """
         session = (await self._store.sessions(str(user_id))).get(known.device)
         if known.purpose != "sign-in" and (session is None or name_of(session) != known.session):
@@ -168,7 +168,7 @@ class ProviderAccounts:
         return "" if session is None else session.sign_in
 
     async def _settle(self, unit: UnitOfWork, provider: Provider, known: Begun, identity: Identity) -> None:
-        """Make or link the account, and set its roles."""
+        """Create or link the account, and set its roles."""
         place = (provider.name, provider.settings.issuer, identity.subject)
         origin, stored = await self._stored(unit.connection, place, known)
         user_id = origin.user_id if origin is not None else known.user_id

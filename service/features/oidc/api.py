@@ -1,4 +1,4 @@
-"""The routes of signing in with providers: ``/api/auth/oidc``."""
+"""Routes of provider sign-in: ``/api/auth/oidc``."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from service.web.requests.routes import Routes
 
 
 def add_routes(routes: Routes, container: Any) -> None:
-    """Register the endpoints, made of the parts of ``container``."""
+    """Register the endpoints with the parts of ``container``."""
     part, cookies = container.parts["oidc"], container.sign_in.cookies
     signing = part.sign_in, cookies
     routes.add("/api/auth/oidc", api_sign_in.ProviderList(part.sign_in))

@@ -1,4 +1,4 @@
-"""Linking accounts with a provider, by their owners or for them, and proving more there."""
+"""Links of accounts with a provider, by their owners or by administrators; step-up at a provider."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Signing in with providers of OpenID Connect: ``/api/auth/oidc``."""
+"""Sign-in with providers of OpenID Connect: ``/api/auth/oidc``."""
 
 from typing import Annotated, Any
 

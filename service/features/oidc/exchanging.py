@@ -1,4 +1,4 @@
-"""Exchanges codes for tokens at a provider; this client proves itself by its secret or its private key."""
+"""Exchanges codes for tokens at a provider; the client authenticates with its secret or private key."""
 
 import base64
 from pathlib import Path
@@ -35,8 +35,8 @@ async def exchange(
 ) -> Tokens:
     """Return the tokens for the code in ``form``, from the token endpoint ``place``.
 
-    A secret is sent by HTTP Basic, or in the form (``by_form``) where the provider takes nothing else. Raises
-    ``Untrusted`` for a code that is refused, and ``Unavailable``.
+    A secret is sent by HTTP Basic, or in the form (``by_form``) if the provider accepts nothing else. Raises
+    ``Untrusted`` for a refused code, and ``Unavailable``.
     """
     headers = {}
     if settings.client_key_file is not None:
@@ -76,7 +76,7 @@ def _mounted(settings: Settings, path: Path) -> str:
 
 
 def _assertion(settings: Settings, path: Path, audience: str, now: int) -> str:
-    """Return what proves this client to the provider by its private key (RFC 7523 §2.2), for a minute."""
+    """Return the client assertion, signed with the private key (RFC 7523 §2.2) and valid for a minute."""
     from authlib.oauth2.rfc7523 import private_key_jwt_sign  # noqa: PLC0415 - for those who have a key
 
     text = _mounted(settings, path)

@@ -1,4 +1,4 @@
-"""Signing in with providers of OpenID Connect."""
+"""Sign-in with providers of OpenID Connect."""
 
 from service.kernel.feature import Feature
 

@@ -1,4 +1,4 @@
-"""Answers of providers, bounded in time and size: one that is slow or endless holds up no worker."""
+"""Answers of providers, limited in time and size, so that no provider blocks a worker."""
 
 import asyncio
 import ssl
@@ -13,7 +13,7 @@ from service.errors import Unavailable
 from service.kernel.strict_json import strict_object
 
 MOST_BYTES: Final = 512 * 1024
-"""The most bytes of an answer."""
+"""The maximum size of an answer in bytes."""
 _JSON: Final = ("application/json", "application/jwk-set+json")
 _PLAIN: Final = ("", "identity")
 _OK: Final = 200
@@ -30,9 +30,9 @@ class ProviderRefused(Exception):  # noqa: N818 - it says what it is
 
 
 class Fetcher:
-    """Asks one provider over HTTPS, follows no redirect, and waits ``timeout`` seconds for a whole answer.
+    """Requests to one provider over HTTPS, without redirects; ``timeout`` (seconds) covers a whole answer.
 
-    The client is made with the first question: httpx is not imported where there is no provider.
+    The client is created at the first request, so httpx is imported only if there is a provider.
     """
 
     def __init__(self, name: str, timeout: float, ca_file: Path | None = None) -> None:
@@ -42,7 +42,10 @@ class Fetcher:
         self._client: Any = None
 
     async def get(self, url: str, headers: Mapping[str, str] | None = None) -> dict[str, object]:
-        """Return the JSON object at ``url``; ``Unavailable``, and ``ProviderRefused`` for another status."""
+        """Return the JSON object at ``url``.
+
+        Raises ``Unavailable``, and ``ProviderRefused`` for a status other than success.
+        """
         return await self._ask("GET", url, headers=dict(headers or {}))
 
     async def post(

@@ -28,7 +28,7 @@ class Handover:
         people: People,
         now: Callable[[], datetime],
     ) -> None:
-        """``issuers`` are those of the providers, by name."""
+        """``issuers`` has the issuer of each provider, by name."""
         self._people = people
         self._now = now
         self._units = units

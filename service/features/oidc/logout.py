@@ -19,7 +19,7 @@ _JTI_LIFE: Final = 1800
 
 
 class ProviderLogout:
-    """Ends sessions as the ``providers`` order, and says where their users log out there."""
+    """Ends sessions at the request of ``providers``, and returns their logout URLs."""
 
     def __init__(
         self, providers: Mapping[str, Provider], database: Database, store: SessionStore, log: LoginLog
@@ -30,10 +30,9 @@ class ProviderLogout:
         self._entries = log
 
     async def log_out_at(self, name: str, token: str) -> int:
-        """End the sessions that a logout token of the provider is about; return how many.
+        """End the sessions that a logout token of the provider names; return their number.
 
-        Raises ``NotFound``, ``SignInFailed`` for a token that is not to be believed or was sent before, and
-        ``Unavailable``.
+        Raises ``NotFound``, ``Unavailable``, and ``SignInFailed`` for an untrusted or repeated token.
         """
         if (provider := self._providers.get(name)) is None:
             raise NotFound("There is no such provider")

@@ -1,4 +1,4 @@
-"""The providers of a worker, with what signs people in and out there; their connections end with it."""
+"""The providers of a worker, with sign-in and logout; closes their connections at its end."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ from service.settings import Settings
 
 
 def providers_of(settings: Settings, now: Callable[[], float]) -> dict[str, Provider]:
-    """Return the providers of the settings, by name; nothing is asked of them yet."""
+    """Return the providers of the settings, by name, without a request to them."""
     return {
         each.name: Provider(
             each,
@@ -30,7 +30,7 @@ def providers_of(settings: Settings, now: Callable[[], float]) -> dict[str, Prov
 
 
 class Providers(Part):
-    """Signing in and out with the providers of the settings, and handing accounts over to them."""
+    """Sign-in and logout with the providers of the settings, and handover of accounts to them."""
 
     def __init__(self, container: Any) -> None:
         settings, stores = container.settings, container.stores

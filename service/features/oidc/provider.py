@@ -1,4 +1,4 @@
-"""One provider: its metadata and keys, the address to sign in at, and what its tokens say."""
+"""One provider: its metadata, keys, sign-in URL and tokens."""
 
 import asyncio
 import hmac
@@ -30,13 +30,13 @@ from service.settings.providers import is_secure_place
 
 METADATA_LIFE: Final = 3600.0
 KEYS_LIFE: Final = 300.0
-"""Seconds after which keys are read anew: one that was withdrawn is trusted for no longer."""
+"""Seconds after which keys are read again; the limit for trusting a withdrawn key."""
 AGAIN: Final = 10.0
-"""Seconds before a provider is asked again: for a key that it did not have, or when it failed."""
+"""Seconds before a request is repeated after a failure or for an unknown key."""
 LEEWAY: Final = 30.0
-"""Seconds by which clocks may differ."""
+"""The allowed clock skew in seconds."""
 LONGEST: Final = 600.0
-"""Seconds after which a token that has just been asked for is too old."""
+"""The maximum age in seconds of a newly requested token."""
 MAX_SUBJECT: Final = 255
 _LATEST: Final = 2**53
 _MOST_GROUPS: Final = 5000
@@ -94,9 +94,9 @@ class LogoutOrder:
 
 
 class Provider:
-    """One provider at which people sign in. ``now`` is in seconds since the epoch.
+    """One provider for sign-in. ``now`` is in seconds since the epoch.
 
-    Methods that ask the provider raise ``Unavailable``; those that judge a token raise ``Untrusted``.
+    Methods that send requests raise ``Unavailable``; methods that verify a token raise ``Untrusted``.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Provider:
         acr: Acr | None = None,
         max_age: int | None = None,
     ) -> str:
-        """Return where a browser is sent to sign in; ``acr`` and ``max_age`` (s) are for a step-up."""
+        """Return the sign-in URL for a browser; ``acr`` and ``max_age`` (s) are for a step-up."""
         place = (await self.metadata()).authorization
         query = {
             "response_type": "code",
@@ -165,14 +165,14 @@ class Provider:
         return f"{place}{'&' if '?' in place else '?'}{urlencode(sent, quote_via=quote)}"
 
     async def require_issuer(self, iss: str | None) -> None:
-        """Return if an answer comes from this provider (RFC 9207); ``Untrusted`` else."""
+        """Raise ``Untrusted`` unless an answer comes from this provider (RFC 9207)."""
         if iss is None and not (await self.metadata()).issues:
             return
         if iss != self.settings.issuer:
             raise Untrusted("the answer of another provider")
 
     async def exchange(self, code: str, verifier: str) -> Tokens:
-        """Return the tokens for an authorization code; ``Untrusted`` for a code that is refused."""
+        """Return the tokens for an authorization code; raises ``Untrusted`` for a refused code."""
         if not code:
             raise Untrusted("no code")
         form = {
@@ -266,7 +266,7 @@ class Provider:
         return f"{place}{'&' if '?' in place else '?'}{query}"
 
     async def _claims(self, token: str, types: tuple[str, ...]) -> dict[str, object]:
-        """Return the claims of a token for this client, by this issuer, in force now, and rightly signed."""
+        """Return the claims of a token after verifying signature, issuer, audience and validity."""
         signed = parsed(token, types)
         accepted = (await self.metadata()).algorithms
         try:
@@ -317,7 +317,10 @@ class Provider:
         return asyncio.get_running_loop().time()
 
     def _read_metadata(self, document: Mapping[str, object]) -> Metadata:
-        """Return the metadata of a document; ``Unavailable`` for another issuer, and for bad places."""
+        """Return the metadata in a document.
+
+        Raises ``Unavailable`` for another issuer and for invalid URLs.
+        """
         if document.get("issuer") != self.settings.issuer:
             raise self._faulty("issuer")
         places: dict[str, str | None] = {}
@@ -381,7 +384,7 @@ def _subject(claims: Mapping[str, object]) -> str:
 
 
 def _methods(value: object) -> tuple[str, ...]:
-    """Return the methods (RFC 8176) of a token; those that are no short words are left out."""
+    """Return the authentication methods (RFC 8176) of a token; anything but short words is dropped."""
     listed = value if isinstance(value, list) else []
     words = [each for each in listed if isinstance(each, str) and each.isalnum() and each.isascii()]
     return tuple(word for word in words[:_MOST_METHODS] if len(word) <= 16) or ("pwd",)  # noqa: PLR2004

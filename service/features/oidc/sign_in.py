@@ -40,13 +40,13 @@ from service.records.database.transactions import Database
 from service.settings import Oidc
 
 BEGUN_LIFE: Final = 600
-"""Seconds in which somebody signs in at the provider."""
+"""Seconds for the sign-in at the provider."""
 CODE_LIFE: Final = 60
-"""Seconds in which a front end redeems its code."""
+"""Seconds for a front end to redeem its code."""
 _LINK_AGE: Final = 300
-"""Seconds that the login at the provider may be old whose account is linked."""
+"""The maximum age in seconds of the provider login when an account is linked."""
 _LONGEST_HINT: Final = 4096
-"""Characters of an ID token that is sent back for a logout: it goes into an address."""
+"""The maximum length of an ID token sent back for a logout: it becomes part of a URL."""
 _VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 _OWN_PATH: Final = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
@@ -84,19 +84,19 @@ class ProviderProof:
     """The proof that the user signed in with a provider linked to the account."""
 
     def __init__(self, database: Database, stored: Credentials, identity: Identity, sign_in: str) -> None:
-        """``sign_in`` is the name of the sign-in, which the session gets."""
+        """``sign_in`` is the name of the sign-in; the session stores it."""
         self._database = database
         self._user_id = stored.user_id
         self.user_name = stored.user_name
         self.acr: Acr = identity.acr
         self.amr: tuple[str, ...] = identity.amr
-        # Long ago where the provider does not say: that satisfies no age.
+        # Long ago if the provider sends no time: that satisfies no maximum age.
         self.auth_time: float | None = identity.auth_time or 1.0
         hint = identity.id_token if len(identity.id_token) <= _LONGEST_HINT else ""
         self.origin = ProviderOrigin(sign_in, identity.amr, hint)
 
     async def compare(self, stored: Credentials | None) -> None:
-        """See ``Proof``: it is the same user still, and the sign-in has not ended."""
+        """See ``Proof``: the user is the same, and the sign-in has not ended."""
         if stored is None or stored.user_id != self._user_id:
             raise SignInFailed
         if not await still_opens(self._database, stored.user_id, self.origin):
@@ -107,7 +107,7 @@ class ProviderProof:
 
 
 class ProviderSignIn:
-    """Signs people in with the ``providers`` of the settings; an unknown one is ``NotFound``."""
+    """Sign-in with the ``providers`` of the settings; an unknown provider raises ``NotFound``."""
 
     def __init__(
         self,
@@ -233,7 +233,7 @@ class ProviderSignIn:
         return Returned(_with(known.next, code=issued))
 
     async def redeem(self, code: str, verifier: str, address: str, user_agent: str) -> TokenPair:
-        """Return the tokens for the code that a front end got, by the verifier that it has kept.
+        """Return the tokens for the code of a front end, by the verifier that it kept.
 
         Raises ``SignInFailed``, and what ``LoginService.by_provider`` raises.
         """
@@ -296,9 +296,9 @@ class ProviderSignIn:
         return facts if facts is not None and await self._kept.spend(name) else None
 
     def _second_step(self, next_: str, challenge: str) -> str:
-        """Return where the second step is taken that a sign-in with cookies needs: on a page of the console.
+        """Return the console page for the second step of a sign-in with cookies.
 
-        Without the console the page that the sign-in leads to gets the challenge.
+        Without the console, the page that the sign-in leads to gets the challenge.
         """
         if not self._console:
             return _with(next_, error=SecondFactorRequired.code, challenge=challenge)

@@ -1,7 +1,7 @@
-"""JWTs of providers: only an algorithm of a closed list, and only a public key of the provider that fits it.
+"""Verifies JWTs of providers with a closed list of algorithms and the provider's matching public keys.
 
-What the header says chooses among these and nothing else, so that no token is taken that anybody could have
-made: ``none``, or a MAC with the public key (RFC 8725 §2.1).
+The header of a token only selects among these. So no forgeable token is accepted: neither ``none``, nor a MAC
+with the public key (RFC 8725 §2.1).
 """
 
 import re
@@ -16,7 +16,7 @@ from service.kernel.base64url import decoded
 from service.kernel.strict_json import strict_object
 
 MAX_TOKEN: Final = 64 * 1024
-"""Characters of a token: those that list many groups are long."""
+"""The maximum length of a token; a list of many groups makes it long."""
 MOST_KEYS: Final = 100
 LEAST_RSA_BITS: Final = 2048
 _FORM: Final = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
@@ -39,11 +39,11 @@ _IMPORTS: Final[Mapping[str, Callable[..., Any]]] = {
 
 
 class Untrusted(Exception):  # noqa: N818 - it says what the token is
-    """A token is not to be believed; the text says why, without anything from the token."""
+    """A token is not trusted; the text is the reason, without content of the token."""
 
 
 class UnknownKey(Untrusted):
-    """No key of the provider fits: it may have got new ones since."""
+    """No key of the provider matches; the provider may have new keys."""
 
 
 class PublicKey(NamedTuple):
@@ -85,7 +85,7 @@ def _public(jwk: object) -> PublicKey | None:
 
 
 class Signed(NamedTuple):
-    """A JWT in its parts, whose signature has not been looked at."""
+    """A JWT in its parts, with an unverified signature."""
 
     header: Mapping[str, object]
     text: bytes
@@ -94,7 +94,7 @@ class Signed(NamedTuple):
 
 
 def parsed(token: str, types: Iterable[str]) -> Signed:
-    """Return the parts of a token whose header names one of ``types``, or none; ``Untrusted`` else."""
+    """Return the parts of a token; raises ``Untrusted`` unless its header names one of ``types``, or none."""
     form = _FORM.fullmatch(token) if len(token) <= MAX_TOKEN else None
     if form is None or len(form[1]) > _LONGEST_HEADER:
         raise Untrusted("no compact JWS")
@@ -111,10 +111,10 @@ def parsed(token: str, types: Iterable[str]) -> Signed:
 
 
 def claims_of(signed: Signed, keys: Iterable[PublicKey], accepted: frozenset[str]) -> dict[str, object]:
-    """Return the claims of a token that one of ``keys`` has signed, by one of the ``accepted`` algorithms.
+    """Return the claims of a token signed by one of ``keys`` with one of the ``accepted`` algorithms.
 
-    Raises ``UnknownKey``, and ``Untrusted`` for a wrong signature. Without a ``kid`` exactly one key must
-    fit.
+    Raises ``UnknownKey``, and ``Untrusted`` for a wrong signature. Without a ``kid``, exactly one key must
+    match.
     """
     algorithm = str(signed.header["alg"])
     if algorithm not in accepted:

@@ -18,13 +18,13 @@ _ORIGIN: Final = RowMapper(Origin, directory_account)
 
 
 async def of_provider(connection: AsyncConnection, name: str) -> Directory | None:
-    """Return the mapping of a provider, or None: a directory that provisions is none, whatever its name."""
+    """Return the mapping of a provider, or None; a provisioning directory is no provider."""
     stored = await directories.named(connection, name)
     return None if stored is None or stored.kind != "oidc" else stored
 
 
 async def origin(connection: AsyncConnection, source: str, issuer: str, subject: str) -> Origin | None:
-    """Return which user a directory knows as ``subject``, or None."""
+    """Return the account linked to ``subject`` of a directory, or None."""
     table = directory_account.c
     same = (table.source == source) & (table.issuer == issuer) & (table.subject == subject)
     return await _ORIGIN.only(connection, same)
@@ -72,14 +72,13 @@ async def add(connection: AsyncConnection, session: SignedIn, live: str, until: 
 
 
 async def in_need(connection: AsyncConnection) -> tuple[int, str]:
-    """Return how many links lead from a provider that is not cut off to an account, and why that matters.
+    """Return the number of links of enabled providers to accounts, and why it matters.
 
-    Whether the settings still name the provider is not asked: sessions that it has opened are there all the
-    same.
+    Providers missing in the settings count too: sessions that they opened still exist.
     """
     link, kept = directory_account.c, directory.c
     cut_off = sa.exists().where(kept.name == link.source, kept.kind == "oidc", ~kept.enabled)
-    # The id of a client that provisions has no issuer.
+    # The id of a provisioning client has no issuer.
     statement = sa.select(sa.func.count()).select_from(directory_account).where(link.issuer != "", ~cut_off)
     count: int = (await connection.execute(statement)).scalar_one()
     return count, (

@@ -1,1 +1,1 @@
-"""Backup and restore, and ``doctor``: what an operator sees to."""
+"""Backup, restore and ``doctor``: the tasks of an operator."""

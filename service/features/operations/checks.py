@@ -71,7 +71,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("request-rules", policy_checks.request_rules),
     Check("jobs", upkeep_checks.jobs_in_time),
 )
-"""The checks of the core; those of a feature stand behind the one that each names."""
+"""The checks of the core; each check of a feature follows the check that it names."""
 
 
 def checks_for(off: Collection[str] = ()) -> tuple[Check, ...]:

@@ -60,7 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Make a backup, or look into one; raises what ``make`` and ``ArchiveReader`` raise."""
+    """Make a backup or list its content; raises what ``make`` and ``ArchiveReader`` raise."""
     if options.verify or options.list or options.write_keys:
         _look_into(options, environ)
         return
@@ -78,7 +78,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 async def _note(settings: Settings, manifest: Manifest) -> None:
-    """Remember the backup in the database, where ``doctor`` looks for the last one."""
+    """Record the backup in the database, where ``doctor`` looks up the last one."""
     database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
     try:
         async with database.transaction() as connection:

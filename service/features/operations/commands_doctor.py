@@ -1,7 +1,7 @@
-"""``portcullis doctor``: checks an installation for operator errors, and says how to correct them.
+"""``portcullis doctor``: checks an installation for operator errors, with remedies.
 
-The checks are in ``diagnosis``. Changes nothing, prints no secret, and reports a
-store that is out of reach instead of failing.
+The checks are in ``diagnosis``. Changes nothing, prints no secret, and reports an unavailable store instead
+of failing.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:
     """Print the findings; returns the exit status, see ``status_of``."""
-    # The report says what fails, on standard output.
+    # The report on standard output has the failures.
     configure_logging("auto", "critical", sys.stderr.buffer)
     findings = diagnose(environ, options.state, options.url)
     say_text(as_json(findings) if options.json else as_text(findings))
@@ -94,7 +94,7 @@ def status_of(findings: Findings, *, strict: bool) -> int:
 
 
 def as_text(findings: Findings) -> str:
-    """Return one line per finding, and one that counts them."""
+    """Return one line per finding, and a line with their number."""
     width = max(len(name) for name, _ in findings)
     lines = []
     for name, finding in findings:

@@ -1,4 +1,4 @@
-"""``portcullis restore FILE``: an archive into an empty place, as a new restore epoch."""
+"""``portcullis restore FILE``: restores an archive into empty stores, as a new restore epoch."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace

@@ -1,4 +1,4 @@
-"""The backups that were made of this database."""
+"""The backups of this database."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from service.records.schema.base import moment, table_of
 
 
 class Backup(Struct, frozen=True):
-    """A complete backup, by the id in its manifest; ``snapshot_time`` is the moment that it holds."""
+    """A complete backup, identified by its manifest's id; ``snapshot_time`` is the time of its data."""
 
     id: str
     make_time: datetime

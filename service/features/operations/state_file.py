@@ -1,4 +1,4 @@
-"""The check that roles, menus, resources and bindings are those of a reviewed file."""
+"""The check that roles, menus, resources and bindings match a reviewed state file."""
 
 from pathlib import Path
 from typing import Final

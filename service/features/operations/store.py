@@ -22,7 +22,7 @@ _BACKUP: Final = RowMapper(Backup, backup)
 
 
 class Standing(Struct, frozen=True):
-    """The moment that the newest backup holds, and the seconds since the next one was due; 0: none is."""
+    """The data time of the newest backup, and by how many seconds the next one is overdue, or 0."""
 
     snapshot_time: datetime | None
     overdue: float
@@ -31,7 +31,7 @@ class Standing(Struct, frozen=True):
 async def note(
     connection: AsyncConnection, name: str, snapshot_time: datetime, user_name: str, *, with_files: bool
 ) -> None:
-    """Remember that the backup ``name`` is complete."""
+    """Record the complete backup ``name``."""
     values = {"id": name, "snapshot_time": snapshot_time, "user_name": user_name, "with_files": with_files}
     await connection.execute(insert(backup).values(values))
     newest = select(backup.c.id).order_by(backup.c.make_time.desc()).limit(_KEPT)
@@ -46,9 +46,9 @@ async def latest(connection: AsyncConnection) -> Backup | None:
 
 
 async def standing(connection: AsyncConnection, days: int) -> Standing:
-    """Return how backups stand when each may be ``days`` old, 0: of any age.
+    """Return whether a backup is overdue; each may be ``days`` old, 0 for no limit.
 
-    The first one is due that many days after the first user was created.
+    The first backup is due that many days after the first user was created.
     """
     last = await latest(connection)
     moment = None if last is None else last.snapshot_time
@@ -100,7 +100,7 @@ async def export_snapshot(connection: AsyncConnection) -> Snapshot:
 
 
 async def stored_objects(connection: AsyncConnection) -> AsyncIterator[StoredObject]:
-    """Yield the contents of all stored files, by id; a few rows at a time are in memory."""
+    """Yield the contents of all stored files, by id, with a few rows at a time in memory."""
     statement = _OBJECT.select.where(file.c.state == "stored").order_by(file.c.id)
     async for row in await connection.stream(statement.execution_options(yield_per=_AT_ONCE)):
         yield _OBJECT.of(row)

@@ -33,17 +33,17 @@ _OF_DISKS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ER
 
 
 class ArchiveError(LaunchError):
-    """The archive can't be written, or is not a complete one."""
+    """The archive can't be written, or is incomplete."""
 
 
 class ArchiveWriter:
-    """Writes ``path`` beside its place, and moves it there once it is whole; mode 0600.
+    """Writes a temporary file, and moves it to ``path`` once it is complete; mode 0600.
 
-    Refuses to replace a file that exists. Left with an error, nothing remains.
+    Refuses to replace an existing file. After an error, nothing remains.
     """
 
     def __init__(self, path: Path) -> None:
-        """Begin the archive; ArchiveError if there is a file at ``path``, or none can be made."""
+        """Begin the archive; raises ``ArchiveError`` if ``path`` exists or can't be created."""
         self._path = path
         self._members: list[manifests.Member] = []
         if os.path.lexists(path):
@@ -76,7 +76,7 @@ class ArchiveWriter:
 
     @contextmanager
     def member(self, name: str) -> Iterator[MemberWriter]:
-        """Add a member of any size: the block writes its bytes. A block that raises adds none."""
+        """Add a member of any size, written by the block. A block that raises adds none."""
         start = self._file.tell()
         writer = MemberWriter(self._file)
         self._file.write(bytes(_BLOCK))
@@ -99,7 +99,7 @@ class ArchiveWriter:
         return tuple(self._members)
 
     def finish(self, manifest: manifests.Manifest, chain_key: str) -> None:
-        """Add the manifest, sealed with ``chain_key`` unless that is empty, and put the archive in its place.
+        """Add the manifest, sealed with ``chain_key`` unless that is empty, and move the archive to its path.
 
         Raises ``ArchiveError``.
         """
@@ -118,7 +118,7 @@ class ArchiveWriter:
 
 
 class MemberWriter:
-    """Takes the bytes of one member; ``size`` and ``sha256`` are those of the bytes so far."""
+    """Writes the bytes of one member; ``size`` and ``sha256`` describe the bytes so far."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -160,7 +160,7 @@ class ArchiveReader:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open it and read its manifest; raises ``ArchiveError``, also for a format of a later version."""
+        """Open the archive and read its manifest; raises ``ArchiveError``, also for a later format."""
         self.path = path
         try:
             self._file = path.open("rb")
@@ -186,12 +186,12 @@ class ArchiveReader:
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it."""
+        """Close the archive."""
         self._file.close()
 
     @property
     def sealed_with(self) -> str | None:
-        """The id of the key that the seal names, None without a seal; nothing is proved by it."""
+        """The key id named by the seal, None without a seal; it proves nothing."""
         return key_id_of(self._seal)
 
     def is_sealed(self, chain_key: str) -> bool:
@@ -199,7 +199,7 @@ class ArchiveReader:
         return is_sealed(chain_key, self._text, self._seal)
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """Yield the bytes of a member; ``ArchiveError`` at its end if they are not those of the manifest."""
+        """Yield the bytes of a member; raise ``ArchiveError`` at its end if the manifest differs."""
         member = next(candidate for candidate in self.manifest.members if candidate.name == name)
         digest = sha256()
         for chunk in self._chunks(self._places[name]):

@@ -1,4 +1,4 @@
-"""Makes a backup of a running installation, all of it as of one moment."""
+"""Makes a backup of a running installation, consistent as of one moment."""
 
 import secrets
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ from service.records.published import policy_revisions
 from service.settings import Settings
 
 WITHIN: Final = timedelta(days=1).total_seconds()
-"""Seconds that a backup may take."""
+"""The maximum duration of a backup in seconds."""
 
 _DUMP: Final = (
     "--format=custom",
@@ -52,10 +52,9 @@ async def make(
 ) -> manifests.Manifest:
     """Write a backup to ``path``, and return its manifest.
 
-    With a ``passphrase`` the keys are in it, encrypted; without ``with_files`` the contents of files are not.
-    Where ``oplog.chain_key`` is set, the archive is sealed with it.
-    Raises ``BackupError``, ``ArchiveError``, ``ProgramError``, ``KeysError`` and ``Unavailable``; then
-    nothing is left at ``path``.
+    A ``passphrase`` adds the encrypted keys. Without ``with_files`` the contents of files are left out. If
+    ``oplog.chain_key`` is set, the archive is sealed with it. Raises ``BackupError``, ``ArchiveError``,
+    ``ProgramError``, ``KeysError`` and ``Unavailable``; then no file remains at ``path``.
     """
     keys = keys_of(settings) if passphrase is not None else {}
     database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
@@ -99,7 +98,7 @@ async def make(
 
 @asynccontextmanager
 async def _objects_kept(database: Database) -> AsyncIterator[None]:
-    """Keep all objects while the block runs; ``Unavailable`` if that was lost on the way."""
+    """Prevent deletion of objects during the block; raises ``Unavailable`` if that protection was lost."""
     async with database.transaction(within=WITHIN) as connection:
         await files.keep_objects(connection)
         yield
@@ -109,7 +108,7 @@ async def _objects_kept(database: Database) -> AsyncIterator[None]:
 async def _dump(settings: Settings, archive: ArchiveWriter, snapshot: Snapshot) -> None:
     program = program_for(settings, "pg_dump", snapshot.server)
     options = (*_DUMP, f"--snapshot={snapshot.name}")
-    # The program is ended at once if the archive can't be written.
+    # The program is stopped at once if the archive can't be written.
     with archive.member(manifests.DATABASE) as member:
         async with aclosing(output_of(program, settings.database.url, *options)) as chunks:
             async for chunk in chunks:
@@ -143,7 +142,7 @@ async def _copy(objects: ObjectStore, archive: ArchiveWriter, stored: list[Store
 
 
 class _DamagedError(Exception):
-    """An object is not what its row says."""
+    """An object differs from its row."""
 
 
 async def _is_copied(objects: ObjectStore, archive: ArchiveWriter, file: StoredObject) -> bool:
@@ -155,7 +154,7 @@ async def _is_copied(objects: ObjectStore, archive: ArchiveWriter, file: StoredO
     except (NotFound, _DamagedError):
         return False
     except Unavailable:
-        # Out of reach, or of another size than its row says: the store knows only one word for both.
+        # Unavailable, or of another size than its row: the store reports both alike.
         await objects.ping()
         return False
     return True

@@ -9,19 +9,19 @@ import msgspec
 from service.records.installation.restore_epochs import RestoreEpoch
 
 FORMAT: Final = 1
-"""The format of archives that this version writes, and the newest that it reads."""
+"""The format of archives written by this version, and the newest that it reads."""
 MANIFEST: Final = "manifest.json"
 DATABASE: Final = "database.dump"
 KEYS: Final = "keys.jwe"
 FILES: Final = "files/"
 SEAL: Final = "manifest.seal"
 
-# The keys of objects: a prefix for each restore epoch, and a random name.
+# Keys of objects: a prefix for each restore epoch, and a random name.
 _NAME: Final = re.compile(rf"{re.escape(DATABASE)}|{re.escape(KEYS)}|{FILES}[0-9a-f]{{32}}/[0-9a-f]{{32}}")
 
 
 def is_member_name(name: str) -> bool:
-    """True if the members before the manifest may have that name: it leads to no other place than its own."""
+    """True if a member before the manifest may have that name: the name can't leave its folder."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -88,7 +88,7 @@ decoder: Final = msgspec.json.Decoder(Manifest)
 
 
 class Format(msgspec.Struct, frozen=True):
-    """The part of a manifest that every format has; ``version`` made it."""
+    """The part of a manifest common to all formats; ``version`` is the writing version."""
 
     format: int
     version: str = ""

@@ -1,4 +1,4 @@
-"""Restores an archive into an empty database, as a known cut: what came after it can't be mistaken for it."""
+"""Restores an archive into an empty database, under a new restore epoch that separates later data."""
 
 import secrets
 from collections.abc import AsyncIterator
@@ -39,7 +39,7 @@ from service.records.published import policy_revisions
 from service.settings import Settings
 
 LEAST_REVISIONS: Final = 1000
-"""Policy revisions that a restore leaves out at least, and one more for each ``_REVISION_EVERY`` seconds."""
+"""The minimum number of skipped policy revisions, plus one for each ``_REVISION_EVERY`` seconds."""
 
 _REVISION_EVERY: Final = 0.1
 _RESTORE: Final = ("--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction")
@@ -107,7 +107,7 @@ async def restore(settings: Settings, archive: ArchiveReader, choices: Choices, 
 
 
 async def require_place(connection: Connection, manifest: Manifest) -> None:
-    """Return if the backup can be restored into the database of ``connection``; raises ``RestoreError``."""
+    """Raise ``RestoreError`` unless the backup can be restored into the database of ``connection``."""
     if manifest.schema not in known_schemas():
         raise RestoreError(
             f"The backup has schema {manifest.schema} of version {manifest.version}, which this version does "
@@ -150,14 +150,14 @@ class _Restore:
             yield chunk
 
     async def remove_files(self) -> None:
-        """Remove what ``put_files`` has put."""
+        """Remove the files stored by ``put_files``."""
         with suppress(Unavailable):
             async for keys in self.objects.keys(self.prefix):
                 for key in keys:
                     await self.objects.delete(key)
 
     async def database_back(self) -> Restored:
-        """Bring the database back, and make the cut in one transaction."""
+        """Restore the database, and separate it from later data, in one transaction."""
         begun, manifest = now(), self.archive.manifest
         seconds = max(0.0, (begun - manifest.snapshot_time).total_seconds())
         async with self.database.transaction(within=WITHIN) as connection:
@@ -250,7 +250,7 @@ async def _known(store: SessionStore, restore_epoch: str) -> _Known:
 async def _enter(
     connection: Connection, chain: Chain, restored: Restored, manifest: Manifest, moved: int
 ) -> None:
-    """Enter the restore into the operation log, in the transaction that makes it."""
+    """Record the restore in the operation log, in its transaction."""
     event = OperationEvent(
         module="backup",
         action="restore",
@@ -280,9 +280,9 @@ async def _enter(
 
 
 async def _end_sessions(database: Database, store: SessionStore, restored: Restored) -> int | None:
-    """End the sessions in the store, and bring its bans in line with the restored database.
+    """End the sessions in the store, and align its bans with the restored database.
 
-    Return how many sessions there were; None if the store is out of reach.
+    Returns the number of sessions; None if the store is unavailable.
     """
     denials = Denials(database, store)
     try:

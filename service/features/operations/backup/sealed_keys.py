@@ -1,6 +1,6 @@
 """The keys of an installation, encrypted for an archive with a passphrase.
 
-A JWE in compact form (RFC 7516) with PBES2-HS512+A256KW and A256GCM (RFC 7518 §4.8 and §5.3): each JOSE
+A JWE in compact form (RFC 7516) with PBES2-HS512+A256KW and A256GCM (RFC 7518 §4.8 and §5.3); any JOSE
 program can open it.
 """
 
@@ -21,7 +21,7 @@ from service.settings import Settings
 
 ENCRYPTION: Final = "JWE PBES2-HS512+A256KW A256GCM"
 VARIABLE: Final = "PORTCULLIS_BACKUP_PASSPHRASE"
-"""The variable with the passphrase, for jobs."""
+"""The environment variable with the passphrase, for scheduled backups."""
 
 _SHORTEST: Final = 16
 _ROUNDS: Final = 210_000  # of PBKDF2, as OWASP's Password Storage Cheat Sheet has for SHA-512
@@ -41,10 +41,10 @@ class KeysError(LaunchError):
 
 
 def keys_of(settings: Settings) -> dict[str, str]:
-    """Return the keys that sign, seal second factors and chain the logs, by the names of their settings.
+    """Return the keys for signing, second factors and log chains, by the names of their settings.
 
-    ``settings`` have the local secret, as those of ``reachable``. Raises ``KeysError`` for a file that can't
-    be read, and if the key that signs tokens is not known: a backup must not hold less than it says.
+    ``settings`` include the local secret, as those of ``reachable``. Raises ``KeysError`` for an unreadable
+    file, and if the signing key is unknown: a backup must not omit keys silently.
     """
     keys = {f"auth.{name}": getattr(settings.auth, name) for name in _SECRETS}
     keys |= {f"oplog.{name}": getattr(settings.oplog, name) for name in _CHAIN_KEYS}
@@ -69,7 +69,7 @@ def seal(keys: Mapping[str, str], passphrase: str) -> bytes:
 
 
 def unseal(sealed: bytes, passphrase: str) -> dict[str, str]:
-    """Return the keys in ``sealed``; ``KeysError`` for another passphrase and for anything else."""
+    """Return the keys in ``sealed``; raises ``KeysError`` for another passphrase and for invalid content."""
     try:
         opened = jwe.decrypt_compact(sealed, OctKey.import_key(passphrase), registry=_REGISTRY)
         return msgspec.json.decode(opened.plaintext or b"", type=dict[str, str])
@@ -80,7 +80,7 @@ def unseal(sealed: bytes, passphrase: str) -> dict[str, str]:
 def write_keys(keys: Mapping[str, str], folder: Path) -> list[Path]:
     """Write each key to a new file of mode 0600 in ``folder``; return the paths.
 
-    Raises ``KeysError``, also for a name that is not that of a key: it would be the name of a file.
+    Raises ``KeysError``, also for an unknown key name, since it would become a file name.
     """
     if unknown := sorted(keys.keys() - _NAMES):
         raise KeysError(f"There is no key {unknown[0]!r}")
@@ -101,7 +101,8 @@ def write_keys(keys: Mapping[str, str], folder: Path) -> list[Path]:
 def asked_passphrase(file: Path | None, *, new: bool) -> str:
     """Return the passphrase: from ``file``, else ``VARIABLE``, else from the terminal or input.
 
-    A ``new`` one is asked for twice, and must have 16 characters. Raises ``PasswordError`` and ``KeysError``.
+    A ``new`` passphrase is asked for twice, and must have 16 characters. Raises ``PasswordError`` and
+    ``KeysError``.
     """
     given = _given(file)
     if given is None:

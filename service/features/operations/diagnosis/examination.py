@@ -1,4 +1,4 @@
-"""Makes all checks, one after another, even if some fail."""
+"""Runs all checks, one after another, even if some fail."""
 
 import asyncio
 import inspect
@@ -56,7 +56,7 @@ async def examine(
 
 
 def marked(check: Check, finding: findings.Finding) -> findings.Finding:
-    """Return what ``check`` has found, as one of its node alone if the check is local."""
+    """Return the finding of ``check``, marked as local if the check is local."""
     return replace(finding, local=True) if check.local else finding
 
 
@@ -75,7 +75,7 @@ async def _made(check: Check, installation: findings.Installation) -> findings.F
 
 
 async def _server(database: Database) -> ServerFacts | Unavailable:
-    """Return the facts of the server, or why there are none, in its words."""
+    """Return the facts of the server, or its error."""
     try:
         async with database.transaction() as connection:
             return await server_facts(connection)

@@ -1,4 +1,4 @@
-"""The findings that a running service gives: made now and then, and kept for a while."""
+"""The findings of a running service, cached for a while."""
 
 import asyncio
 import os
@@ -16,23 +16,23 @@ from service.operator.findings import Findings, Routes
 from service.settings import Settings
 
 KEPT: Final = 15.0
-"""Seconds for which findings are given again."""
+"""Seconds for which findings are cached."""
 WITHIN: Final = 20.0
-"""Seconds that a request waits for findings; the checks go on, for the next one."""
+"""Seconds that a request waits for findings; the checks continue for later requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """The findings of all checks, and when they were begun."""
+    """The findings of all checks, and the time when the checks began."""
 
     findings: Findings
     begun: datetime
 
 
 class LatestFindings:
-    """Makes the checks of this node on request, once in ``KEPT`` seconds at most.
+    """Runs the checks of this node on request, at most once in ``KEPT`` seconds.
 
-    They run in a thread with an event loop and connections of its own, so no request waits for them.
+    The checks run in a thread with an event loop and connections of its own, so requests are not delayed.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Checks of this machine: room on its disks, open files; and of the certificates that it can see."""
+"""Checks of this machine: disk space, open files, and the certificates of servers."""
 
 import asyncio
 import resource

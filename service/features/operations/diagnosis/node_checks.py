@@ -27,7 +27,7 @@ async def _told(installation: Installation) -> list[tuple[PolicyWorker, NodeFact
 
 
 async def versions(installation: Installation) -> Finding:
-    """Nodes of different versions are meant for the time of a roll-out only."""
+    """Nodes may have different versions only during a roll-out."""
     present = await _present(installation)
     counts = Counter(
         "an older one" if worker.facts is None else worker.facts["version"] for worker in present
@@ -44,7 +44,7 @@ async def settings(installation: Installation) -> Finding:
     """Nodes with other settings judge the same login, password or token differently."""
     auth = installation.settings.auth
     try:
-        # Key pairs sign without a secret, whatever an earlier start has left in the data directory.
+        # Key pairs sign without a secret, regardless of an old secret in the data directory.
         secret = auth.jwt_secret or (kept_secret(installation) if auth.jwt_algorithm.startswith("HS") else "")
     except SettingsError:
         raise Unanswered("the signing secret can't be read") from None

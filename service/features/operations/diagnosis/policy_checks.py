@@ -69,7 +69,7 @@ async def published_policy(installation: Installation) -> Finding:
 
 
 async def invariants(installation: Installation) -> Finding:
-    """A statement that is broken is no protection until somebody mends what breaks it."""
+    """A broken statement does not protect until its violation is corrected."""
     stated = installation.policy.invariants
     async with installation.records() as connection:
         policy = await derived_policy(connection, installation.policy, installation.in_force)
@@ -162,7 +162,7 @@ async def request_rules(installation: Installation) -> Finding:
 
 
 async def tampering(installation: Installation) -> Finding:
-    """Lines that were changed past the service never decide, but somebody has tried."""
+    """Lines changed without the service never decide, but show an attempt."""
     async with installation.records() as connection:
         tampered = await policy_revisions.tamperings(connection)
     lately = [revision for revision in tampered if revision.create_time > datetime.now(UTC) - _LATELY]

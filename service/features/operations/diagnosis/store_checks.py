@@ -21,7 +21,7 @@ _APART = 1.0  # seconds of difference that are reported
 
 
 def database(installation: Installation) -> Finding:
-    """Everything but the check of tokens needs it."""
+    """Everything except the verification of tokens needs the database."""
     if not installation.settings.database.url:
         raise Unanswered("no embedded one runs")
     if installation.server is None:
@@ -35,7 +35,7 @@ def database(installation: Installation) -> Finding:
 
 
 def _refused(reason: str, url: str) -> Finding:
-    """Return the finding of a server that can't be used, for the reason that somebody has given."""
+    """Return the finding of an unusable server, with the given reason."""
     if not reason:
         return fault("does not answer", f"start it, and check {url}")
     remedy = f"correct what it names on the server, or in {url}"
@@ -45,7 +45,7 @@ def _refused(reason: str, url: str) -> Finding:
 
 
 def connections_of(settings: Settings) -> int:
-    """Return how many connections to the database a worker opens at most, beside those of jobs."""
+    """Return the maximum number of database connections of a worker, except those of jobs."""
     return (
         settings.database.pool_size
         + SINGLE_READS
@@ -114,7 +114,7 @@ def session_store(installation: Installation) -> Finding:
 
 
 def _elsewhere(store: StoreFacts) -> Finding | None:
-    """Return that the numbered database is empty, and that others of the server are not."""
+    """Return the note that this numbered database is empty while others of the server are not."""
     filled = store.keys_by_number or {}
     if not filled or store.number in filled:
         return None
@@ -275,7 +275,7 @@ async def read_replica(installation: Installation) -> Finding:
 
 
 def store_replicas(installation: Installation) -> Finding:
-    """A failover to a replica that lags brings back sessions that have ended."""
+    """A failover to a lagging replica restores sessions that have ended."""
     store = installation.sessions
     needed = installation.settings.redis.wait_replicas
     if not store.replica_lags:

@@ -1,4 +1,4 @@
-"""Checks of what an operator sees to: jobs, logs that are complete and verified, backups."""
+"""Checks of operator tasks: jobs, complete and verified logs, backups."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
