@@ -1,1 +1,1 @@
-"""The past of the policy, and the way back to it; and the state as a reviewed file."""
+"""History and restore of the policy, and the state as a reviewed file."""

@@ -1,4 +1,4 @@
-"""The routes of the policy's past, and of the way back to it."""
+"""Routes of policy history and restores."""
 
 from typing import Any
 

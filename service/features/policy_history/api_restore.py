@@ -1,4 +1,4 @@
-"""The way back to a past revision of the policy: ``/api/policy/revisions/{revision}/restore``."""
+"""Restore of a past policy revision: ``/api/policy/revisions/{revision}/restore``."""
 
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited, RevisionUntrusted

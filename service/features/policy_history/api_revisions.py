@@ -79,7 +79,7 @@ class PublishedRevision(Schema, kw_only=True):
 
 
 def _published(revision: PolicyRevision, judgement: Judgement) -> PublishedRevision:
-    """Return ``revision`` with what ``judgement`` says of its seal."""
+    """Return ``revision`` with the state of its seal from ``judgement``."""
     return PublishedRevision.of(
         revision, authenticity=judgement.authenticity, distrust=judgement.reason or None
     )
@@ -235,7 +235,7 @@ class OneRevision:
 
 
 async def signed_off(connection: Connection, revisions: Collection[int]) -> dict[int, list[SignOff]]:
-    """Return the sign-offs of each of these revisions, as features have stored them."""
+    """Return the sign-offs of each revision, as stored by features."""
     signed: dict[int, list[SignOff]] = {revision: [] for revision in revisions}
     for of_revisions in provided("sign-offs").values():
         for revision, stored in (await of_revisions(connection, revisions)).items():
@@ -246,7 +246,7 @@ async def signed_off(connection: Connection, revisions: Collection[int]) -> dict
 async def changes_answer(
     connection: Connection, seals: RevisionSeals, revision: PolicyRevision, part: Part = ALL
 ) -> RevisionChanges:
-    """Return the revision with ``part`` of the lines that it added and removed, if they are as published."""
+    """Return the revision with ``part`` of its added and removed lines, if its seal is valid."""
     judgement = await seals.judged_with_lines(connection, revision)
     if revision.prior_revision is not None and judgement.is_trusted:
         prior = await policy_revisions.read(connection, revision.prior_revision)

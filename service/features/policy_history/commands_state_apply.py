@@ -43,7 +43,7 @@ class ApplyError(LaunchError):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the file, and by whom it is applied."""
+    """Add the file, and the applying user."""
     add_data(parser)
     parser.add_argument("file", metavar="FILE", help="a file that portcullis state export has written")
     parser.add_argument(

@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Write the file.
 
-    Raises ``SchemaError``, ``Conflict`` for what could not be applied, ``Unavailable`` and OSError.
+    Raises ``SchemaError``, ``Conflict`` for a state that could not be applied, ``Unavailable`` and OSError.
     """
     with reachable(table.load(environ)) as settings:
         text = exported(settings)
@@ -50,9 +50,9 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write ``text`` beside its place and move it there, so that a fault leaves the former file; OSError.
+    """Write a temporary file and move it to its path, so that a fault keeps the former file; raises OSError.
 
-    Where nothing can be made beside it, or it is a mount by itself, it is written in place.
+    Writes in place if no file can be created beside it, or if the file itself is a mount.
     """
     place = path.resolve()  # follows a symbolic link
     try:

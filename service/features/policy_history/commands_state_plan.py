@@ -1,4 +1,4 @@
-"""``portcullis state plan FILE``: what applying a file would change; saves nothing and holds no lock."""
+"""``portcullis state plan FILE``: the effects of applying a file; saves nothing and takes no locks."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from service.operator.database import with_database
 from service.operator.stores import reachable
 
 DIFFERS = 2
-"""The exit status when there is something to apply."""
+"""The exit status if there are differences to apply."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""Brings the shared lines of a past revision of the policy back, by the edits that a caller could make."""
+"""Restores the shared lines of a past policy revision, by edits that the caller may make."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,17 +21,17 @@ from service.records.published.policy_history import PublishedLine
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The edits that were made, in order, and the policy in which they are in force."""
+    """The edits made, in order, and the policy in which they are in force."""
 
     edits: tuple[Step, ...]
     policy: Policy
 
 
 class PolicyRestore:
-    """Restores past revisions: all that has to be edited, or nothing."""
+    """Restores past revisions: all edits or none."""
 
     def __init__(self, units: UnitsOfWork, seals: RevisionSeals) -> None:
-        """``seals`` say which revisions are as they were published."""
+        """``seals`` verify that revisions are unchanged."""
         self._units = units
         self._seals = seals
 
@@ -74,7 +74,7 @@ async def _make(unit: UnitOfWork, steps: list[Step]) -> tuple[Step, ...]:
 
 
 async def _require_same(candidate: Policy, lines: list[PublishedLine], revision: int) -> None:
-    """Return when ``candidate``, which is about to be published, has the lines ``lines``; Conflict else."""
+    """Raise ``Conflict`` unless ``candidate``, the policy to be published, has the lines ``lines``."""
     differing = await asyncio.to_thread(_differing, candidate, lines)
     if differing:
         raise Conflict(

@@ -1,4 +1,4 @@
-"""Computes the edits that bring the shared lines of a past revision back."""
+"""Computes the edits that restore the shared lines of a past revision."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ from service.records.published.policy_row_history import PastButton, PastResourc
 from service.records.resources import Resource, ResourceValues
 
 MOST: Final = 1000
-"""The most resources and permission codes whose lines a restore brings back or removes."""
+"""The maximum number of resources and permission codes whose lines a restore adds or removes."""
 
 Route: TypeAlias = tuple[str, str, str]
 """Service, method and path of a resource, or its shape in place of the path."""
 
 _DEMANDED: Final = rules.assured(rules.RESOURCE, "")
 
-_NAMED: Final = 5  # roles of a Button that a refusal lists
+_NAMED: Final = 5  # the roles of a Button listed in a refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class _Wanted:
 
     @property
     def at(self) -> Route:
-        """Its service, method and path."""
+        """The service, method and path of the resource."""
         return _route(self.name)
 
 
@@ -107,7 +107,7 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
 
 
 class _Planner:
-    """Plans one restore, by the rows of ``rows``: of ``revision`` itself, or the next one that has any."""
+    """Plans one restore from the rows of revision ``rows``: ``revision`` or the next one with kept rows."""
 
     def __init__(self, connection: Connection, revision: int, rows: int) -> None:
         self._connection = connection
@@ -123,11 +123,11 @@ class _Planner:
         self._wanted: dict[str, _Wanted] = {}
 
     def states(self, *, enabled: Collection[str], disabled: Collection[str]) -> None:
-        """Take which Buttons, by their codes, are to be enabled or disabled."""
+        """Set the wanted state, enabled or disabled, of Buttons by their codes."""
         self._states = {**dict.fromkeys(enabled, True), **dict.fromkeys(disabled, False)}
 
     async def buttons(self, returning: Collection[str], leaving: Collection[str]) -> None:
-        """Plan which Buttons come back, and which go; their states follow from the resources."""
+        """Plan the Buttons to create and delete; their states follow from the resources."""
         connection = self._connection
         past = await policy_row_history.buttons_at(connection, self._rows, returning)
         going = {button.id: button for button in (await menus.with_codes(connection, leaving)).values()}
@@ -163,7 +163,7 @@ class _Planner:
             self.steps.append(restore_steps.open_up(name, resource_id, word))
 
     async def resources(self, names: set[str]) -> None:
-        """Plan the resources of these names, and all that depends on the Buttons that change."""
+        """Plan the resources of these names, and those that depend on changed Buttons."""
         moved = [menu.id for menu, _ in self._returning.values() if menu is not None]
         freed = await bindings.resources_of_any(self._connection, [button.id for button in self._leaving])
         names |= {_name(resource) for resource in freed if resource.enabled}
@@ -178,17 +178,17 @@ class _Planner:
         await self._set_states()
 
     async def _open_by(self, menu_ids: Collection[int]) -> set[str]:
-        """Return the names of the enabled resources that are bound to one of these Buttons."""
+        """Return the names of the enabled resources bound to one of these Buttons."""
         bound = await bindings.resources_of_any(self._connection, menu_ids) if menu_ids else []
         return {_name(resource) for resource in bound if resource.enabled}
 
     async def _changing(self) -> list[int]:
-        """Return the ids of the Buttons whose state has to change."""
+        """Return the ids of the Buttons with a changed state."""
         stored = await menus.with_codes(self._connection, self._states)
         return [button.id for code, button in stored.items() if button.enabled != self._states[code]]
 
     async def _want(self, names: Collection[str]) -> None:
-        """Find out how the resources of these names were, and by that how Buttons have to be."""
+        """Determine the past state of the resources of these names, and from that the state of Buttons."""
         lines = await policy_history.codes_at(self._connection, self._revision, names)
         demanded = [f"{_DEMANDED}{name}" for name in lines]
         demands = await policy_history.codes_at(self._connection, self._revision, demanded, rules.ASSURANCE)
@@ -223,7 +223,7 @@ class _Planner:
         return codes
 
     async def _place(self, names: Collection[str], freed: Iterable[Resource]) -> None:
-        """Plan the edits of resources; ``freed`` are disabled ones that are bound to Buttons that go."""
+        """Plan the edits of resources; ``freed`` are disabled resources bound to Buttons to be deleted."""
         targets = {_requests(*target.at): target for target in self._wanted.values()}
         rows = [target.row for target in targets.values() if target.row is not None]
         shapes = {_requests(*_route(name)) for name in names}
@@ -266,7 +266,7 @@ class _Planner:
         await self._create(missing, deleted)
 
     def _adapt(self, stored: Resource, target: _Wanted, bound: Collection[str]) -> None:
-        """Plan the edits of a resource that there is."""
+        """Plan the edits of an existing resource."""
         _, method, path = target.at
         demand = None if target.demand == stored.demand else target.demand
         if demand is not None or (stored.method, stored.path, stored.enabled) != (method, path, True):
@@ -285,9 +285,10 @@ class _Planner:
             self.steps.append(restore_steps.bind(name, stored.id, bound, codes))
 
     async def _retire(self, going: dict[int, Resource], bound: dict[int, list[str]]) -> set[int]:
-        """Plan how resources go that had no lines: disabled if they were, else deleted; return whose ids.
+        """Plan the removal of resources without past lines; return the ids of deleted ones.
 
-        Where it is not kept how they were, they are disabled, so that nothing is lost.
+        Resources that were disabled then are disabled, others are deleted. If their past is not kept, they
+        are disabled, so that nothing is lost.
         """
         past = {
             past_resource.resource_id: past_resource
@@ -316,7 +317,7 @@ class _Planner:
         return deleted
 
     async def _create(self, missing: Collection[_Wanted], deleted: Collection[int]) -> None:
-        """Plan the resources that are gone, where their names are kept and free."""
+        """Plan the creation of missing resources whose names are kept and free."""
         rows = {target.name: target.row for target in missing if target.row is not None}
         codes = [row.resource_code for row in rows.values()]
         taken = {
@@ -343,7 +344,7 @@ class _Planner:
                     self.steps.append(restore_steps.bind(target.name, None, (), target.codes))
 
     async def _set_states(self) -> None:
-        """Plan the edits of Buttons: those that come back, and those whose state has to change."""
+        """Plan the edits of Buttons: creations and changed states."""
         parents = (
             {parent.id: parent for parent in await menus.every(self._connection)} if self._returning else {}
         )
@@ -373,7 +374,7 @@ class _Planner:
 
 
 def _same(row: PastResource, spare: dict[int, Resource]) -> Resource | None:
-    """Return the resource that ``row`` was, or that was created with its code when it was gone."""
+    """Return the resource of ``row``, or the one created with its code after its deletion."""
     if row.resource_id in spare:
         return spare[row.resource_id]
     alike = (resource for resource in spare.values() if resource.service == row.service)
@@ -388,7 +389,7 @@ def _opens(name: str, bound: dict[str, bool]) -> list[str]:
 
 
 def _fits(known: dict[int, Menu], parent_id: int | None) -> bool:
-    """Return whether a Button can be put below ``parent_id``."""
+    """Return whether a Button can be placed below ``parent_id``."""
     if parent_id is None or parent_id not in known or known[parent_id].menu_type != "Menu":
         return False
     parents = {menu.id: menu.parent_id for menu in known.values()}
@@ -406,7 +407,7 @@ def _route(name: str) -> Route:
 
 
 def _word(name: str, codes: Iterable[str]) -> str | None:
-    """Return the word of the opening of an object of another service, with its end, by its lines' codes."""
+    """Return the word of the opening of another service's object, with its expiry, from its lines' codes."""
     if split_object(name)[0] == PORTCULLIS:
         return None
     return next(filter(is_opening_word, codes), None)

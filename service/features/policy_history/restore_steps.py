@@ -17,26 +17,26 @@ _ROUTER: Final = ("ignore_case", "ignore_trailing_slash", "allow_preflight")
 
 
 def create_button(code: str, values: MenuValues) -> Step:
-    """Create a Button that is gone."""
+    """Create a deleted Button again."""
     given = {"menu_type": "Button", **asdict(values)}
     changes = created(title=values.title, enabled=values.enabled)
     return Step("menu", "create", ("button", code), None, given, changes)
 
 
 def update_button(menu: Menu, code: str, *, enabled: bool) -> Step:
-    """Give a Button back its code and its state."""
+    """Restore the code and state of a Button."""
     given = {"auth_mark": code, "enabled": enabled}
     changes = changed(authMark=(menu.auth_mark, code), enabled=(menu.enabled, enabled))
     return Step("menu", "update", ("button", code), menu.id, given, changes)
 
 
 def delete_button(menu: Menu) -> Step:
-    """Delete a Button that did not exist."""
+    """Delete a Button created after the revision."""
     return Step("menu", "delete", ("button", menu.auth_mark or ""), menu.id)
 
 
 def create_resource(values: ResourceValues) -> Step:
-    """Register a resource that is gone."""
+    """Register a deleted resource again."""
     changes = created(resourceName=values.resource_name, resourceCode=values.resource_code)
     return Step("resource", "create", ("resource", values.object), None, asdict(values), changes)
 
@@ -59,7 +59,7 @@ def demanding(demand: tuple[str, ...]) -> dict[str, Any]:
 
 
 def delete_resource(resource: Resource) -> Step:
-    """Delete a resource that did not exist."""
+    """Delete a resource created after the revision."""
     return Step("resource", "delete", ("resource", resource.object), resource.id)
 
 
@@ -71,21 +71,21 @@ def bind(name: str, resource_id: int | None, before: Collection[str], after: Col
 
 
 def create_service(name: str, values: ServiceValues) -> Step:
-    """Register a service that is gone."""
+    """Register a deleted service again."""
     given = {"name": name, **asdict(values)}
     return Step("service", "create", ("service", name), None, given, created(**_router(values)))
 
 
 def update_service(service: StoredService, values: ServiceValues) -> Step:
     """Restore the router settings of a service."""
-    given = {name: getattr(values, name) for name in _ROUTER}  # all else stays as it is
+    given = {name: getattr(values, name) for name in _ROUTER}  # other fields stay unchanged
     before, after = _router(service), _router(values)
     changes = changed(**{name: (before[name], after[name]) for name in before})
     return Step("service", "update", ("service", service.name), service.id, given, changes)
 
 
 def delete_service(service: StoredService) -> Step:
-    """Delete a service that did not exist."""
+    """Delete a service created after the revision."""
     return Step("service", "delete", ("service", service.name), service.id)
 
 
@@ -96,7 +96,7 @@ def open_up(name: str, resource_id: int | None, code: str) -> Step:
 
 
 def close(opening: Opening) -> Step:
-    """Delete an opening that did not exist."""
+    """Delete an opening created after the revision."""
     return Step("opening", "delete", ("opening", opening.object), opening.id)
 
 

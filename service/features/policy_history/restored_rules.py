@@ -1,4 +1,4 @@
-"""Plans which roles may be asked for after a restore, and how."""
+"""Plans the request rules of roles after a restore."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,10 +24,10 @@ def is_of_rule(line: PublishedLine) -> bool:
 async def plan_rules(
     connection: Connection, revision: int, rows: int, differing: Iterable[PublishedLine], steps: list[Step]
 ) -> list[tuple[str, str]]:
-    """Add to ``steps`` what makes the rules of roles those of ``revision``; return what can't, and why.
+    """Add to ``steps`` the edits that restore the request rules of ``revision``; return the obstacles.
 
-    Of rules whose lines differ. Their limits are those of the kept rows of revision ``rows``. A role that was
-    not asked for, or was disabled, loses its rule. A role that is gone or disabled can't get one.
+    Only rules with differing lines are planned. Their limits come from the kept rows of revision ``rows``. A
+    role that was disabled or not requestable loses its rule. A deleted or disabled role can't get a rule.
     """
     lines = filter(is_of_rule, differing)
     codes = sorted({role_of(line.object.removeprefix(_DEMANDED)) for line in lines})

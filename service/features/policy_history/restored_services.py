@@ -1,4 +1,4 @@
-"""Plans which other services a restore creates, edits and deletes."""
+"""Plans the creation, edits and deletion of other services in a restore."""
 
 from service.authz.engine.rules import (
     ALLOW_PREFLIGHT,
@@ -19,9 +19,9 @@ from service.records.services import ServiceValues
 
 
 async def plan_services(connection: Connection, rows: int, difference: Difference, steps: list[Step]) -> None:
-    """Add to ``steps`` what makes other services as the lines say that ``difference`` adds and removes.
+    """Add to ``steps`` the edits that give other services the lines of ``difference``.
 
-    Descriptions are those of the kept rows of revision ``rows``.
+    Descriptions come from the kept rows of revision ``rows``.
     """
     came, went = (_words(lines) for lines in (difference.added, difference.removed))
     for name in sorted(came.keys() | went.keys()):

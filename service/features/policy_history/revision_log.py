@@ -38,7 +38,7 @@ class PolicyLog(Schema):
 
 
 async def read_log(database: Database, seals: RevisionSeals, criteria: RevisionFilter) -> PolicyLog:
-    """Return all that ``criteria`` matches; raises Unavailable."""
+    """Return all matches of ``criteria``; raises Unavailable."""
     async with database.snapshot(within=READ_WITHIN) as connection:
         listed = await policy_revisions.page(connection, criteria, page=1, size=WHOLE_LIST)
         items = [await changes_answer(connection, seals, revision) for revision in listed.items]

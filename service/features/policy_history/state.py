@@ -28,7 +28,7 @@ _SEGMENT: Final = re.compile(r"(?P<name>[^#/]+)(?:#(?P<number>[1-9][0-9]{0,5}))?
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MenuState:
-    """A Menu: a page, or a folder of pages. Its key is its place in the tree, so that it has no parent."""
+    """A Menu: a page, or a folder of pages. Its key is its place in the tree, so it needs no parent."""
 
     title: str
     name: str | None = None
@@ -59,10 +59,10 @@ class ButtonState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceState:
-    """A resource, whose key is ``METHOD /path``, for another service ``orders METHOD /path``.
+    """A resource with the key ``METHOD /path``, for another service ``orders METHOD /path``.
 
-    ``buttons`` are the sorted codes that it is bound to; ``opened`` is the word of its opening, with its
-    end: ``@anyone until 2026-12-31T00:00:00Z``.
+    ``buttons`` are the sorted codes that it is bound to. ``opened`` is the word of its opening, with its
+    expiry: ``@anyone until 2026-12-31T00:00:00Z``.
     """
 
     resource_code: str
@@ -103,7 +103,7 @@ class RuleState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbi
 
     @classmethod
     def of(cls, rule: RuleValues) -> Self:
-        """Return a stored rule as a state file has it."""
+        """Return a stored rule in the form of a state file."""
         values = {name: getattr(rule, name) for name in cls.__struct_fields__ if name != "stages"}
         return cls(**values, stages=tuple(StageState(stage.code, stage.approvals) for stage in rule.stages))
 
@@ -163,7 +163,7 @@ class State:
 
 
 def require_whole(types: Mapping[Kind, tuple[type[Any], type[Any]]]) -> None:
-    """Raise TypeError for a declared field that state files have nowhere, and that does not say so."""
+    """Raise TypeError for a declared field that is missing in state files and not marked as such."""
     shown = {(record, field.name) for state, record in types.values() for field in fields(state)}
     for _, record in types.values():
         for name, field in fields_of(record).items():
@@ -207,7 +207,7 @@ def identity(kind: Kind, key: str) -> str:
 def ordered(kind: Kind, keys: Iterable[str]) -> list[str]:
     """Return ``keys`` in the order of a state.
 
-    Menus follow the Menu above them, resources are sorted by service, path and method, others by code.
+    Menus follow the Menu above them; resources are sorted by service, path and method, others by code.
     """
     if kind == "menu":
         return sorted(keys, key=lambda key: [_sortable(segment) for segment in key.split("/")])

@@ -1,4 +1,4 @@
-"""Makes the edits that lead to a wanted state: all in one transaction, or none."""
+"""Makes the edits that lead to a requested state, all in one transaction or none."""
 
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ from service.kernel.write import Write
 from service.records.database.transactions import Connection
 
 WITHIN: Final = 600.0
-"""Seconds that the transaction may take: a thousand new resources take up to a minute on a busy machine."""
+"""The maximum duration of the transaction; a thousand new resources take up to a minute under load."""
 
-_NAMED: Final[tuple[states.Kind, ...]] = ("resource", "role")  # with a unique field beside the key
+_NAMED: Final[tuple[states.Kind, ...]] = ("resource", "role")  # kinds with another unique field than the key
 _PARTS: Final = {"opened", "buttons", "menus", "request_rule"}  # fields that have steps of their own
 
 
@@ -43,7 +43,7 @@ Keep = Callable[[Connection, state_edits.Edits, ChangeRecord], Awaitable[None]]
 
 
 class StateChanges:
-    """Leads an installation to a wanted state, under the rights of a caller."""
+    """Applies a requested state to an installation with the rights of a caller."""
 
     def __init__(self, units: UnitsOfWork) -> None:
         self._units = units
@@ -73,7 +73,7 @@ class StateChanges:
 
 
 async def _make(unit: UnitOfWork, stored: Stored, edits: Sequence[state_edits.Edit]) -> None:
-    """Make the steps of all edits, and of those that make way for them, each in its place."""
+    """Make the steps of all edits, and of the renaming edits before them, in order."""
     ids = dict(stored.ids)
     planned = [
         (edit, step)
@@ -90,7 +90,7 @@ async def _make(unit: UnitOfWork, stored: Stored, edits: Sequence[state_edits.Ed
 
 
 def _deleted_last(edits: Sequence[state_edits.Edit]) -> Iterator[state_edits.Edit]:
-    """Yield ``edits``, deletions last and backwards: Buttons and Menus before the Menu above them."""
+    """Yield ``edits``, deletions last and in reverse: Buttons and Menus before the Menu above them."""
     yield from (edit for edit in edits if edit.action != "delete")
     yield from reversed([edit for edit in edits if edit.action == "delete"])
 
@@ -115,7 +115,7 @@ def _making_way(state: states.State, edits: Sequence[state_edits.Edit]) -> Itera
 
 
 def _steps(stored: Stored, edit: state_edits.Edit) -> Iterator[Step]:
-    """Yield the steps of one edit: of the record itself, and of those of its parts that differ."""
+    """Yield the steps of one edit: those of the record itself, and of its differing parts."""
     record = (edit.kind, states.identity(edit.kind, edit.key))
     record_id = stored.ids.get(record)
     noun: Noun = "menu" if edit.kind == "button" else edit.kind
@@ -151,7 +151,7 @@ def _differs(before: states.Item | None, item: states.Item, name: str) -> bool:
 
 
 def _opening(stored: Stored, name: str, record: Record, service: str, code: str | None) -> Iterator[Step]:
-    """Yield the steps that make of the opening of the object ``name`` one for ``code``, None for none."""
+    """Yield the steps that change the opening of the object ``name`` to ``code``; None closes it."""
     if (opening_id := stored.ids.get(("opening", name))) is not None:
         yield Step("opening", "delete", ("opening", name), opening_id)
     if code is not None:
@@ -171,7 +171,7 @@ def _given(kind: states.Kind, key: str, item: states.Item, ids: Ids) -> dict[str
 
 
 def _created(kind: states.Kind, key: str, item: states.Item, ids: Ids) -> dict[str, Any]:
-    """Return all fields of ``item``, with those that it has for good."""
+    """Return all fields of ``item``, including unchangeable ones."""
     fixed: Mapping[states.Kind, dict[str, str]] = {
         "menu": {"menu_type": "Menu"},
         "button": {"menu_type": "Button", "auth_mark": key},
@@ -187,7 +187,7 @@ def _menu_ids(role: states.RoleState, ids: Ids) -> list[int]:
 
 
 def _unique(item: states.Item) -> str:
-    """Return what no two objects of the kind may have in common, beside their key."""
+    """Return the value that must be unique among objects of the kind, in addition to the key."""
     match item:
         case states.ResourceState():
             return item.resource_code

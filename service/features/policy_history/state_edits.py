@@ -30,10 +30,10 @@ Action = Literal["create", "update", "delete"]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One object that differs: ``before`` is None if it is created, ``after`` if it is deleted.
+    """One differing object: ``before`` is None if it is created, ``after`` if it is deleted.
 
-    ``key`` is its key after the edit, or before its deletion. ``says_rule``: the file says how a role is
-    asked for, even if that is as it is stored.
+    ``key`` is its key after the edit, or before its deletion. ``says_rule``: the file states the request rule
+    of the role, even if it is unchanged.
     """
 
     kind: Kind
@@ -52,10 +52,10 @@ class Edit:
 
     @property
     def changes(self) -> dict[str, tuple[Any, Any]]:
-        """The fields that differ, with their values before and after.
+        """The differing fields, with their values before and after.
 
-        A created object has those that are not as they are by default, None or () before; a deleted one has
-        none. ``path`` of a resource stands for other names of its parameters.
+        A created object has its fields with other values than the defaults; their former value is None or ().
+        A deleted object has none. ``path`` of a resource stands for new parameter names.
         """
         if self.after is None:
             return {}
@@ -87,9 +87,9 @@ class Edits:
 
 
 def edits_between(before: State, desired: State, *, prune: bool) -> Edits:
-    """Return the edits that make ``desired`` of ``before``; deletions only with ``prune``.
+    """Return the edits from ``before`` to ``desired``; deletions only with ``prune``.
 
-    Without it, what ``desired`` does not have is ``left``.
+    Without it, objects that ``desired`` lacks are ``left``.
     """
     edits: list[Edit] = []
     left: list[tuple[Kind, str]] = []
@@ -130,7 +130,7 @@ def _completed(given: Item, stored: Item | None) -> Item:
 
 
 def after(before: State, edits: Edits) -> State:
-    """Return the state that ``edits`` of ``before`` lead to."""
+    """Return the state after ``edits`` of ``before``."""
     kinds: dict[Kind, dict[str, Any]] = {kind: dict(before.of(kind)) for kind in TYPES}
     for edit in edits.edits:
         kinds[edit.kind].pop(edit.old_key, None)
@@ -140,7 +140,7 @@ def after(before: State, edits: Edits) -> State:
 
 
 class EditRefusedError(Exception):
-    """An edit was refused, so that nothing was saved; ``refusal`` says why."""
+    """An edit was refused, so nothing was saved; ``refusal`` is the reason."""
 
     def __init__(self, edit: Edit, refusal: Refusal) -> None:
         super().__init__(f"{edit.kind} {edit.key}: {refusal.detail}")
@@ -176,7 +176,7 @@ def clashes(state: State, keys: Collection[str] | None = None) -> Iterator[tuple
 
 
 def require_no_clash(before: State, would_be: State) -> None:
-    """Check that no objects of ``would_be`` clash that do not in ``before``; Conflict with all that do."""
+    """Raise ``Conflict`` with all clashes in ``would_be`` that are not in ``before``."""
     known = set(clashes(before))
     if new := [clash for clash in clashes(would_be) if clash not in known]:
         raise Conflict("\n".join(f"{kind} {key}: {reason}" for kind, key, reason in new), rule="unique")

@@ -11,10 +11,10 @@ from service.kernel.fields import ITS_TYPE, Rule, camel, fields_of
 from service.web.messages.record_schemas import kind_of
 
 FORMAT: Final = 1
-"""The version of the file's format that is written and read."""
+"""The version of the file format that is written and read."""
 
 OPTIONAL: Final = frozenset({"services"})
-"""Sections that a file may leave out: those that files of earlier versions do not have."""
+"""Optional sections: files of earlier versions do not have them."""
 
 _DEFAULTS: Final = {
     ("menu", "name"): UNSET,
@@ -45,7 +45,7 @@ class Member:
 
 @cache
 def members_of(kind: Kind) -> tuple[Member, ...]:
-    """Return what objects of a kind may say, in the order in which it is written."""
+    """Return the members of objects of a kind, in the order of writing."""
     state, record = TYPES[kind]
     declared, hints = fields_of(record), get_type_hints(state)
     members = []

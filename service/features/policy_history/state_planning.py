@@ -30,7 +30,7 @@ from service.records.request_rules import published_rule
 from service.records.services import router_of
 
 _DEMAND: Final = {"assurance", "services"}
-WITHIN = 60.0  # seconds for reading; a hundred thousand users take some tenths of one
+WITHIN = 60.0  # seconds for reading; a hundred thousand users take some tenths of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ async def plan(database: Database, shipped: Shipped, desired: State, *, prune: b
 
 
 def _foreign(policy: Policy, edits: state_edits.Edits) -> Iterator[state_edits.EditRefusedError]:
-    """Yield the refusals of new services whose names are beginnings of our own permission codes."""
+    """Yield the refusals of new services whose names are prefixes of our own permission codes."""
     for edit in edits.edits:
         if edit.kind == "service" and edit.action == "create":
             try:
@@ -104,7 +104,7 @@ def _foreign(policy: Policy, edits: state_edits.Edits) -> Iterator[state_edits.E
 async def _users_left(
     connection: Connection, current: Stored, edits: state_edits.Edits
 ) -> AsyncIterator[state_edits.EditRefusedError]:
-    """Yield the refusals of roles that can't be deleted: users have them."""
+    """Yield the refusals to delete roles that users have."""
     for edit in edits.edits:
         if edit.kind == "role" and edit.action == "delete":
             try:
@@ -116,7 +116,7 @@ async def _users_left(
 async def _unasked(
     connection: Connection, edits: state_edits.Edits
 ) -> AsyncIterator[state_edits.EditRefusedError]:
-    """Yield the refusals of demands on authentication that some workers would not ask for."""
+    """Yield the refusals of authentication demands that some workers would not enforce."""
     for edit in edits.edits:
         demanding = isinstance(edit.after, ResourceState) and edit.after.assurance and _DEMAND
         asked = isinstance(edit.after, RoleState) and edit.after.request_rule and {"request_rule"}

@@ -1,4 +1,4 @@
-"""Reads a state file strictly: all faults together, each with its line and its place in the file."""
+"""Reads a state file strictly; reports all faults with line and place in the file."""
 
 import time
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _ENDING: Final = "@anyone until 2026-12-31T00:00:00Z"
 
 
 def read_state(path: Path) -> states.State:
-    """Return the state that the file at ``path`` describes; YamlError with all its faults."""
+    """Return the state in the file at ``path``; raises YamlError with all its faults."""
     return read_state_file(path)[0]
 
 
@@ -194,7 +194,7 @@ class _Reader:
                 values["opened"] = None
 
     def _name(self, part: str, values: dict[str, Any], place: Keys) -> None:
-        """Put the name of a Menu into ``values``: ``part``, the last one of its key, is its name or title."""
+        """Set the name of a Menu in ``values``: ``part``, the last part of its key, is its name or title."""
         name = values.get("name")
         if name is UNSET:
             (named,) = (member for member in members_of("menu") if member.name == "name")
@@ -205,7 +205,7 @@ class _Reader:
             self._fault((*place, "name"), "must be the last part of the key: leave it out")
 
     def _check_clashes(self) -> None:
-        """Look for objects that can't be stored together."""
+        """Report objects that can't be stored together."""
         for kind, key, reason in clashes(states.state_of(self._items), self._keys["resource"]):
             self._fault((states.SECTIONS[kind], key), reason)
 

@@ -79,7 +79,7 @@ class AppliedReport(Schema):
 
 
 def plan_report(plan: Plan) -> PlanReport:
-    """Return a plan as the answer for programs."""
+    """Return a plan in machine-readable form."""
     return PlanReport(
         reported_edits(plan.edits),
         reported_left(plan.edits),
@@ -101,7 +101,7 @@ def applied_as_lines(applied: Applied) -> list[str]:
 
 
 def reported_edits(edits: Edits) -> list[ReportedEdit]:
-    """Return edits as programs read them."""
+    """Return edits in machine-readable form."""
     return [ReportedEdit(edit.action, edit.kind, edit.key, _changes(edit)) for edit in edits.edits]
 
 
@@ -131,7 +131,7 @@ def _edits(edits: Edits, *, done: bool) -> list[str]:
 
 
 def as_lines(plan: Plan) -> list[str]:
-    """Return a plan for people."""
+    """Return a plan as lines for people."""
     return [
         *_edits(plan.edits, done=False),
         *_impact_as_text(plan.impact),
@@ -192,7 +192,7 @@ def _whose(difference: Difference) -> str:
 
 
 def _described(edit: Edit, shown: Callable[[Any], str]) -> Iterator[tuple[str, str]]:
-    """Yield what each changed field changes, with values as ``shown``; for lists what comes and goes."""
+    """Yield the change of each field, with values formatted by ``shown``; for lists the differing items."""
     for name, (old, new) in edit.changes.items():
         if isinstance(old, tuple):
             parts = [f"+ {shown(entry)}" for entry in new if entry not in old]

@@ -1,4 +1,4 @@
-"""Writes a state as YAML that people can review, and that every YAML parser reads alike."""
+"""Writes a state as reviewable YAML that every YAML parser reads alike."""
 
 import re
 from typing import Any, Final
@@ -20,12 +20,12 @@ _HEAD: Final = """\
 # service and not opened. An opening may end: "@anyone until 2026-12-31T00:00:00Z"; from then on it is none.
 """
 _PLAIN: Final = re.compile(r"[A-Za-z/][A-Za-z0-9_./:{}@ ()-]*")
-# Words that are no text in YAML 1.1 or 1.2, in any case; PyYAML quotes only those of 1.1.
+# Words with a type other than text in YAML 1.1 or 1.2, in any case; PyYAML quotes only those of 1.1.
 _WORDS: Final = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null"})
 
 
 class _Dumper(yaml.SafeDumper):
-    """Indents the items of lists, and quotes every text that some parser could read as something else."""
+    """Indents the items of lists, and quotes every text that some parser could read as another type."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002 - as called
         super().increase_indent(flow, indentless=False)
@@ -51,7 +51,7 @@ def as_yaml(state: State) -> str:
 
 
 def _entry(kind: Kind, item: Item) -> dict[str, Any]:
-    """Return the fields of ``item`` that are not as they are when they are left out."""
+    """Return the fields of ``item`` that differ from the defaults of omitted fields."""
     entry: dict[str, Any] = {}
     for member in members_of(kind):
         value = getattr(item, member.name)

@@ -1,7 +1,7 @@
-"""The steps of what consists of several edits: restores of revisions, and state files.
+"""Steps of operations with several edits: restores of revisions, and state files.
 
-Each step is a request of the API, made by the edit behind that endpoint. Who plans them finds them in their
-own way (decision 0038); ``_ORDER`` says for all of them what can be done, and in which order.
+Each step is a request of the API, made by the edit behind that endpoint. Each planner computes its steps in
+its own way (decision 0038). ``_ORDER`` defines the possible steps and their order for all planners.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from service.features.services.edits import OPENINGS, SERVICES
 
 Noun = Literal["menu", "service", "resource", "opening", "role"]
 Action = Literal["create", "update", "delete", "bind", "give", "rule", "unrule"]
-"""Also of roles: `rule` says how one is asked for, `unrule` that it no longer is."""
+"""Roles also have `rule`, which sets the request rule, and `unrule`, which removes it."""
 
 Record = tuple[str, str]
-"""The kind and the name by which steps know a record: several steps may be about one that they create."""
+"""The kind and name that identify a record in steps, also one that a step creates."""
 
 Ids = dict[Record, int]
-"""The ids of records; steps add those that they create."""
+"""The ids of records; steps add the ids of created records."""
 
 _ORDER: Final[tuple[tuple[tuple[Noun, Action], ...], ...]] = (
     (("role", "unrule"),),
@@ -40,7 +40,7 @@ _ORDER: Final[tuple[tuple[tuple[Noun, Action], ...], ...]] = (
     (("role", "rule"),),
     (("menu", "delete"), ("service", "delete")),
 )
-"""All steps. What others need is free or there when their turn comes: names, codes, requests, Buttons."""
+"""All steps, in an order in which needed names, codes, requests and Buttons are free or exist."""
 
 _PLACES: Final = {kind: place for place, kinds in enumerate(_ORDER) for kind in kinds}
 _EDITS: Final = {edits.noun: edits for edits in (MENUS, SERVICES, RESOURCES, OPENINGS, ROLES)}
@@ -82,7 +82,7 @@ class Step:
 
     @property
     def name(self) -> str:
-        """The name of its record."""
+        """The name of the record."""
         return self.record[1]
 
     @property
@@ -92,12 +92,12 @@ class Step:
 
     @property
     def method(self) -> str:
-        """The method of its request."""
+        """The method of the request."""
         return {"create": "POST", "delete": "DELETE", "unrule": "DELETE"}.get(self.action, "PUT")
 
     @property
     def template(self) -> str:
-        """The template of its request."""
+        """The template of the request."""
         return f"/api/{self.noun}{_PATHS[self.action]}"
 
     @property
@@ -143,7 +143,7 @@ class Step:
 
 
 def changed(**fields: tuple[Any, Any]) -> tuple[FieldChange, ...]:
-    """Return the changes of those ``fields`` whose values before and after differ."""
+    """Return the changes of the ``fields`` with different values before and after."""
     return tuple(FieldChange(name, *pair) for name, pair in fields.items() if pair[0] != pair[1])
 
 

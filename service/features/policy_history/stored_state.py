@@ -1,4 +1,4 @@
-"""The state that is stored, with the ids of its objects."""
+"""The stored state, with the ids of its objects."""
 
 import time
 from collections import Counter
@@ -27,7 +27,7 @@ class Stored:
 
 
 async def read(connection: Connection) -> Stored:
-    """Return all that is stored; only reads. Raises Conflict for a tree of menus that can't be written."""
+    """Return the stored state; only reads. Raises Conflict for a menu tree that can't be written."""
     tree = await menus.every(connection)
     registered = await resources.every(connection)
     open_now = await openings.every(connection)
@@ -75,7 +75,7 @@ Keys = Mapping[int, tuple[states.Kind, str]]
 def _keys(tree: Sequence[Menu]) -> dict[int, tuple[states.Kind, str]]:
     """Return the kind and the key of each menu by id.
 
-    Menus of one name below the same Menu are numbered by id, which no edit changes.
+    Menus with one name below the same Menu are numbered by id, which edits do not change.
     """
     keys: dict[int, tuple[states.Kind, str]] = {
         menu.id: ("button", menu.auth_mark) for menu in tree if menu.menu_type == "Button" and menu.auth_mark
