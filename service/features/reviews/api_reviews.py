@@ -1,4 +1,4 @@
-"""Reviews of assignments of roles: ``/api/review``."""
+"""Reviews of role assignments: ``/api/review``."""
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from datetime import datetime
@@ -158,7 +158,7 @@ class ReviewEndpoint:
         self.changes = changes
 
     def visible(self, context: RequestContext) -> Visible | None:
-        """Return which reviews the caller may see; None for those of all."""
+        """Return the reviews that the caller may see; None for all."""
         if context.decide(ACCOUNT, READ_REVIEWS).allowed:
             return None
         policy = context.policy
@@ -168,12 +168,12 @@ class ReviewEndpoint:
         return Visible(context.user.user_id, mine)
 
     async def answered(self, connection: Connection, listed: Sequence[stored.Review]) -> list[Review]:
-        """Return reviews with how far they are."""
+        """Return reviews with their progress."""
         progress = await reviews.progress(connection, [review.id for review in listed])
         return [_shown(review, progress.get(review.id)) for review in listed]
 
     async def shown(self, review_id: int, visible: Visible | None = None) -> Review:
-        """Return a review with how far it is; NotFound if there is none among the ``visible`` ones."""
+        """Return a review with its progress; NotFound if it is not among the ``visible`` ones."""
         async with self.database.snapshot() as connection:
             review = await reviews.read(connection, review_id, visible)
             (answer,) = await self.answered(connection, [review])

@@ -29,7 +29,7 @@ from service.web.messages.record_schemas import Shown, shows
 from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, moment, page_answer
 
 MOST_LOGGED: Final = 64 * 2**20
-"""The most bytes of a decision log that a request reads; commands read any."""
+"""The maximum size in bytes of a decision log read by a request; commands have no limit."""
 
 S = TypeVar("S", bound=Schema)
 

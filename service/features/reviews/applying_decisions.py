@@ -116,10 +116,10 @@ async def _shorten(
     by: str | None,
     batch: Collection[int],
 ) -> tuple[str | None, datetime | None, int | None]:
-    """Let an assignment end as was decided; return why it has ended instead, and until when the role stays.
+    """Shorten an assignment as decided; return why it ended instead, the end of the role, and an ended twin.
 
-    None for a role that is gone. And which other assignment has ended, None for none. ``batch`` are the ids
-    of the items that are settled together.
+    The end is None if the role is gone, the twin None if no other assignment ended. ``batch`` are the ids of
+    the items that are settled together.
     """
     end = item.until
     assert end is not None  # noqa: S101 - a constraint of the table

@@ -31,9 +31,9 @@ from service.records.logs.events import OperationEvent
 from service.settings import Settings
 
 BATCH: Final = 500
-"""Items that one transaction settles: other changes of rights wait for a second at most."""
+"""The items settled by one transaction, so that other changes of rights wait at most a second."""
 WITHIN: Final = 30.0
-"""Seconds that a batch may take."""
+"""The maximum duration of a batch in seconds."""
 
 _log = structlog.get_logger()
 
@@ -81,7 +81,7 @@ class Closing:
         return True
 
     async def _batch(self, review_id: int, size: int, undecidable: Undecidable) -> bool:
-        """Settle the next ``size`` items; the first one that can't be is found by halves."""
+        """Settle the next ``size`` items; find the first one that can't be settled by bisection."""
         try:
             return await self._settle(review_id, size, undecidable)
         except Conflict as refused:
@@ -148,7 +148,7 @@ def _silent(
 
 
 async def _close(connection: Connection, review_id: int, at: datetime) -> FieldChange:
-    """Close a review; return the change that says what its evidence is from now on."""
+    """Close a review; return the change with the final digest of its evidence."""
     await reviews.close(connection, review_id, at)
     content = await of_review(connection, review_id)
     return FieldChange(settling.target(review_id), "content", None, digest_of(content))

@@ -28,7 +28,7 @@ _ALL: Final = 10**9  # of each list
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add since when."""
+    """Add the revision or user."""
     since = parser.add_mutually_exclusive_group(required=True)
     since.add_argument("--since", metavar="REVISION", type=int, help="since this revision")
     since.add_argument("--user", metavar="NAME", help="since the last sign-off of this user")

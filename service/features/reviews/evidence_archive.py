@@ -1,4 +1,4 @@
-"""Archives of evidence: JSON, tables as CSV, a page to print, and the log's entries with their chains."""
+"""Archives of evidence: JSON, tables as CSV, a printable page, and log entries with their chains."""
 
 import csv
 import io
@@ -30,7 +30,7 @@ LOG: Final = "log.json"
 MANIFEST: Final = "manifest.json"
 PAGE: Final = "index.html"
 SCRIPT: Final = "verify_evidence.py"
-"""Verifies an archive without this program: by Python's standard library alone."""
+"""A script that verifies an archive without this program, using Python's standard library alone."""
 _LOG: Final[Log] = "operation_log"
 
 
@@ -78,9 +78,9 @@ class Manifest(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Makes archives, sealed by the first of ``keys``, which are the present and former keys of the chains.
+    """Makes archives, sealed with the first of ``keys``, the current and former keys of the chains.
 
-    ``connected``: with the entries between those of the subject and the ends of the chains of their days.
+    ``connected`` adds the entries between those of the subject and the ends of their days' chains.
     """
 
     keys: Sequence[Chain]
@@ -131,7 +131,7 @@ class Maker:
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Return an archive of ``files``, in their order; equal files give equal bytes: nothing is compressed."""
+    """Return an uncompressed archive of ``files``, in their order; equal files give equal bytes."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
         for name, data in files.items():
@@ -140,7 +140,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def derived(content: Content, script: bytes | None) -> dict[str, bytes]:
-    """Return the files that are made of ``content``: a CSV of each table, and a page to print.
+    """Return the files derived from ``content``: a CSV of each table, and a printable page.
 
     The page shows ``script``, the one of the archive; archives of older versions have none.
     """

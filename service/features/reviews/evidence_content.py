@@ -62,7 +62,7 @@ async def of_review(connection: Connection, review_id: int) -> Content:
 
 
 async def of_request(connection: Connection, request_id: int, at: datetime) -> Content:
-    """Return a request for a role as it is at ``at``, with its decisions; NotFound if there is none."""
+    """Return a request for a role as of ``at``, with its decisions; NotFound if there is none."""
     history = request_history()
     request = await history.read(connection, request_id, at)
     decided = (await history.decisions(connection, [request_id]))[request_id]

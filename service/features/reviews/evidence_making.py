@@ -17,19 +17,19 @@ from service.records.request_history import request_history
 from service.settings import Oplog
 
 WITHIN: Final = 60.0
-"""Seconds that reading may take."""
-_LOOKS, _LOOK_EVERY = 20, 0.25  # seconds between looks
-_AROUND: Final = timedelta(days=1)  # entries are written by the clocks of other machines
+"""The maximum duration of reading in seconds."""
+_LOOKS, _LOOK_EVERY = 20, 0.25  # seconds between polls
+_AROUND: Final = timedelta(days=1)  # entries have the times of other machines
 
 
 def maker_of(settings: Oplog, made: datetime, made_by: str, *, connected: bool = True) -> Maker:
-    """Return what makes archives with the keys of the chains; see ``Maker``."""
+    """Return the ``Maker`` with the keys of the chains."""
     keys = dict.fromkeys((settings.chain_key, settings.chain_previous_key, ""))
     return Maker([Chain(key) for key in keys], __version__, made, made_by, connected=connected)
 
 
 async def review_evidence(database: Database, maker: Maker, review_id: int) -> bytes:
-    """Return the archive about a review; NotFound if there is none. Raises Unavailable.
+    """Return the archive about a review; raises NotFound and Unavailable.
 
     Waits some seconds for entries about it that are about to be written.
     """

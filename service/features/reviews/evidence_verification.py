@@ -1,4 +1,4 @@
-"""Verifies an archive of evidence without a database: its files, its seal, and its entries of the log."""
+"""Verifies an archive of evidence without a database: files, seal, and log entries."""
 
 import io
 import re
@@ -90,7 +90,7 @@ def verify(
 
 
 def _files(data: bytes) -> dict[str, bytes]:
-    """Return the files of an archive; ValueError before anything is unpacked that could be larger than it."""
+    """Return the files of an archive; raises ValueError before unpacking files larger than the archive."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         listed = archive.infolist()
         if any(each.compress_type != zipfile.ZIP_STORED or each.flag_bits & 1 for each in listed):
@@ -167,7 +167,7 @@ def _fits(chain: Chain, link: Link) -> bool:
 def _compare(
     verified: Verified, place: str, run: Sequence[Link], known: dict[int, str], *, compared: bool
 ) -> None:
-    """Compare a run of entries, without a gap, with the heads of their chain."""
+    """Compare consecutive entries with the heads of their chain."""
     hashes = {link.number: link.hash for link in run}
     numbers = f"{run[0].number} to {run[-1].number}"
     for number in sorted(hashes.keys() & known.keys()):

@@ -3,7 +3,7 @@
 from service.kernel.feature import Feature, FeatureCommands, FeaturePage
 
 READ_REVIEWS = "read-reviews others"
-"""Somebody reads all reviews, and not only those that they have begun or may decide in."""
+"""The act of reading all reviews, beyond those of the caller and those that the caller may decide in."""
 _EVIDENCE = "commands_evidence"
 
 FEATURE = Feature(

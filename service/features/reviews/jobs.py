@@ -1,4 +1,4 @@
-"""The job of reviews: it closes those that are over."""
+"""The job that closes reviews that are over."""
 
 from service.features.reviews import store
 from service.jobs.runner import Job

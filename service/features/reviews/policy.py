@@ -1,4 +1,4 @@
-"""The lines that reviews add to the policy: holders of the code of a review decide in it."""
+"""The policy lines of reviews: holders of a review's code may decide in it."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
@@ -19,4 +19,4 @@ def _lines(codes: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
 
 
 LINES: Final = Contribution(REVIEW, "reviewed_by", _codes, _lines, code_of_review)
-"""A line for each code that a review names, also a closed one."""
+"""A line for each code of a review, including closed reviews."""

@@ -29,7 +29,7 @@ from service.records.assignments import Present
 from service.records.database.transactions import Connection
 
 MOST_ITEMS: Final = 20_000
-"""The most assignments that one review asks about."""
+"""The maximum number of assignments in one review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Reviewers:
         """Return the users for whom every reviewer counts as the same person as the user."""
         holdings = await role_holdings.read(connection, Present(at))
         name = assignment_for("others", self.code)
-        # A code that no review had before gets its line when the review is there.
+        # A new reviewer code gets its line only when the review exists.
         asked = policy if self.code is None else Policy(policy.model_text, [Rule(REVIEW, name, self.code)])
 
         @cache
@@ -74,7 +74,7 @@ class Reviewers:
         decisive = DecisiveCodes(holdings.codes, asked.rules.codes(REVIEW, name))
         sets = [roles for roles in holdings.persons if decides(decisive.of(roles))]
         known = Undecidable(None)
-        # Two of them are nearly always enough to know.
+        # Two reviewers are nearly always enough for the answer.
         for size in (2, max(holdings.number(sets, "person"), 2)) if sets else ():
             page = await role_holdings.holders(
                 connection, sets, list(holdings.users), page=1, size=size, kind="person", at=Present(at)
@@ -128,9 +128,9 @@ async def draw(
     undecidable: Callable[[Collection[int]], Awaitable[Undecidable]],
     at: datetime,
 ) -> Drawn:
-    """Return the assignments of ``scope`` as they are at ``at``; ``undecidable`` is asked of its reviewers.
+    """Return the assignments of ``scope`` as of ``at``; ``undecidable`` checks its users' reviewers.
 
-    ValidationFailed for a scope without any, or with more than ``MOST_ITEMS``.
+    Raises ValidationFailed for a scope with none, or with more than ``MOST_ITEMS``.
     """
     given = await role_holdings.read_codes(connection)
     uses, days = await read_role_uses(connection), scope.get("unusedDays")
@@ -168,7 +168,7 @@ async def draw(
 def _opening(
     policy: Policy, scope: Mapping[str, Any], given: Mapping[str, Sequence[str]]
 ) -> list[str] | None:
-    """Return the roles that give a code, and open a resource of a service, that a scope names; None: all."""
+    """Return the roles of a scope, by a code or a service's resource that it names; None for all."""
     asked: list[list[str]] = [scope["codes"]] if "codes" in scope else []
     if "services" in scope:
         bound = {
@@ -188,7 +188,7 @@ def _opening(
 def _statements(
     policy: Policy, invariants: Invariants, opened: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
-    """Return the names of the statements that each role takes part in: they name it, or a code of it."""
+    """Return the names of the statements about each role: they name the role, or a code of it."""
     covered = covered_by(policy.model_text)
     named: dict[str, list[str]] = {role: [] for role in opened}
     for statement in invariants.statements:

@@ -1,4 +1,4 @@
-"""Starting reviews, deciding in them, and closing them before their deadline, each in a unit of work."""
+"""Starts reviews, decides in them, and closes them before their deadline, each in a unit of work."""
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -30,8 +30,8 @@ from service.kernel.write import Write
 from service.records.database.transactions import Connection
 from service.records.published.policy_workers import WINDOWS
 
-_WITHIN: Final = 30.0  # seconds that the beginning of a review may take
-_CLOSE_WITHIN: Final = 5.0  # seconds that a request closes; the job goes on
+_WITHIN: Final = 30.0  # maximum seconds for starting a review
+_CLOSE_WITHIN: Final = 5.0  # seconds that a request spends on closing; the job continues
 
 
 class Reviews:
@@ -70,7 +70,7 @@ class Reviews:
         try:
             return await self._started(self._units.of_rights(write, within=_WITHIN, pace="bulk"), given)
         except PublishingRequiredError:
-            # The first review with a code has its line published.
+            # The first review with a reviewer code publishes a line.
             begun = self._units.publishing(
                 write, f"review begun with reviewers of {given['reviewers']['code']}"
             )
@@ -173,9 +173,9 @@ class Reviews:
     async def same_persons(
         self, connection: Connection, review: Review, reviewer_id: int, user_ids: Collection[int]
     ) -> dict[int, str]:
-        """Return of which users somebody does not count as another person, and why, by id.
+        """Return the users that count as the same person as a user, with the reason, by id.
 
-        None of a review that is over.
+        Empty for a review that is over.
         """
         if review.state != "open":
             return {}
@@ -187,9 +187,10 @@ class Reviews:
         }
 
     async def close(self, write: Write, review_id: int, visible: Visible | None) -> Saved[Review]:
-        """Close a ``visible`` review before its deadline: by its author, or whom the layer ``review`` lets.
+        """Close a ``visible`` review before its deadline, for its author or a caller allowed by ``review``.
 
-        What takes longer than some seconds is done by a job. ``Conflict`` if the review is over.
+        A job completes closings that take longer than some seconds. Raises ``Conflict`` if the review is
+        over.
         """
         async with self._units.of_rights(write) as unit:
             unit.check.require_session("review")
@@ -209,7 +210,7 @@ class Reviews:
 
 
 async def _allowed(unit: UnitOfWork, review: Review, item: Item, people: People, at: datetime) -> Decision:
-    """Return the decision that lets the caller decide about an item; the refusal else."""
+    """Return the decision that allows the caller to decide about an item; raise the refusal otherwise."""
     caller = unit.caller.user_id
     persons = await people.of(unit.connection, {caller, item.user_id}, at)
     same = persons.same(caller, item.user_id)

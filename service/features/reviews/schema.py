@@ -1,4 +1,4 @@
-"""Reviews of assignments of roles, the items that they ask about, and the revisions that were signed off."""
+"""Tables of reviews, their items, and sign-offs of revisions."""
 
 from datetime import date, datetime
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
@@ -12,7 +12,7 @@ from service.records.schema.base import chosen, filled, identity, moment, table_
 from service.records.schema.rights import Source
 
 State: TypeAlias = Literal["open", "closing", "closed"]
-"""The state of a review: no decisions from the second on, no change in the last."""
+"""The state of a review: no decisions from the second state on, no changes in the last."""
 OnSilence: TypeAlias = Literal["revoke", "keep"]
 """The rule for items that are undecided at the end."""
 Apply: TypeAlias = Literal["at_once", "at_end"]
@@ -57,7 +57,7 @@ class Review(NewReview, frozen=True, kw_only=True):
     end_time: Annotated[datetime | None, Meta(description="When all was settled.")]
 
 
-# Kept when its author or a user of it is deleted: no foreign keys to these.
+# Kept after its author or a user in it is deleted, so it has no foreign keys to users.
 review = table_of(
     Review,
     "review",
@@ -74,7 +74,7 @@ review = table_of(
 
 
 class ReviewedAssignment(Struct, frozen=True, kw_only=True):
-    """An assignment as it was when a review began."""
+    """An assignment as of the start of a review."""
 
     user_id: Id
     user_name: UserName

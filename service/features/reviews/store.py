@@ -46,7 +46,7 @@ class Progress(Struct, frozen=True):
 
 
 class Subject(ReviewedAssignment, frozen=True, kw_only=True):
-    """An assignment that a review may ask about."""
+    """An assignment that may become an item of a review."""
 
     id: int
     user_enabled: bool
@@ -71,7 +71,7 @@ class Visible(Struct, frozen=True):
 
     @property
     def condition(self) -> sa.ColumnElement[bool]:
-        """The condition that a review meets."""
+        """The condition for matching reviews."""
         usual = review.c.reviewer_code.is_(None) & (None in self.codes)
         decides = usual | review.c.reviewer_code.in_([code for code in self.codes if code is not None])
         asked = review.c.reviewer_ids.is_(None) | (self.user_id == sa.any_(review.c.reviewer_ids))
@@ -80,7 +80,7 @@ class Visible(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ItemFilter:
-    """A filter of items; ``decided``: whether somebody or the rule for silence has decided."""
+    """A filter of items; ``decided``: by a reviewer or by the rule for silence."""
 
     role_id: Annotated[int | None, filters.equals(review_item.c.role_id), ID] = None
     user_id: Annotated[int | None, filters.equals(review_item.c.user_id), ID] = None
@@ -99,7 +99,7 @@ _ITEM: Final = RowMapper(Item, review_item)
 
 
 def _subjects() -> RowMapper[Subject]:
-    """Return what reads assignments as subjects."""
+    """Return the mapper from assignments to subjects."""
     request_id, _ = approved(user_role.c.id)
     return RowMapper(
         Subject,
@@ -124,9 +124,9 @@ async def subjects(
     unneeded: Unneeded | None = None,
     most: int,
 ) -> list[Subject]:
-    """Return the first ``most`` assignments that have not ended, of these roles and users; None for all.
+    """Return the first ``most`` assignments without a past end, of these roles and users; None for all.
 
-    ``endless``: only those with an end, or only those without. ``unneeded``: only these.
+    ``endless``: True for those without an end, False for those with one. ``unneeded`` selects unused ones.
     """
     mapped = _subjects()
     joined = user_role.join(user, user.c.id == user_role.c.user_id).join(
@@ -157,7 +157,7 @@ async def create(connection: AsyncConnection, new: NewReview, items: Sequence[Ne
 async def read(
     connection: AsyncConnection, review_id: int, visible: Visible | None = None, *, for_update: bool = False
 ) -> Review:
-    """Return a review; NotFound if there is none with that id among the ``visible`` ones, None for all."""
+    """Return a review; NotFound if none of the ``visible`` ones (None: all) has that id."""
     chosen = _REVIEW.select.where(review.c.id == review_id, *_seen(visible))
     stored = await _REVIEW.one_or_none(connection, chosen.with_for_update() if for_update else chosen)
     if stored is None:
@@ -170,7 +170,7 @@ def _seen(visible: Visible | None) -> list[sa.ColumnElement[bool]]:
 
 
 async def codes(connection: AsyncConnection) -> list[str]:
-    """Return the codes of reviews that have one, also of closed ones: the policy has a line for each."""
+    """Return the reviewer codes of all reviews, including closed ones: the policy has a line for each."""
     chosen = sa.select(review.c.reviewer_code).where(review.c.reviewer_code.is_not(None)).distinct()
     return list((await connection.execute(chosen)).scalars())
 
@@ -191,7 +191,7 @@ async def page(
 
 
 async def progress(connection: AsyncConnection, review_ids: Collection[int]) -> dict[int, Progress]:
-    """Return how far reviews are, by id."""
+    """Return the progress of reviews, by id."""
     table, count = review_item.c, sa.func.count()
     counted = sa.select(
         table.review_id,
@@ -227,7 +227,7 @@ async def items(connection: AsyncConnection, review_id: int) -> list[Item]:
 async def items_of_user(
     connection: AsyncConnection, user_id: int, since: datetime, until: datetime
 ) -> list[Item]:
-    """Return what reviews that were under way between two instants asked about a user, by id."""
+    """Return the items about a user in reviews that were open between two instants, by id."""
     under_way = (review.c.create_time < until) & (review.c.end_time.is_(None) | (review.c.end_time >= since))
     chosen = _ITEM.select.join(review, review.c.id == review_item.c.review_id)
     matching = chosen.where(review_item.c.user_id == user_id, under_way)
@@ -251,7 +251,7 @@ async def is_asked(connection: AsyncConnection, assignment_id: int, but: Collect
 
 
 async def unsettled(connection: AsyncConnection, review_id: int, most: int) -> list[Item]:
-    """Return the first ``most`` items of which nothing has become yet: by their new end, none first."""
+    """Return the first ``most`` unsettled items, ordered by their new end, items without one first."""
     table = review_item.c
     chosen = _ITEM.select.where(table.review_id == review_id, table.outcome.is_(None))
     return await _ITEM.all(connection, chosen.order_by(table.until.nulls_first(), table.id).limit(most))
@@ -281,7 +281,7 @@ async def begin_closing(connection: AsyncConnection, review_id: int, at: datetim
 
 
 async def close(connection: AsyncConnection, review_id: int, at: datetime) -> Review:
-    """Close a review for good, all items of which are settled."""
+    """Close a review finally once all its items are settled."""
     ended = sa.update(review).where(review.c.id == review_id).values(state="closed", end_time=at)
     return await _REVIEW.returned(connection, ended.returning(*_REVIEW.columns))
 
@@ -292,7 +292,7 @@ async def under_way(connection: AsyncConnection) -> list[Review]:
 
 
 async def in_need(connection: AsyncConnection) -> tuple[int, str]:
-    """Return how many reviews are not closed, and why that matters."""
+    """Return the number of open reviews, and why it matters."""
     counted = sa.select(sa.func.count()).select_from(review).where(review.c.state != "closed")
     count: int = (await connection.execute(counted)).scalar_one()
     return count, (
@@ -304,7 +304,7 @@ async def in_need(connection: AsyncConnection) -> tuple[int, str]:
 async def count_undecidable(
     connection: AsyncConnection, review_id: int, user_ids: Collection[int] | None
 ) -> int:
-    """Count the undecided items of a review about these users (None: all), or with the finding about it."""
+    """Count a review's undecided items that are about these users (None: all) or have the finding."""
     table = review_item.c
     about = sa.true() if user_ids is None else filters.among(table.user_id, user_ids)
     undecided = (table.review_id == review_id) & table.decision.is_(None)
@@ -323,6 +323,6 @@ async def is_due(connection: AsyncConnection) -> bool:
 
 
 async def due(connection: AsyncConnection, at: datetime) -> list[int]:
-    """Return the ids of the reviews that are over at ``at``, and of those whose closing was interrupted."""
+    """Return the ids of the reviews that are over at ``at``, or whose closing was interrupted."""
     chosen = sa.select(review.c.id).where(_due(at)).order_by(review.c.deadline, review.c.id)
     return list((await connection.execute(chosen)).scalars())

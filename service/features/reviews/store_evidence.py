@@ -43,7 +43,7 @@ _ENDED = RowMapper(HeldAssignment, ended_assignment)
 
 
 class KnownUser(Struct, frozen=True):
-    """A user: logs know the name, which somebody else may have had before ``create_time``."""
+    """A user; before ``create_time``, log entries with the same name may be about another user."""
 
     id: int
     user_name: str

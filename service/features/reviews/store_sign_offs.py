@@ -37,7 +37,7 @@ _SIGN_OFF: Final = RowMapper(SignOff, policy_sign_off)
 
 
 async def create(connection: AsyncConnection, new: NewSignOff) -> SignOff:
-    """Write that somebody has looked at a revision."""
+    """Store a sign-off of a revision."""
     written = sa.insert(policy_sign_off).values(values_of(new)).returning(*_SIGN_OFF.columns)
     return await _SIGN_OFF.returned(connection, written)
 
@@ -52,7 +52,7 @@ async def of_revisions(connection: AsyncConnection, revisions: Collection[int]) 
 
 
 async def last_before(connection: AsyncConnection, revision: int) -> int:
-    """Return the last revision before another one that somebody has signed off; 0 if there is none."""
+    """Return the last signed-off revision before another one; 0 if there is none."""
     table = policy_sign_off.c
     last = sa.select(sa.func.max(table.revision)).where(table.revision < revision)
     return (await connection.execute(last)).scalar_one() or 0
@@ -67,9 +67,9 @@ async def last_of(connection: AsyncConnection, user_id: int) -> SignOff | None:
 async def changed_assignments(
     connection: AsyncConnection, since: datetime, *, size: int, offset: int
 ) -> list[ChangedAssignment]:
-    """Return the assignments that were given, edited or ended since an instant, by time.
+    """Return the assignments that were created, edited or ended since an instant, by time.
 
-    Given and ended since then: as ended.
+    Assignments both created and ended since then count as ended.
     """
     live, over = user_role.c, ended_assignment.c
     moment = instant(since)

@@ -47,7 +47,7 @@ class GivenCode(Struct, frozen=True):
 
 
 class UnusedKey(Struct, frozen=True, kw_only=True):
-    """An API key of an account, and when it was used last, if ever."""
+    """An API key of an account, with its last use, if any."""
 
     id: Id
     key_name: str
@@ -72,7 +72,7 @@ def _day_of(moment: sa.ColumnElement[Any]) -> sa.ColumnElement[date]:
 
 
 async def given_codes(connection: AsyncConnection) -> list[GivenCode]:
-    """Return the codes that roles give now, by role and code."""
+    """Return the current codes of roles, by role and code."""
     life = role_code_life.c
     of_roles = role_code_life.join(role, role.c.id == life.role_id)
     given = _GIVEN.select.select_from(of_roles).where(life.end_time.is_(None), life.code != "")
@@ -80,7 +80,7 @@ async def given_codes(connection: AsyncConnection) -> list[GivenCode]:
 
 
 async def needed_codes(connection: AsyncConnection) -> list[str]:
-    """Return the codes that anybody has needed, as far as that is kept."""
+    """Return the codes needed by any user, within the retention period."""
     codes = sa.select(sa.func.jsonb_object_keys(permission_use.c.days).label("code")).subquery()
     chosen = sa.select(codes.c.code).distinct().where(codes.c.code.regexp_match(NO_WORD))
     return list((await connection.execute(chosen)).scalars())
@@ -134,7 +134,7 @@ Covered = Mapping[int, Collection[str]]
 
 
 def _uses_of_assignments(covered: Covered, since: date | None) -> sa.Select[Any]:
-    """Return the statement that reads when users have needed their assignments: ``id`` and ``day``."""
+    """Return the query for the last need of assignments: ``id`` and ``day``."""
     ids = [role_id for role_id, given in covered.items() for _ in given]
     codes = [code for given in covered.values() for code in given]
     unnested = sa.func.unnest(array_of_ids(ids), array_of_texts(codes))
@@ -149,7 +149,7 @@ def _uses_of_assignments(covered: Covered, since: date | None) -> sa.Select[Any]
         & (gives.c.code == used.c.code)
         & (begun.is_(None) | (used.c.day >= _day_of(begun)))
     )
-    # The users' own roles first: many roles give the same code.
+    # Filter by the users' own roles first: many roles give the same code.
     joined = user_role.join(used, used.c.user_id == user_role.c.user_id).join(gives, needed)
     return sa.select(user_role.c.id, used.c.day).select_from(joined)
 
@@ -183,7 +183,7 @@ async def unused_assignments(
         .where(unneeded.condition)
         .order_by(user.c.user_name_key, role.c.role_code, user_role.c.id)
     )
-    # All ids: to count them apart would read all uses once more.
+    # Reads all ids: a separate count would read all uses again.
     ids = list((await connection.execute(statement)).scalars())
     return Page(await assignment_list.in_order(connection, ids[(page - 1) * size : page * size]), len(ids))
 
@@ -211,7 +211,7 @@ def _there_since(since: date) -> sa.ColumnElement[bool]:
 async def last_uses_of(
     connection: AsyncConnection, covered: Covered, assignment_ids: Collection[int]
 ) -> dict[int, date]:
-    """Return when assignments were last needed, by their ids; as far as that is kept."""
+    """Return the last need of assignments by their ids, within the retention period."""
     chosen = among(user_role.c.id, assignment_ids)
     used = _uses_of_assignments(covered, None).where(chosen).subquery()
     last = sa.select(used.c.id, sa.func.max(used.c.day).label("day")).group_by(used.c.id)
@@ -219,7 +219,7 @@ async def last_uses_of(
 
 
 async def unused_keys(connection: AsyncConnection, since: date, *, page: int, size: int) -> Page[UnusedKey]:
-    """Return page ``page`` (from 1) of the API keys that work, are older than a day and not used since it."""
+    """Return page ``page`` (from 1) of the valid API keys that are older than a day and unused since then."""
     key, begun = api_key.c, _beginning(since)
     statement = _KEY.select.select_from(api_key.join(user, user.c.id == key.user_id)).where(
         key.create_time < begun,

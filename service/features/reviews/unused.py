@@ -30,7 +30,7 @@ from service.records.database.paging import Page
 from service.records.database.transactions import Connection
 
 DAYS: Final = 90
-"""The usual days of a question."""
+"""The default number of days."""
 MOST_DAYS: Final = 730
 
 CheckedBy: TypeAlias = Literal["replay", "use"]
@@ -52,7 +52,7 @@ class Granting:
         self._granting: dict[str, frozenset[str]] = {}
 
     def of(self, code: str) -> frozenset[str]:
-        """Return the held codes each of which grants ``code``."""
+        """Return the held codes that each grant ``code``."""
         granting = self._granting.get(code)
         if granting is None:
             granting = self._granting[code] = frozenset(self._index.alone(code, grants))
@@ -71,7 +71,7 @@ class Logged:
     days: dict[tuple[str, str], date] = field(default_factory=dict)
 
     def add(self, roles: Iterable[str], code: str, question: Question, day: date) -> None:
-        """Add a decision that a holder of ``roles`` has needed ``code`` for."""
+        """Add a decision for which a holder of ``roles`` needed ``code``."""
         for role in roles:
             self.questions.setdefault(role, {}).setdefault(code, set()).add(question)
             self.days[role, code] = max(day, self.days.get((role, code), day))
@@ -154,7 +154,7 @@ class Rights:
         return {code for code in needed if not given.isdisjoint(self._granting.of(code))}
 
     def unused_codes(self) -> list[GivenCode]:
-        """Return the codes that roles have given for the whole time, and no holder has needed."""
+        """Return the codes that roles gave for the whole period without a holder needing them."""
         used = {
             role: set[str]().union(*map(self._granting.of, codes)) for role, codes in self.covered.items()
         }
@@ -163,10 +163,10 @@ class Rights:
         ]
 
     def smaller_roles(self, logged: Logged, *, whole: bool) -> list[SmallerRole]:
-        """Return the roles that could give less.
+        """Return the roles that could give fewer codes.
 
-        With a ``whole`` log a code is left out where another one opens all that it was needed for; else
-        whatever was needed stays.
+        With a ``whole`` log, a code is dropped if another one opens everything it was needed for. Otherwise
+        every needed code stays.
         """
         covered, smaller = self.covered, []
         for role_id, given in self._by_role.items():
@@ -236,7 +236,7 @@ def least_codes(
     for answers in answering:
         for code in answers:
             answered_by[code].append(answers)
-    # The widest first: what opens more than was needed goes if the rest is enough.
+    # The widest first: a code that opens more than needed is dropped if the rest is enough.
     for code in sorted(
         chosen.difference(keeping), key=lambda code: (-code.count("*"), code.count(":"), code)
     ):
@@ -279,7 +279,7 @@ class StoredUse:
 
 
 def first_day(days: int, at: datetime | None = None) -> date:
-    """Return the first of the last ``days`` days of UTC, today among them; ``at`` is an instant of today."""
+    """Return the first of the last ``days`` days in UTC, including today; ``at`` is an instant of today."""
     return (at or datetime.now(UTC)).astimezone(UTC).date() - timedelta(days=days - 1)
 
 
@@ -310,7 +310,7 @@ def _is_before(begun: datetime | None, since: date) -> bool:
 
 
 def _since(given: Iterable[GivenCode]) -> Mapping[int, datetime]:
-    """Return since when each role gives something."""
+    """Return the time since when each role gives a code."""
     begun: dict[int, datetime] = {}
     for each in given:
         begun[each.role_id] = min(each.begin_time, begun.get(each.role_id, each.begin_time))
@@ -330,7 +330,7 @@ class RoleUses:
     covered: Mapping[int, Collection[str]]
 
     def unneeded(self, since: date) -> Unneeded:
-        """Return which assignments are unused since a day, as in ``Unused``."""
+        """Return the selection of assignments unused since a day, as defined in ``Unused``."""
         observed = _is_before(self.recorded_since, since)
         roles = [role for role, begun in self.begun.items() if observed and _is_before(begun, since)]
         return Unneeded(since, roles, self.covered)
@@ -360,7 +360,7 @@ async def read_role_uses(connection: Connection) -> RoleUses:
 
 
 def _covered(given: Sequence[GivenCode], needed: Iterable[str]) -> dict[int, set[str]]:
-    """Return which of the codes ``needed`` each role gives, by its id."""
+    """Return the ``needed`` codes that each role gives, by its id."""
     roles_giving: defaultdict[str, set[int]] = defaultdict(set)
     for each in given:
         roles_giving[each.code].add(each.role_id)
@@ -373,7 +373,7 @@ def _covered(given: Sequence[GivenCode], needed: Iterable[str]) -> dict[int, set
 
 
 def answer(stored: StoredUse, policy: Policy, lines: Iterable[bytes], *, all_kept: bool) -> Unused:
-    """Return the answer; ``lines`` are those of the decision logs, which keep all decisions if ``all_kept``.
+    """Return the answer; ``lines`` come from the decision logs, complete ones if ``all_kept``.
 
     A large log takes a while.
     """
