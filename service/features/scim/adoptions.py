@@ -1,4 +1,4 @@
-"""Adoption: an account that is here becomes one that a directory manages, as if its client had created it."""
+"""Adoption: a directory takes over an existing account, as if its client had created it."""
 
 from service.administration import change_log
 from service.administration.events import BEFORE_ACCOUNT_EDIT
@@ -15,7 +15,7 @@ from service.records import user_list
 
 
 class Adoptions:
-    """Hands accounts of people over to directories that provision by SCIM."""
+    """Hands accounts of people over to directories that provision through SCIM."""
 
     def __init__(self, units: RightsUnits, notices: Notices) -> None:
         self._units = units

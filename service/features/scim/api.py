@@ -1,4 +1,4 @@
-"""The routes of provisioning: ``/scim/v2``, and the handing over of accounts to a directory."""
+"""Routes of provisioning: ``/scim/v2``, and the handover of accounts to a directory."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""``/api/directory/{source}/accounts``: accounts that are handed over to a directory."""
+"""``/api/directory/{source}/accounts``: handover of accounts to a directory."""
 
 from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.users import UserName

@@ -39,7 +39,7 @@ _BEARER: Final = {
 
 
 class Described:
-    """The base of what describes the service; ``public_url`` as in ``ScimEndpoint``."""
+    """The base of endpoints that describe the service; ``public_url`` as in ``ScimEndpoint``."""
 
     def __init__(self, public_url: str) -> None:
         base = f"{public_url}{BASE}"

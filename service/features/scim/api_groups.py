@@ -1,4 +1,4 @@
-"""Groups that directories provision: ``/scim/v2/Groups``."""
+"""Groups provisioned by directories: ``/scim/v2/Groups``."""
 
 from typing import Final
 

@@ -101,7 +101,7 @@ class ScimKind:
     def reads(self, summary: str) -> Responder:
         """Return the responder that reads a resource.
 
-        Never 304: the groups of a user, and the names of members, change while the tag stays.
+        It never answers 304: the groups of a user and the names of members change without a new tag.
         """
 
         async def on_get(endpoint: Any, context: RequestContext, id: str, query: ScimGetQuery) -> Any:
@@ -149,7 +149,7 @@ class ScimKind:
         return self._edits("replace", "update", change_of, summary, self.body)
 
     def patches(self, summary: str) -> Responder:
-        """Return the responder that patches a resource: the edit is that of a replacement by the result."""
+        """Return the responder that patches a resource: it replaces the resource with the patched one."""
 
         def change_of(body: ScimPatch, deviations: Deviations, base: str) -> Callable[[Any], Any]:
             operations = [each.as_sent() for each in body.operations]
@@ -212,9 +212,9 @@ class ScimKind:
 
 
 def searches_all(summary: str, *kinds: ScimKind) -> Responder:
-    """Return the responder that lists resources of several kinds, those of one kind after another.
+    """Return the responder that lists resources of several kinds, kind after kind.
 
-    A kind that does not have an attribute of the filter, or of ``sortBy``, has no results.
+    A kind without an attribute of the filter, or of ``sortBy``, has no results.
     """
 
     async def on_post(endpoint: Any, context: RequestContext, body: ScimSearch) -> Any:
@@ -250,7 +250,7 @@ async def _listed(
 async def _part(
     connection: Connection, directory: str, query: ScimListQuery, place: tuple[int, int], kind: ScimKind
 ) -> tuple[list[Any], int]:
-    """Return the stored resources of a kind, and how many there are; raises ScimFault."""
+    """Return the stored resources of a kind, and their number; raises ScimFault."""
     term = None if query.filter is None else parse_filter(query.filter, kind.schema)
     sort = None if query.sort_by is None else place_in(kind.schema, query.sort_by)
     if query.sort_by is not None and sort is None:

@@ -1,4 +1,4 @@
-"""Users that directories provision: ``/scim/v2/Users``."""
+"""Users provisioned by directories: ``/scim/v2/Users``."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ from service.features.scim.users import ScimUsers, SentUser
 
 
 def _sent(body: ScimUserBody) -> SentUser:
-    """Return the user of a body: of several addresses the primary one, or that for work, or the first."""
+    """Return the user of a body, with the primary address, or else the one for work, or the first."""
     addresses = [each for each in body.emails or () if each.value]
     ranked = sorted(addresses, key=lambda each: (not each.primary, (each.type or "").lower() != "work"))
     email = ranked[0] if ranked else ScimEmail()

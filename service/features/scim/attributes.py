@@ -1,7 +1,6 @@
-"""The attributes of SCIM users and groups that are kept here (RFC 7643 §2, §4, §7).
+"""The stored attributes of SCIM users and groups (RFC 7643 §2, §4, §7).
 
-Names are compared in any case. An attribute that is not declared is no fault where it is written: clients
-send many, and it is left out.
+Names are compared without case. Undeclared attributes in a request are ignored: clients send many.
 """
 
 import re
@@ -23,7 +22,7 @@ ScimType = Literal[
     "noTarget",
     "invalidValue",
 ]
-"""Why a request is refused (RFC 7644 §3.12, table 9), of those reasons that there are here."""
+"""The reasons for refused requests (RFC 7644 §3.12, table 9) that this service uses."""
 
 CORE: Final = "urn:ietf:params:scim:schemas:core:2.0:"
 MESSAGES: Final = "urn:ietf:params:scim:api:messages:2.0:"
@@ -42,7 +41,7 @@ class ScimFault(ValueError):  # noqa: N818 - the word of RFC 7644 is error, whic
 class Attribute(Struct, frozen=True):
     """An attribute (RFC 7643 §2.2): ``many`` values or one; ``exact``: case counts; ``parts`` if complex.
 
-    ``shown``: a text to be shown alone, kept with spaces for characters that can't be seen.
+    ``shown``: a text only for display, stored with spaces instead of invisible characters.
     """
 
     name: str
@@ -96,7 +95,7 @@ COMMON: Final = (
     Attribute("externalId", "The id at the client.", exact=True),
     Attribute("meta", "Facts about the resource.", kind="complex", fixed="readOnly", parts=_META),
 )
-"""The attributes that all resources have, which no schema lists (RFC 7643 §3.1)."""
+"""The common attributes of all resources, which no schema lists (RFC 7643 §3.1)."""
 
 
 class Schema(Struct, frozen=True):
@@ -196,7 +195,7 @@ _ID: Final = re.compile(r"[1-9][0-9]{0,18}")
 
 
 def id_of(text: str) -> int | None:
-    """Return the id that a text is; None for any other text, which is the id of nothing."""
+    """Return the id in a text; None for a text that is no id."""
     number = int(text) if _ID.fullmatch(text) else 0
     return number if 0 < number <= MAX_ID else None
 
@@ -216,7 +215,7 @@ class Deviations:
 
 
 def read(schema: Schema, sent: Mapping[str, Any], deviations: Deviations) -> dict[str, Any]:
-    """Return the attributes of a resource that was sent, by their names as they are declared.
+    """Return the attributes of a sent resource, by their declared names.
 
     Read-only attributes, unknown ones and null are left out. Raises ScimFault.
     """
@@ -234,15 +233,16 @@ def read(schema: Schema, sent: Mapping[str, Any], deviations: Deviations) -> dic
 
 
 def refuse_password(name: str) -> None:
-    """Raise ScimFault for the attribute ``password``: the directory's passwords are not kept here."""
+    """Raise ScimFault for the attribute ``password``: this service does not store directories' passwords."""
     if name.rpartition(":")[2].lower() == "password":
         raise ScimFault("invalidValue", "password is not taken: people of a directory log in there")
 
 
 def value_of(attribute: Attribute, value: Any, deviations: Deviations) -> Any:
-    """Return a value of ``attribute`` as it is kept; raises ScimFault for one of another type.
+    """Return a value of ``attribute`` in stored form; raises ScimFault for another type.
 
-    A value for many becomes a list; the only item of a list for one is taken for the value.
+    A single value of a multi-valued attribute becomes a list. A list of one item becomes the value of a
+    single-valued attribute.
     """
     if attribute.many:
         items = value if isinstance(value, list) else [value]
@@ -256,7 +256,7 @@ def value_of(attribute: Attribute, value: Any, deviations: Deviations) -> Any:
 
 
 def item_of(attribute: Attribute, value: Any, deviations: Deviations) -> Any:
-    """Return a single value of ``attribute``, one item where it has many."""
+    """Return a single value of ``attribute``, or one item of a multi-valued one."""
     if attribute.kind == "complex":
         return _complex(attribute, value, deviations)
     if attribute.kind == "boolean" and isinstance(value, str) and value.lower() in ("true", "false"):

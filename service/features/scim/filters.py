@@ -20,7 +20,7 @@ Operator = Literal["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"]
 Value: TypeAlias = str | bool | int | float | datetime | None
 
 MAX_LENGTH: Final = 4000
-"""The most characters of a filter."""
+"""The maximum length of a filter in characters."""
 MAX_DEPTH: Final = 32
 """The greatest depth of nested expressions."""
 
@@ -114,7 +114,7 @@ def place_in(schema: Schema, path: str) -> Place | None:
 
 
 class Parser:
-    """Reads one text from its beginning, by recursive descent."""
+    """Parses one text by recursive descent."""
 
     def __init__(self, text: str, schema: Schema, fault: ScimType = "invalidFilter") -> None:
         self._fault: ScimType = fault
@@ -128,11 +128,11 @@ class Parser:
         self._next()
 
     def refused(self, why: str) -> ScimFault:
-        """Return the fault of a text that can't be read."""
+        """Return the fault of an invalid text."""
         return ScimFault(self._fault, why)
 
     def filter(self, find: Find | None = None) -> Filter:
-        """Read an expression; ``find`` resolves the names, those of the schema without it."""
+        """Parse an expression; ``find`` resolves the names, by default those of the schema."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise self.refused(f"It nests more than {MAX_DEPTH} expressions")
@@ -143,7 +143,7 @@ class Parser:
         return terms[0] if len(terms) == 1 else Either(tuple(terms))
 
     def within(self, attribute: Attribute) -> Filter:
-        """Read the expression between brackets, about the sub-attributes of ``attribute``."""
+        """Parse the expression in brackets, about the sub-attributes of ``attribute``."""
         self.take("[")
         if not attribute.many:
             raise self.refused(f"{attribute.name} has no values to choose from")
@@ -157,13 +157,13 @@ class Parser:
         return term
 
     def path(self) -> str:
-        """Read a name."""
+        """Parse a name."""
         if self.kind != "path":
             raise self.refused(f"A name is missing{self._where()}")
         return self._taken()
 
     def take(self, sign: str) -> None:
-        """Read ``sign``."""
+        """Consume ``sign``."""
         if not self.at(sign):
             raise self.refused(f"{sign} is missing{self._where()}")
         self._next()
@@ -173,7 +173,7 @@ class Parser:
         return self.kind == "sign" and self.token == sign
 
     def end(self) -> None:
-        """Return at the end of the text."""
+        """Require the end of the text."""
         if self.kind != "end":
             raise self.refused(f"It does not end where it should{self._where()}")
 
@@ -204,7 +204,7 @@ class Parser:
         return term
 
     def _chosen(self, attribute: Attribute) -> Filter:
-        """Read ``[…]`` after an attribute; what Entra writes after it belongs to the same value."""
+        """Parse ``[…]`` after an attribute; a path that Entra writes after it belongs to the same value."""
         term = self.within(attribute)
         if not self.at("."):
             return Within(attribute, term)
@@ -283,7 +283,7 @@ class Parser:
 
 
 def parse_filter(text: str, schema: Schema) -> Filter:
-    """Return the filter that ``text`` is; raises ScimFault."""
+    """Return the parsed filter ``text``; raises ScimFault."""
     parser = Parser(text, schema)
     made = parser.filter()
     parser.end()

@@ -1,4 +1,4 @@
-"""Groups that a directory provisions by SCIM: their members get the roles of its mapping."""
+"""Groups provisioned by a directory through SCIM: members get the roles of its mapping."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ from service.kernel.write import Write
 from service.records.database.transactions import Connection, Database
 
 WITHIN: Final = 60.0
-"""Seconds that an edit of a group may take, with the roles of all its members."""
+"""The maximum duration in seconds of a group edit, including the roles of all members."""
 
 
-_NAMED, _LONGEST = 10, 64  # refused members that a refusal names, and the characters of each
+_NAMED, _LONGEST = 10, 64  # refused members named in a refusal, and the characters of each
 
 
 @dataclass(frozen=True, slots=True)
 class SentGroup:
-    """A group as the client wants it: ``members`` are the ids of all its users."""
+    """A group as sent by the client: ``members`` are the ids of all its users."""
 
     display_name: str
     external_id: str | None = None
@@ -54,7 +54,10 @@ class ScimGroups:
         self._sources = sources
 
     async def create(self, write: Write, sent: SentGroup) -> Group:
-        """Create a group; ``ValidationFailed`` for unknown members, ``Conflict`` for a name that is taken."""
+        """Create a group.
+
+        Raises ``ValidationFailed`` for unknown members and ``Conflict`` for a name in use.
+        """
         async with self._units.of_rights(write, within=WITHIN, pace="bulk") as unit:
             source = await source_of(unit.connection, write.caller)
             await _require_free(unit.connection, source, sent.display_name)
@@ -112,7 +115,7 @@ class ScimGroups:
     async def _follow(
         self, unit: UnitOfWork, source: Directory, names: Collection[str], user_ids: Collection[int]
     ) -> None:
-        """Let the users have the roles of their groups, where one of ``names`` gives any."""
+        """Give the users the roles of their groups, if one of ``names`` gives any."""
         if user_ids and any(source.mapping.get(name) for name in names):
             groups = await scim.groups_of(unit.connection, user_ids)
             await self._sources.follow(unit, source.name, groups)
@@ -134,9 +137,9 @@ async def _require_free(connection: Connection, source: Directory, name: str, bu
 async def _members(
     connection: Connection, source: Directory, sent: Collection[str], had: Collection[int] = ()
 ) -> set[int]:
-    """Return the ids of the members, if all are users of the directory, as those it had are.
+    """Return the ids of the members; all must be users of the directory, as earlier members were.
 
-    ValidationFailed else, and for more than ``MOST_MEMBERS``.
+    Raises ValidationFailed otherwise, and for more than ``MOST_MEMBERS``.
     """
     if len(sent) > scim.MOST_MEMBERS:
         raise ValidationFailed(("members", f"A group has at most {scim.MOST_MEMBERS} members"))

@@ -1,7 +1,6 @@
-"""SCIM messages (RFC 7643, RFC 7644): bodies, queries and answers, and how a body is read.
+"""SCIM messages (RFC 7643, RFC 7644): bodies, queries and answers, and the parsing of bodies.
 
-They have a media type of their own and no envelope. What clients send beside the specification, and is
-understood all the same, is logged.
+They have a media type of their own and no envelope. Accepted deviations from the specification are logged.
 """
 
 import re
@@ -28,11 +27,11 @@ from service.web.messages.schema import ProtocolSchema, Schema
 
 MEDIA: Final = "application/scim+json"
 MAX_BODY: Final = 4 * 1024 * 1024
-"""The longest body in bytes: a group with all its members."""
+"""The maximum size of a body in bytes: a group with all its members."""
 MAX_TEXT: Final = 254
-"""The most characters of a text of a resource."""
+"""The maximum length of a text of a resource in characters."""
 MAX_PAGE: Final = 200
-"""The most resources of a page."""
+"""The maximum number of resources of a page."""
 
 _MEDIA: Final = re.compile(
     r'application/(?:scim\+)?json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*', re.IGNORECASE
@@ -73,12 +72,12 @@ class ScimBodySchema(ScimSchema, OwnBody, kw_only=True):
 
     @classmethod
     def body_reader(cls) -> BodyReader:
-        """Return what reads bodies of this kind."""
+        """Return the reader for bodies of this kind."""
         return ScimBody(cls)
 
     @classmethod
     def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:
-        """Return the members by their names here; raises ScimFault."""
+        """Return the members by their internal names; raises ScimFault."""
         raise NotImplementedError
 
 
@@ -89,7 +88,7 @@ class ResourceBody(ScimBodySchema):
 
     @classmethod
     def read_sent(cls, sent: Mapping[str, Any], deviations: Deviations) -> Mapping[str, Any]:
-        """Return the attributes that are kept; raises ScimFault."""
+        """Return the stored attributes; raises ScimFault."""
         schemas = next((value for name, value in sent.items() if name.lower() == "schemas"), None)
         if schemas is None:
             deviations.note("resource without schemas")
@@ -279,7 +278,7 @@ class ScimGetQuery(Schema):
     )
 
     def shown(self, resource: ScimResource, schema: AttributeSchema) -> Any:
-        """Return ``resource`` with the attributes that are asked for; it always has its id and schemas."""
+        """Return ``resource`` with the requested attributes; it always has its id and schemas."""
         only, without = _named(self.attributes, schema), _named(self.excluded_attributes, schema) or {}
         if only is None and not without:
             return resource
@@ -340,7 +339,7 @@ class ScimSearch(ScimBodySchema):
 
     @property
     def query(self) -> ScimListQuery:
-        """The same as a query."""
+        """The search as a query."""
         members = {name: getattr(self, name) for name in ScimListQuery.__struct_fields__}
         for name in ("attributes", "excluded_attributes"):
             members[name] = None if members[name] is None else ",".join(members[name])
@@ -348,9 +347,9 @@ class ScimSearch(ScimBodySchema):
 
 
 def _named(listed: str | None, schema: AttributeSchema) -> dict[str, frozenset[str]] | None:
-    """Return the attributes of a list, in small letters, with those of their parts that it names.
+    """Return the lower-case attributes of a list, with the parts that it names.
 
-    No parts are all of them. What another schema has is left out.
+    No parts stand for all parts. Attributes of other schemas are left out.
     """
     if listed is None:
         return None
@@ -363,7 +362,7 @@ def _named(listed: str | None, schema: AttributeSchema) -> dict[str, frozenset[s
 
 
 def _parts(value: Any, parts: frozenset[str], *, kept: bool) -> Any:
-    """Return a value with some ``parts`` of it alone, or without them; no parts are all of them."""
+    """Return a value with only some ``parts``, or without them; no parts stand for all parts."""
     if not parts:
         return value if kept else None
     if isinstance(value, list):
@@ -431,7 +430,7 @@ def error_of(refusal: Refusal) -> tuple[int, ScimError]:
 
 
 def status_of(refusal: type[Refusal]) -> int:
-    """Return the status of a refusal: SCIM knows no 422."""
+    """Return the status of a refusal; SCIM has no 422."""
     return BadRequest.status if issubclass(refusal, ValidationFailed) else refusal.status
 
 

@@ -1,6 +1,7 @@
-"""SCIM patches (RFC 7644 §3.5.2), and what clients send in their place: applied to a resource.
+"""SCIM patches (RFC 7644 §3.5.2) with common deviations of clients, applied to a resource.
 
-The result is the whole resource, which is then edited as by a ``PUT``. All of a patch is applied or nothing.
+The result is the complete resource, which is then edited as by a ``PUT``. A patch is applied completely or
+not at all.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +25,7 @@ Resource: TypeAlias = dict[str, Any]
 Keys: TypeAlias = frozenset[tuple[str, Any]]
 
 MAX_OPERATIONS: Final = 1000
-"""The most operations of a patch."""
+"""The maximum number of operations in a patch."""
 MAX_VISITS: Final = 500_000
 """The maximum number of values that the operations of a patch may visit together: half a second."""
 _OPS: Final[tuple[Op, ...]] = ("add", "replace", "remove")
@@ -51,13 +52,13 @@ class _Patched(Resource):
         self._gone: dict[str, set[str]] = {}
 
     def visit(self, name: str) -> None:
-        """Say that all values of an attribute are looked at; raises ScimFault if that becomes too much."""
+        """Count a visit to all values of an attribute; raises ScimFault beyond the limit."""
         self._visits += len(self.get(name) or ())
         if self._visits > MAX_VISITS:
             raise ScimFault("tooMany", f"The operations look at more than {MAX_VISITS} values")
 
     def forget(self, name: str, value: str) -> None:
-        """Remove the values of an attribute whose part ``value`` is that one: when they are next needed."""
+        """Mark the values of an attribute with this part ``value`` for removal at the next access."""
         self._gone.setdefault(name, set()).add(value)
 
     def settle(self, name: str) -> None:
@@ -73,7 +74,7 @@ class _Patched(Resource):
         return dict(self)
 
     def known(self, attribute: Attribute) -> dict[Keys, Resource]:
-        """Return the values that an attribute has, by the form in which they are compared."""
+        """Return the values of an attribute, by their form for comparison."""
         if attribute.name not in self._known:
             self.visit(attribute.name)
             held, names = self.get(attribute.name, ()), _identity(attribute)
@@ -81,7 +82,7 @@ class _Patched(Resource):
         return self._known[attribute.name]
 
     def store(self, name: str, items: list[Resource], known: dict[Keys, Resource] | None = None) -> None:
-        """Store the values of an attribute; ``known`` are these by the form in which they are compared."""
+        """Store the values of an attribute; ``known`` has them by their form for comparison."""
         if known is None:
             self._known.pop(name, None)
         if items:
@@ -91,7 +92,7 @@ class _Patched(Resource):
 
 
 def parse_path(path: str, schema: Schema) -> PathTarget | None:
-    """Return what ``path`` names; None for an attribute that is not declared. Raises ScimFault."""
+    """Return the target of ``path``; None for an undeclared attribute. Raises ScimFault."""
     parser = Parser(path, schema, "invalidPath")
     name = parser.path()
     place = place_in(schema, name)
@@ -245,7 +246,7 @@ def _remove(made: _Patched, target: PathTarget) -> None:
     kept = []
     made.visit(name)
     part = target.part and target.part.name
-    whole = part is None or part in _identity(target.attribute)  # without its id nothing is left of a member
+    whole = part is None or part in _identity(target.attribute)  # a member without its id is empty
     for item in made.get(name, ()):
         if target.chosen is not None and not matches(target.chosen, item):
             kept.append(item)
@@ -255,9 +256,9 @@ def _remove(made: _Patched, target: PathTarget) -> None:
 
 
 def _remove_values(made: _Patched, target: PathTarget, value: Any, deviations: Deviations) -> None:
-    """Remove the values that are listed, as Entra asks for it.
+    """Remove the listed values, as Entra requests it.
 
-    Their ``value`` says which, whatever is given beside it; without it, all parts that are given say so.
+    Values are matched by their ``value`` alone; without it, by all given parts.
     """
     if not target.attribute.many or target.chosen is not None or target.part is not None:
         raise ScimFault("invalidValue", "A remove has a value only where it chooses from several")
@@ -278,7 +279,7 @@ def _identity(attribute: Attribute) -> tuple[str, ...]:
 
 
 def _keys(attribute: Attribute, item: Mapping[str, Any], names: Iterable[str]) -> Keys:
-    """Return some parts of a value in the form in which they are compared."""
+    """Return some parts of a value in the form for comparison."""
     exact = {part.name: part.exact for part in attribute.parts}
     return frozenset(
         (name, text_key(part, exact=exact[name]) if isinstance(part := item.get(name), str) else part)
@@ -330,7 +331,7 @@ def _write_many(made: _Patched, op: Op, target: PathTarget, value: Any, deviatio
 
 
 def _unknown(attribute: Attribute, sent: Sequence[Resource], known: dict[Keys, Resource]) -> list[Resource]:
-    """Return the values, of those that are sent, that an attribute does not have, and make them ``known``."""
+    """Return the sent values that an attribute does not have, and add them to ``known``."""
     names = _identity(attribute)
     new = []
     for item in sent:
@@ -338,7 +339,7 @@ def _unknown(attribute: Attribute, sent: Sequence[Resource], known: dict[Keys, R
         if same is item:
             new.append(item)
         elif names:
-            same.update(item)  # nothing that is sent is passed over: a group is no member
+            same.update(item)  # sent values are not ignored: a group is no member
     return new
 
 
@@ -353,7 +354,7 @@ def _part_or_item(target: PathTarget, value: Any, deviations: Deviations) -> Res
 
 
 def _described(target: PathTarget, written: Resource, deviations: Deviations) -> Resource:
-    """Return a new value that the choice of ``target`` describes, since none is chosen; noTarget else."""
+    """Return a new value as described by the filter of ``target``; noTarget if it describes none."""
     terms = target.chosen.terms if isinstance(target.chosen, Both) else (target.chosen,)
     made: Resource = {}
     for term in terms:
@@ -368,9 +369,9 @@ def _described(target: PathTarget, written: Resource, deviations: Deviations) ->
 
 
 def _settle_primary(held: Sequence[Resource], written: Sequence[Resource]) -> bool:
-    """Let at most one value be the primary one: the one that was written. ScimFault for several.
+    """Keep at most one primary value, the one written; raises ScimFault for several.
 
-    Returns whether one was.
+    Returns whether one was written.
     """
     primary = [item for item in written if item.get("primary")]
     if len(primary) > 1:

@@ -13,7 +13,7 @@ scim_user = sa.Table(
     sa.Column("directory", sa.ForeignKey(directory.c.name, ondelete="CASCADE"), nullable=False),
     # Attributes from the client without a column in the account.
     *(sa.Column(name, sa.Text) for name in ("external_id", "display_name", "formatted_name", "email_type")),
-    # Deleted there: the account is disabled, and the client does not see it until it creates it anew.
+    # Deleted by the client: the account is disabled, and hidden from the client until it creates it again.
     sa.Column("gone", sa.Boolean, nullable=False, server_default=sa.false()),
     *map(folded, ("display_name", "formatted_name", "email_type")),
     sa.Index(None, "directory", "external_id"),

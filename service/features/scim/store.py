@@ -1,6 +1,6 @@
-"""``sys.scim_user`` and ``sys.scim_group``: what directories provision.
+"""``sys.scim_user`` and ``sys.scim_group``: users and groups provisioned by directories.
 
-Callers that change something hold ``role_rights.lock``.
+Callers that make changes hold ``role_rights.lock``.
 """
 
 from collections.abc import Collection
@@ -26,7 +26,7 @@ from service.records.schema.rights import user
 R = TypeVar("R")
 
 MOST_MEMBERS: Final = 100_000
-"""The most members of a group, and of the groups of a page together."""
+"""The maximum number of members of a group, and of the groups of a page together."""
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class ProvisionedUser(Known, frozen=True, kw_only=True):
 
     @property
     def groups(self) -> list[tuple[int, str]]:
-        """The ids and names of its groups."""
+        """The ids and names of the user's groups."""
         pairs = (text.split(" ", 1) for text in self.linked)
         return [(int(group_id), name) for group_id, name in pairs]
 
@@ -122,7 +122,7 @@ _OWN_USER: Final = PreparedSelect(
 async def users(
     connection: AsyncConnection, chosen: Chosen, *, linked: bool = True
 ) -> tuple[list[ProvisionedUser], int]:
-    """Return users of a directory, and how many there are; ScimFault for what can't be asked for.
+    """Return users of a directory, and their number; ScimFault for an unsupported filter or order.
 
     ``linked``: with their groups.
     """
@@ -148,7 +148,7 @@ async def one_user(
 
 
 async def own_user(source: Source, client_id: int, user_id: int) -> ProvisionedUser | None:
-    """Return a user of the directory of a client, None where that is cut off; a single statement."""
+    """Return a user of a client's directory, None if it is cut off; uses a single statement."""
     return await _OWN_USER.one_or_none(source, client_id=client_id, user_id=user_id)
 
 
@@ -169,7 +169,7 @@ async def forget_user(connection: AsyncConnection, user_id: int) -> None:
 
 
 async def gone_user(connection: AsyncConnection, directory: str, user_name: str) -> int | None:
-    """Return the id of the user of that name whom the directory has deleted, or None."""
+    """Return the id of the user with that name whom the directory has deleted, or None."""
     known = (scim_user.c.directory == directory) & scim_user.c.gone
     named = sa.select(user.c.id).select_from(_USERS)
     statement = named.where(known, user.c.user_name_key == name_key(user_name))
@@ -185,9 +185,9 @@ async def groups_of(connection: AsyncConnection, user_ids: Collection[int]) -> d
 async def groups(
     connection: AsyncConnection, chosen: Chosen, *, linked: bool = True
 ) -> tuple[list[Group], int]:
-    """Return groups of a directory, and how many there are; ScimFault for what can't be asked for.
+    """Return groups of a directory, and their number; ScimFault for an unsupported filter or order.
 
-    ``linked``: with their members; then there may be fewer than was asked for, of ``MOST_MEMBERS`` together.
+    ``linked``: with their members, which may reduce the page to groups with ``MOST_MEMBERS`` together.
     """
     conditions = [scim_group.c.directory == chosen.directory]
     if chosen.term is not None:
@@ -248,7 +248,7 @@ async def delete_group(connection: AsyncConnection, group_id: int) -> None:
 
 
 async def known_users(connection: AsyncConnection, directory: str, user_ids: Collection[int]) -> set[int]:
-    """Return those of the ids that are users of the directory."""
+    """Return the ids that belong to users of the directory."""
     known = (scim_user.c.directory == directory) & ~scim_user.c.gone
     chosen = sa.select(scim_user.c.user_id).where(known, among(scim_user.c.user_id, user_ids))
     return set((await connection.execute(chosen)).scalars())
@@ -275,7 +275,7 @@ async def _raise_versions(connection: AsyncConnection, group_ids: Collection[int
 
 
 async def _within(connection: AsyncConnection, listed: list[Group]) -> list[Group]:
-    """Return the first of the groups, as many as have ``MOST_MEMBERS`` together, but at least one."""
+    """Return the first groups that have at most ``MOST_MEMBERS`` together, but at least one."""
     counted = sa.select(scim_member.c.group_id, sa.func.count().label("members")).group_by(
         scim_member.c.group_id
     )
@@ -291,7 +291,7 @@ async def _within(connection: AsyncConnection, listed: list[Group]) -> list[Grou
 async def _page(
     connection: AsyncConnection, mapper: RowMapper[R], statement: sa.Select[Any], chosen: Chosen
 ) -> tuple[list[R], int]:
-    """Return a page of the records of ``statement``, and how many there are: counted unless it shows that."""
+    """Return a page of the records of ``statement``, and their number, counted only where needed."""
     listed = await mapper.all(connection, statement.offset(chosen.skipped).limit(chosen.most))
     if len(listed) < chosen.most and (listed or not chosen.skipped):
         return listed, chosen.skipped + len(listed)
@@ -317,7 +317,7 @@ async def _pairs(
 
 
 def names_of_groups(user_id: sa.ColumnElement[Any], source: str) -> "sa.Select[Any]":
-    """Return the query for the names of the groups of the directory ``source`` that a user is in."""
+    """Return the query for the names of a user's groups in the directory ``source``."""
     return (
         sa.select(scim_group.c.display_name)
         .join(scim_member, scim_member.c.group_id == scim_group.c.id)
@@ -326,7 +326,7 @@ def names_of_groups(user_id: sa.ColumnElement[Any], source: str) -> "sa.Select[A
 
 
 async def in_need(connection: AsyncConnection) -> tuple[int, str]:
-    """Return how many enabled directories provision by SCIM, and why that matters."""
+    """Return the number of enabled directories that provision through SCIM, and why it matters."""
     enabled = directory_table.c.enabled & (directory_table.c.kind == "scim")
     statement = sa.select(sa.func.count()).select_from(directory_table).where(enabled)
     count: int = (await connection.execute(statement)).scalar_one()

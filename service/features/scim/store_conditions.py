@@ -1,4 +1,4 @@
-"""Filters and orders of SCIM as SQL, about ``sys.scim_user`` with ``sys.user``, and ``sys.scim_group``."""
+"""SCIM filters and orders as SQL, on ``sys.scim_user`` with ``sys.user``, and ``sys.scim_group``."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -66,9 +66,9 @@ _MEMBER: Final = _id(scim_member.c.user_id)
 def order_of(
     place: Place | None, columns: Mapping[str, Column], *, descending: bool
 ) -> list[sa.ColumnElement[Any]]:
-    """Return the order by an attribute, and by id; raises ScimFault for what there is no order of.
+    """Return the order by an attribute, and by id; raises ScimFault for an unsupported attribute.
 
-    Without a value is last, and first if ``descending`` (RFC 7644 §3.4.2.3).
+    Missing values come last, or first if ``descending`` (RFC 7644 §3.4.2.3).
     """
     record_id = columns["id"].number
     assert record_id is not None  # noqa: S101 - of each kind
@@ -82,7 +82,7 @@ def order_of(
 
 
 def condition(term: Filter, columns: Mapping[str, Column], within: str = "") -> Condition:
-    """Return the SQL of a filter; ``within`` is the attribute whose sub-attributes it is about.
+    """Return the SQL of a filter; ``within`` is the attribute that owns its sub-attributes.
 
     Raises ScimFault for an attribute that can't be filtered by.
     """

@@ -51,7 +51,7 @@ class SentUser(Known, frozen=True, kw_only=True):
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """The values of the account, but for its status."""
+        """The values of the account, except its status."""
         nick_name = shown_name(self.display_name, self.formatted_name, self.user_name)
         return {"user_name": self.user_name, "nick_name": nick_name, "email": self.email}
 
@@ -71,7 +71,7 @@ Match = Callable[[ProvisionedUser], None]
 
 
 async def source_of(connection: Connection, caller: Caller) -> Directory:
-    """Return the directory of which the caller is the client; ``Conflict`` for none, and one cut off."""
+    """Return the caller's directory; raises ``Conflict`` if there is none or it is cut off."""
     stored = await directories.of_client(connection, caller.user_id)
     if stored is None:
         raise Conflict("No directory has this service account as its client", rule="directory")
@@ -92,9 +92,9 @@ class ScimUsers:
         self._sources = sources
 
     async def create(self, write: Write, sent: SentUser) -> ProvisionedUser:
-        """Create an account, or take back the one of that name which the client has deleted.
+        """Create an account, or restore the one with that name that the client has deleted.
 
-        Raises ``ValidationFailed``, and ``Conflict`` for a name that is taken, by whomever.
+        Raises ``ValidationFailed``, and ``Conflict`` for a name in use, by any account.
         """
         sent = structs.replace(sent, active=sent.active is not False)
         async with self._units.of_rights(write) as unit:
@@ -132,7 +132,7 @@ class ScimUsers:
             return await _read(unit.connection, source, user_id)
 
     async def delete(self, write: Write, user_id: int, match: Match) -> None:
-        """Disable a user, whom the client does not see any more; the rows stay, the roles of groups end."""
+        """Disable a user and hide it from the client; the rows stay, the roles of groups end."""
         async with self._units.of_rights(write) as unit:
             source = await source_of(unit.connection, write.caller)
             stored = await _read(unit.connection, source, user_id)
@@ -149,7 +149,7 @@ class ScimUsers:
         sent: SentUser,
         stored: ProvisionedUser | None,
     ) -> None:
-        """Edit a user; ``stored`` is None for one whom the client had deleted."""
+        """Edit a user; ``stored`` is None for a user that the client had deleted."""
         values = sent.values
         check_values(UserValues, values)
         user = await user_list.read(unit.connection, user_id)
