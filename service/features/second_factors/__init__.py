@@ -1,1 +1,1 @@
-"""Second factors of users: apps, passkeys, recovery codes, and the logins that ask for them."""
+"""Second factors of users: apps, passkeys, recovery codes, and logins with them."""

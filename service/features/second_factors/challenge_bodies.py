@@ -1,4 +1,4 @@
-"""Answers to challenges for a second factor, as bodies have them."""
+"""Answers to challenges for a second factor, in request bodies."""
 
 from typing import Annotated, Any
 

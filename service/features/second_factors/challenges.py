@@ -1,4 +1,4 @@
-"""Challenges: random bytes that somebody answers once, within five minutes, with a second factor."""
+"""Challenges: random bytes, answered once, within five minutes, with a second factor."""
 
 import base64
 import binascii
@@ -45,7 +45,7 @@ _facts = json.Decoder(Challenge)
 
 
 class Challenges:
-    """Makes, reads and ends challenges; all raise ``Unavailable``."""
+    """Creates, reads and ends challenges; all raise ``Unavailable``."""
 
     def __init__(self, store: SessionStore) -> None:
         self._kept = store.challenges
@@ -57,7 +57,7 @@ class Challenges:
         return issued
 
     async def answered(self, issued: bytes | None, purpose: Purpose, user_id: int = 0) -> Challenge | None:
-        """Count an answer to a challenge of this purpose, and return it; None for any other bytes.
+        """Count an answer to a challenge of this purpose, and return the challenge; None if there is none.
 
         With ``user_id`` it must be the challenge of that user.
         """
@@ -68,12 +68,12 @@ class Challenges:
         return challenge if user_id in (0, challenge.user_id) else None
 
     async def spend(self, issued: bytes) -> bool:
-        """End a challenge after the right answer; False if another answer was first."""
+        """End a challenge after the correct answer; return False if another answer was first."""
         return await self._kept.spend(_name(issued))
 
 
 def text_of(issued: bytes) -> str:
-    """Return the bytes of a challenge as clients see them, base64url."""
+    """Return the bytes of a challenge in the clients' format, base64url."""
     return encoded(issued)
 
 

@@ -1,4 +1,4 @@
-"""Checks second factors: each code, and each answer of a passkey, counts once, also under a race."""
+"""Checks second factors; each code and each passkey answer counts once, even in a race."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -31,10 +31,10 @@ def about(user_id: int) -> str:
 
 
 class FactorCheck:
-    """Checks what somebody shows against the factors of a user; raises ``LoginFailed`` for whatever is wrong.
+    """Checks answers against the factors of a user; raises ``LoginFailed`` for any wrong answer.
 
-    ``now`` is the session store's time in seconds since the epoch, which all nodes share. All raise
-    ``Unavailable``, also for the code of no app while there is one whose secret can't be read.
+    ``now`` is the session store's time in seconds since the epoch, shared by all nodes. All raise
+    ``Unavailable``, also for an unmatched app code while the secret of an app is unreadable.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class FactorCheck:
         return [method for method in methods if not is_weaker(method, least)] or methods
 
     async def options(self, issued: bytes, user_id: int) -> dict[str, Any] | None:
-        """Return the options for an assertion by one of the passkeys of a user; None without any."""
+        """Return the options for an assertion by one of a user's passkeys; None without passkeys."""
         if self._party is None:
             return None
         async with self._database.transaction() as connection:
@@ -75,7 +75,7 @@ class FactorCheck:
         return self._party.request_options(issued, known) if known else None
 
     async def check(self, user_id: int, answer: Answer, issued: bytes | None) -> int:
-        """Return which factor ``answer`` proves, by its id; it counts once. ``issued`` is for a passkey."""
+        """Return the id of the factor that ``answer`` proves; it counts once. ``issued`` is for a passkey."""
         match answer.method:
             case "totp":
                 factor_id = await self._of_code(user_id, answer.code)
@@ -118,7 +118,7 @@ class FactorCheck:
         for app in await store.apps(self._database, user_id):
             try:
                 secret = self._keys.open(app.sealed_secret, about(user_id))
-            except Unavailable as refusal:  # the code may be that of another one
+            except Unavailable as refusal:  # the code may belong to another app
                 unreadable = refusal
                 continue
             step = totp.step_of(secret, code, now)

@@ -18,7 +18,7 @@ _NEW: Final = timedelta(days=7)
 
 
 async def second_factors(installation: Installation) -> Finding:
-    """A password is all that keeps others from the account of somebody without a second factor."""
+    """Without a second factor, only a password protects an account."""
     async with installation.records() as connection:
         admins = await administrators(connection)
     without = [admin for admin in admins if not admin.second_factor]
@@ -36,7 +36,7 @@ async def second_factors(installation: Installation) -> Finding:
 
 
 async def factor_key(installation: Installation) -> Finding:
-    """Without the key that has encrypted the secret of an app, its user can't log in with it."""
+    """Users can't log in with an app whose secret's encryption key is missing."""
     try:
         keys = _keys(installation)
     except SettingsError as wrong:
@@ -52,7 +52,7 @@ async def factor_key(installation: Installation) -> Finding:
         )
     if keys.current is None:
         return ok("there is none: nobody can enrol an authenticator app")
-    others = keys.known - {keys.current}  # a link that no key opens ends with its mail, within a day
+    others = keys.known - {keys.current}  # a link that no key opens expires with its mail, within a day
     before = sum(each.get(key_id, 0) for each in (counts, *of_links) for key_id in others)
     if before:
         return ok(f"{before} secrets wait for the job factor-keys, which encrypts them with the new key")

@@ -1,4 +1,4 @@
-"""The second factors of other users: shown to administrators, and reset when somebody has lost them."""
+"""The second factors of other users: shown to administrators, and reset after a loss."""
 
 from service.administration import change_log
 from service.administration.delegation import Delegation

@@ -13,16 +13,16 @@ from service.kernel.device import device_from
 
 
 class FactorLogins:
-    """Completes logins by what ``step`` judges, as often as ``logins`` allows."""
+    """Completes logins that ``step`` verifies, within the limits of ``logins``."""
 
     def __init__(self, logins: LoginService, step: SecondStep) -> None:
         self._logins = logins
         self._step = step
 
     async def second_step(self, challenge: str, answer: Answer, address: str, user_agent: str) -> TokenPair:
-        """Return the tokens of the session for which a login has asked for a second factor.
+        """Return the tokens of a login that required a second factor.
 
-        Raises what ``LoginService.second_step`` does.
+        Raises what ``LoginService.second_step`` raises.
         """
 
         async def begin() -> Begun:
@@ -53,7 +53,7 @@ class FactorLogins:
     ) -> TokenPair:
         """Return the tokens of a new device session for the user whose passkey answers ``challenge``.
 
-        Raises what ``LoginService.by_proof`` does.
+        Raises what ``LoginService.by_proof`` raises.
         """
 
         async def prove() -> Proof:

@@ -29,7 +29,7 @@ from service.records.factors import Factor
 from service.records.logs.events import SessionEvent
 
 MOST: Final = 20
-"""The most factors of one user, with the set of recovery codes."""
+"""The maximum number of factors of one user, including the set of recovery codes."""
 _APP_NAME: Final = "Authenticator app"
 _CODES_NAME: Final = "Recovery codes"
 _HANDLE_BYTES: Final = 32
@@ -54,9 +54,9 @@ class Enrolled:
 
 
 class OwnFactors:
-    """Changes the factors of the caller, as far as the policy lets the caller do that at this instant.
+    """Changes the caller's factors if the policy allows it now.
 
-    The first factor is the act ``enrol-first-factor`` of the layers ``account`` and ``assurance``, every
+    The first factor is the act ``enrol-first-factor`` of the layers ``account`` and ``assurance``; every
     other change is ``change-factors``. All raise ``Conflict`` for a service account, ``PermissionDenied``,
     ``InsufficientAuthentication`` and ``Unavailable``.
     """
@@ -93,9 +93,9 @@ class OwnFactors:
             return await factors.of_user(connection, caller.user_id)
 
     async def begin_app(self, caller: Caller, name: str | None) -> NewApp:
-        """Return a new app, which is a factor once ``confirm_app`` gets its code, within ten minutes.
+        """Return a new app, which becomes a factor once ``confirm_app`` gets its code, within ten minutes.
 
-        It replaces one that still waits. ``Conflict`` where no key is set to keep its secret with.
+        It replaces a waiting app. Raises ``Conflict`` if there is no key to encrypt its secret.
         """
         self._keys.require()
         name = _checked(name or _APP_NAME)
@@ -126,9 +126,9 @@ class OwnFactors:
         return enrolled.recovery_codes
 
     async def passkey_options(self, caller: Caller) -> dict[str, Any]:
-        """Return the options with which a browser makes a new passkey, within five minutes.
+        """Return the options for a browser to create a passkey within five minutes.
 
-        ``Conflict`` where the service has no public address that passkeys can be of.
+        Raises ``Conflict`` if the service has no public address suitable for passkeys.
         """
         party = party_of(self._party)
         async with self._changing(caller) as connection:
@@ -144,7 +144,7 @@ class OwnFactors:
         )
 
     async def add_passkey(self, caller: Caller, name: str, credential: Mapping[str, Any]) -> Enrolled:
-        """Add the passkey that a browser has made; ``ValidationFailed`` for what does not fit the options."""
+        """Add a browser's new passkey; raises ``ValidationFailed`` if it does not fit the options."""
         party = party_of(self._party)
         name = _checked(name)
         issued = challenge_of(credential)
@@ -167,7 +167,7 @@ class OwnFactors:
         return enrolled
 
     async def new_codes(self, caller: Caller) -> list[str]:
-        """Return new recovery codes, in place of the ones before; ``Conflict`` without another factor."""
+        """Return new recovery codes that replace the old ones; ``Conflict`` without another factor."""
         async with self._changing(caller) as connection:
             if not await factors.has_any(connection, caller.user_id):
                 raise Conflict("Recovery codes need another second factor first", rule="consistent")
@@ -196,7 +196,7 @@ class OwnFactors:
 
     @asynccontextmanager
     async def _changing(self, caller: Caller, *, ending_others: bool = False) -> AsyncIterator[Connection]:
-        """Let the block change the factors, with no other change of them at the same time.
+        """Let the block change the factors, without concurrent changes.
 
         With ``ending_others`` the other sessions of the caller end before the commit.
         """

@@ -19,7 +19,7 @@ from service.settings import Settings
 
 
 class CheckedFactors:
-    """See ``SecondFactors``; ``party`` is None where the service has no address for passkeys."""
+    """See ``SecondFactors``; ``party`` is None if the service has no address for passkeys."""
 
     def __init__(self, settings: Settings, database: Database, store: SessionStore, notices: Notices) -> None:
         self.now = store.synchronized.now

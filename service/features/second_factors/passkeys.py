@@ -1,8 +1,8 @@
-"""Passkeys: registrations and assertions of WebAuthn Level 3, checked by the library ``fido2``.
+"""Passkeys: registrations and assertions of WebAuthn Level 3, verified with the library ``fido2``.
 
-What the library does not check is checked here: the algorithm, frames of other origins (§13.4.9), the flags
-of backups (§6.1.3), and that the answer is by the credential it names. The counter (§6.1.1) is compared where
-it is stored. Attestation is not asked for: any authenticator will do that verifies its user.
+This module adds checks that the library lacks: the algorithm, frames of other origins (§13.4.9), the backup
+flags (§6.1.3), and that the named credential gave the answer. The counter (§6.1.1) is compared where it is
+stored. Attestation is not requested: any authenticator that verifies its user is accepted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TRANSPORTS: Final = frozenset({"usb", "nfc", "ble", "smart-card", "hybrid", "in
 
 
 class PasskeyRefusedError(ValueError):
-    """The answer of the authenticator does not fit; says why, for logs and not for callers."""
+    """The answer of the authenticator does not fit; the reason is for logs, not for callers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class NewPasskey:
 
 
 def party_of(party: RelyingParty | None) -> RelyingParty:
-    """Return the relying party; ``Conflict`` where there is none, and so no passkeys."""
+    """Return the relying party; raise ``Conflict`` if there is none, so that passkeys are unavailable."""
     if party is None:
         missing = "Passkeys need the address of this service: the operator sets server.public_url"
         raise Conflict(missing, rule="missing_setting")
@@ -61,7 +61,7 @@ def party_of(party: RelyingParty | None) -> RelyingParty:
 
 
 class RelyingParty:
-    """This service as authenticators know it: the host of its public URL, and the one origin of its pages."""
+    """This service for authenticators: the host of its public URL, and the only origin of its pages."""
 
     def __init__(self, public_url: str) -> None:
         parts = urlsplit(public_url)
@@ -70,7 +70,7 @@ class RelyingParty:
 
     @classmethod
     def of(cls, public_url: str) -> Self | None:
-        """Return the relying party of a public URL; None for none, and for an IP address, which is no id."""
+        """Return the relying party of a public URL; None without a URL, and for an IP address."""
         host = urlsplit(public_url).hostname
         if not host:
             return None
@@ -91,7 +91,7 @@ class RelyingParty:
     ) -> dict[str, Any]:
         """Return the ``PublicKeyCredentialCreationOptionsJSON`` for a new passkey of a user.
 
-        Authenticators that hold one of the ``known`` ones make no second one.
+        Authenticators with one of the ``known`` passkeys create no second one.
         """
         options, _state = self._library.register_begin(
             {"id": user_handle, "name": user_name, "displayName": display_name},  # type: ignore[arg-type]
@@ -105,7 +105,7 @@ class RelyingParty:
     def request_options(self, challenge: bytes, known: Collection[StoredPasskey] = ()) -> dict[str, Any]:
         """Return the ``PublicKeyCredentialRequestOptionsJSON`` for an assertion by one of the ``known`` ones.
 
-        Without any, the authenticator offers those that it holds for this service.
+        Without ``known``, the authenticator offers its passkeys for this service.
         """
         options, _state = self._library.authenticate_begin(
             [_descriptor(passkey) for passkey in known] or None,
@@ -171,7 +171,7 @@ class RelyingParty:
 
     @cached_property
     def _library(self) -> Fido2Server:
-        # Loaded on first use: with its list of domains it takes 11 MB, and most workers see no passkey.
+        # Loaded on first use: with its list of domains it takes 11 MB, and most workers handle no passkeys.
         from fido2.server import Fido2Server  # noqa: PLC0415
         from fido2.webauthn import PublicKeyCredentialRpEntity  # noqa: PLC0415
 
@@ -187,7 +187,7 @@ class RelyingParty:
 
 
 def challenge_of(credential: Mapping[str, Any]) -> bytes | None:
-    """Return the challenge that a credential in JSON answers, to look it up; None if it can't be read."""
+    """Return the challenge in a JSON credential, for its look-up; None if it is unreadable."""
     from fido2.utils import websafe_decode  # noqa: PLC0415
     from fido2.webauthn import CollectedClientData  # noqa: PLC0415
 
@@ -199,7 +199,7 @@ def challenge_of(credential: Mapping[str, Any]) -> bytes | None:
 
 
 def id_of(credential: Mapping[str, Any]) -> bytes | None:
-    """Return the id of the credential in JSON that made an assertion; None if it can't be read."""
+    """Return the id of the JSON credential of an assertion; None if it is unreadable."""
     from fido2.utils import websafe_decode  # noqa: PLC0415
 
     try:
@@ -210,9 +210,10 @@ def id_of(credential: Mapping[str, Any]) -> bytes | None:
 
 
 class _Refusing:
-    """Turns whatever the library raises about an answer into ``PasskeyRefusedError``.
+    """Turns any exception of the library about an answer into ``PasskeyRefusedError``.
 
-    It reads texts of strangers, and raises what its parsers do: of JSON, CBOR, COSE and structs.
+    The library parses untrusted input, and raises the exceptions of its parsers: JSON, CBOR, COSE and
+    structs.
     """
 
     def __enter__(self) -> None:
@@ -238,7 +239,7 @@ def _check_frame(client_data: CollectedClientData) -> None:
 
 
 def _require_fit(key: CoseKey) -> None:
-    """Refuse a key that is not of its algorithm, or that no signature could be checked with."""
+    """Refuse a key that does not match its algorithm or can't verify signatures."""
     kind, curve = _FORMS[key[3]]
     if key.get(1) != kind or (curve is not None and key.get(-1) != curve):
         raise PasskeyRefusedError("a key of another kind than its algorithm")

@@ -1,4 +1,4 @@
-"""Recovery codes: random texts on paper, each of which replaces a second factor once."""
+"""Recovery codes: random texts on paper; each replaces a second factor once."""
 
 import base64
 import hashlib
@@ -6,7 +6,7 @@ import secrets
 from typing import Final
 
 COUNT: Final = 10
-"""The codes of one set."""
+"""The number of codes in a set."""
 _BYTES: Final = 15
 """120 bits, which no hash has to be slow for (OWASP ASVS 5.0, 6.5.2: 112)."""
 _LENGTH: Final = 24
@@ -20,10 +20,9 @@ def new_codes() -> list[str]:
 
 
 def digest_of(code: str) -> bytes | None:
-    """Return the digest of a code as it is stored; None for a text that is no code.
+    """Return the stored digest of a code; None for an invalid code.
 
-    Case, spaces and dashes do not matter, and a digit that base32 does not have counts as the letter that it
-    looks like.
+    Case, spaces and dashes are ignored. A digit outside base32 counts as the similar letter.
     """
     plain = "".join(code.split()).upper().translate(_READ)
     if len(plain) != _LENGTH or not plain.isascii() or not plain.isalnum():

@@ -1,4 +1,4 @@
-"""Secrets of second factors, sealed anew after their key was replaced."""
+"""Encrypts secrets of second factors again after a key replacement."""
 
 from service.authn.sealing import FactorKeys
 from service.errors import Unavailable

@@ -18,12 +18,12 @@ from service.records.database.transactions import Database
 
 
 class FactorProof:
-    """A right answer, beside the password or the sign-in that was the first step, or alone."""
+    """A correct answer, in addition to the password or the sign-in of the first step, or alone."""
 
     auth_time: float | None = None
 
     def __init__(self, database: Database, known: Challenge, answer: Answer, factor_id: int) -> None:
-        """``factor_id`` is the factor that was proved."""
+        """``factor_id`` is the proved factor."""
         self._database = database
         self._known = known
         self._factor_id = factor_id
@@ -39,9 +39,9 @@ class FactorProof:
         return self._known.user_name
 
     async def compare(self, stored: Credentials | None) -> None:
-        """See ``Proof``: it is the same user still, with the same password and factor.
+        """See ``Proof``: user, password and factor are unchanged.
 
-        Nor has the sign-in ended.
+        The provider sign-in, if any, has not ended.
         """
         if stored is None or stored.user_id != self._known.user_id:
             raise LoginFailed
@@ -57,9 +57,9 @@ class FactorProof:
 
 
 class SecondStep:
-    """Asks for second factors, and judges the answers.
+    """Requests second factors, and verifies the answers.
 
-    Whatever is wrong with an answer is ``LoginFailed``: the challenge, its age, its user, the factor.
+    Any fault is ``LoginFailed``: that of the challenge, its age, its user or the factor.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class SecondStep:
         return SecondFactorRequired(None, **members)
 
     async def options(self, challenge: str) -> dict[str, Any]:
-        """Return how the challenge of a first step can be answered; it counts as an answer."""
+        """Return the possible answers to the challenge of a first step; the call counts as an answer."""
         known, issued = await self.begun(challenge), bytes_of(challenge)
         assert issued is not None  # noqa: S101 - it is that of a challenge
         return {
@@ -95,25 +95,25 @@ class SecondStep:
         }
 
     async def begun(self, challenge: str) -> Challenge:
-        """Count an answer to the challenge of a first step, and return what that was."""
+        """Count an answer to the challenge of a first step, and return the challenge."""
         known = await self._challenges.answered(bytes_of(challenge), "login")
         if known is None:
             raise LoginFailed
         return known
 
     async def proof(self, challenge: str, known: Challenge, answer: Answer) -> FactorProof:
-        """Return the proof that a right answer is; it ends the challenge."""
+        """Return the proof of a correct answer; it ends the challenge."""
         issued = bytes_of(challenge)
         factor_id = await self._check.check(known.user_id, answer, issued)
         return await self._spent(issued, known, answer, factor_id)
 
     async def passkey_options(self) -> dict[str, Any]:
-        """Return the options for a login by passkey alone; ``Conflict`` where there are no passkeys."""
+        """Return the options for a login by passkey alone; ``Conflict`` if passkeys are unavailable."""
         party = party_of(self._party)
         return party.request_options(await self._challenges.issue(Challenge("passkey-login")))
 
     async def passkey_proof(self, challenge: str, credential: Mapping[str, Any]) -> FactorProof:
-        """Return the proof that a right answer to ``passkey_options`` is; it ends the challenge."""
+        """Return the proof of a correct answer to ``passkey_options``; it ends the challenge."""
         issued = bytes_of(challenge)
         if await self._challenges.answered(issued, "passkey-login") is None:
             raise LoginFailed

@@ -52,7 +52,7 @@ class StepUp:
         self._closed = closed
 
     async def options(self, caller: Caller) -> dict[str, Any]:
-        """Return ``methods``, ``expires_in``, and ``public_key``: options for a passkey, None without."""
+        """Return ``methods``, ``expires_in``, and ``public_key``: passkey options, None without passkeys."""
         stored = await self._known(caller)
         if not stored.second_factor:
             closed = await self._closed.includes(self._database, caller.user_id)

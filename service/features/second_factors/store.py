@@ -85,12 +85,12 @@ async def kinds(source: Source, user_id: int) -> frozenset[FactorKind]:
 
 
 async def is_there(source: Source, user_id: int, factor_id: int) -> bool:
-    """Return whether the user still has that factor, confirmed, or that set of recovery codes."""
+    """Return whether the user has that confirmed factor, or that set of recovery codes."""
     return bool(await _IS_THERE.all(source, user_id=user_id, factor_id=factor_id))
 
 
 async def add_pending(connection: AsyncConnection, user_id: int, name: str, sealed_secret: bytes) -> int:
-    """Write an app that has to show a code, in place of one that still had to; return its id."""
+    """Store an app that waits for its first code, replacing a waiting one; return its id."""
     await connection.execute(sa.delete(user_factor).where(_of(user_id), ~_CONFIRMED))
     new = sa.insert(user_factor).values(
         user_id=user_id, kind="totp", factor_name=name, sealed_secret=sealed_secret
@@ -99,7 +99,7 @@ async def add_pending(connection: AsyncConnection, user_id: int, name: str, seal
 
 
 async def pending(connection: AsyncConnection, user_id: int, factor_id: int) -> App | None:
-    """Return an app of the user that still may show its first code; None if there is none."""
+    """Return an app of the user that waits for its first code; None if there is none."""
     since = sa.func.now() - sa.bindparam("life", PENDING, sa.Interval())
     statement = _APP.select.where(
         user_factor.c.id == factor_id, _of(user_id), ~_CONFIRMED, user_factor.c.create_time > since
@@ -108,7 +108,7 @@ async def pending(connection: AsyncConnection, user_id: int, factor_id: int) -> 
 
 
 async def confirm(connection: AsyncConnection, app: App, step: int) -> Factor | None:
-    """Make an app a factor, whose code of ``step`` is used; None if another request did."""
+    """Make an app a factor, and mark its code of ``step`` as used; None if another request did."""
     statement = (
         sa.update(user_factor)
         .where(user_factor.c.id == app.id, ~_CONFIRMED)
@@ -161,9 +161,9 @@ async def passkey(connection: AsyncConnection, credential_id: bytes) -> Passkey 
 
 
 async def use_passkey(connection: AsyncConnection, factor: Passkey, sign_count: int) -> bool:
-    """Store the counter of an assertion; False if it went back (WebAuthn §6.1.1).
+    """Store the counter of an assertion; return False if it decreased (WebAuthn §6.1.1).
 
-    An authenticator without a counter always says 0: 0 after 0 is no step back.
+    An authenticator without a counter always sends 0: 0 after 0 is no decrease.
     """
     forward = user_factor.c.sign_count < sign_count
     if sign_count == 0:
@@ -174,7 +174,7 @@ async def use_passkey(connection: AsyncConnection, factor: Passkey, sign_count: 
 async def set_recovery_codes(
     connection: AsyncConnection, user_id: int, name: str, digests: Collection[bytes]
 ) -> Factor:
-    """Write a set of recovery codes in place of the one before; the user must be locked."""
+    """Store a set of recovery codes that replaces the old one; the user must be locked."""
     of_codes = user_factor.c.kind == "recovery_codes"
     await connection.execute(sa.delete(user_factor).where(_of(user_id), of_codes))
     new = sa.insert(user_factor).values(
@@ -205,7 +205,7 @@ async def use_recovery_code(connection: AsyncConnection, user_id: int, digest: b
 
 
 async def remove(connection: AsyncConnection, user_id: int, factor_id: int) -> Factor | None:
-    """Delete a confirmed factor of the user; with the last one the recovery codes go. None if there is none.
+    """Delete a confirmed factor of the user, and with the last one the recovery codes; None if not found.
 
     The user must be locked.
     """

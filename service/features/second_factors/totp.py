@@ -1,4 +1,4 @@
-"""One-time codes by the clock (RFC 6238): SHA-1, six digits, 30 seconds, as authenticator apps know them."""
+"""Time-based one-time codes (RFC 6238): SHA-1, six digits, 30 seconds, as in authenticator apps."""
 
 import base64
 import secrets
@@ -13,7 +13,7 @@ DIGITS: Final = 6
 PERIOD: Final = 30
 """Seconds of one step."""
 SECRET_BYTES: Final = 20
-"""Bytes of a new secret: as many as the hash has (RFC 4226 §4, R6)."""
+"""The length of a new secret in bytes, equal to that of the hash (RFC 4226 §4, R6)."""
 
 
 def new_secret() -> bytes:
@@ -27,10 +27,10 @@ def code_at(secret: bytes, step: int) -> str:
 
 
 def step_of(secret: bytes, code: str, now: float) -> int | None:
-    """Return the step that ``code`` belongs to: that of ``now`` (seconds since the epoch), or one beside it.
+    """Return the step of ``code``: that of ``now`` (seconds since the epoch) or an adjacent one.
 
-    The clock of a phone may be a step off in either direction (RFC 6238 §6). None for any other code. Blanks
-    in a code do not matter: apps show it in groups. Each comparison takes the same time.
+    A phone's clock may differ by one step in either direction (RFC 6238 §6). Returns None for any other code.
+    Blanks are ignored, since apps show codes in groups. Each comparison takes the same time.
     """
     current, typed = int(now) // PERIOD, "".join(code.split())
     matching = [step for step in (current, current - 1, current + 1) if _is_code(secret, step, typed)]
@@ -43,7 +43,7 @@ def in_base32(secret: bytes) -> str:
 
 
 def uri_of(secret: bytes, *, issuer: str, account: str) -> str:
-    """Return the ``otpauth`` URI of a secret, as apps read it from a QR code."""
+    """Return the ``otpauth`` URI of a secret, for a QR code."""
     query = {"secret": in_base32(secret), "issuer": issuer, "algorithm": "SHA1"}
     query |= {"digits": str(DIGITS), "period": str(PERIOD)}
     label = f"{quote(issuer, safe='')}:{quote(account, safe='')}"
@@ -55,5 +55,5 @@ def _is_code(secret: bytes, step: int, code: str) -> bool:
 
 
 def _generator(secret: bytes) -> TOTP:
-    # SHA-1 is what apps know, and as the hash of an HMAC it is sound (RFC 6194 §3.3).
+    # Apps support SHA-1, and as the hash of an HMAC it is sound (RFC 6194 §3.3).
     return TOTP(secret, DIGITS, SHA1(), PERIOD)  # noqa: S303
