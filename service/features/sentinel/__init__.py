@@ -1,1 +1,1 @@
-"""A session store behind Sentinel: its primary is found, and followed."""
+"""A session store behind Sentinel, with its primary looked up and followed."""

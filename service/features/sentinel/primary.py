@@ -23,7 +23,7 @@ from service.keyspace.connection import SENTINEL_PORT, arguments_of
 from service.settings.checks import sentinel_url
 
 EVERY: Final = 1.0
-"""Seconds between two questions whether another server is the primary."""
+"""Seconds between two checks for another primary."""
 _ADDRESS: Final = "SENTINEL GET-MASTER-ADDR-BY-NAME"  # redis-py knows the command by this name
 
 _log = structlog.get_logger(__name__)
@@ -31,10 +31,10 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A primary and its replicas, which sentinels watch under a ``name``.
+    """A primary and its replicas, watched by sentinels under a ``name``.
 
-    ``sentinels`` are hosts and ports. ``of_sentinels`` and ``of_primary`` are redis-py's arguments for the
-    connections to each of them.
+    ``sentinels`` are hosts and ports. ``of_sentinels`` and ``of_primary`` are redis-py's connection arguments
+    for each kind.
     """
 
     sentinels: tuple[tuple[str, int], ...]
@@ -45,10 +45,10 @@ class Group:
 
 
 def group_of(url: str) -> Group | None:
-    """Return the group that the URL of a store behind Sentinel names; None for any other URL.
+    """Return the group in the URL of a store behind Sentinel; None for any other URL.
 
-    User and password are those of the primary; the query has ``sentinel_username`` and
-    ``sentinel_password``, ``db``, and redis-py's arguments for TLS, which hold for both.
+    User and password belong to the primary. The query has ``sentinel_username`` and ``sentinel_password``,
+    ``db``, and redis-py's arguments for TLS, which apply to both.
     """
     read = sentinel_url(url)
     if read is None:
@@ -67,10 +67,10 @@ def group_of(url: str) -> Group | None:
 
 
 class Primary:
-    """The primary of one group, as the sentinels name it. All connections to it are known here."""
+    """The primary of one group, as named by the sentinels; it tracks all connections to the primary."""
 
     def __init__(self, group: Group, timeout: float) -> None:
-        """``timeout`` (seconds) is shared by the sentinels, so that each can be asked in time."""
+        """The sentinels share ``timeout`` (seconds), so that each can be asked in time."""
         self.group: Final = group
         self.connection_class: type[Connection] = SecurePrimaryConnection if group.tls else PrimaryConnection
         self.arguments: dict[str, Any] = {"primary": self, **group.of_primary}
@@ -95,10 +95,10 @@ class Primary:
         self._open: WeakSet[asyncio.StreamWriter] = WeakSet()
 
     async def address(self) -> tuple[str, int]:
-        """Return host and port of the primary; the sentinel that has answered last is asked first.
+        """Return host and port of the primary, asking the last answering sentinel first.
 
-        If it is another one than before, all connections are dropped. Raises redis-py's ConnectionError if
-        no sentinel knows it.
+        A new primary drops all connections. Raises redis-py's ConnectionError if no sentinel knows the
+        primary.
         """
         for sentinel in list(self._sentinels):
             with suppress(RedisError, OSError):
@@ -117,11 +117,11 @@ class Primary:
                 await self.address()
 
     def opened(self, writer: asyncio.StreamWriter) -> None:
-        """Note a connection to the primary."""
+        """Register a connection to the primary."""
         self._open.add(writer)
 
     def drop(self) -> None:
-        """Break all connections: commands under way fail, and the next ones connect again."""
+        """Break all connections: commands in progress fail, and later ones reconnect."""
         for writer in list(self._open):
             writer.transport.abort()
         self._open.clear()
@@ -141,10 +141,10 @@ class Primary:
 
 
 class PrimaryConnection(Connection):
-    """A connection to the primary, wherever it is when the connection is opened."""
+    """A connection to the current primary at the time of connecting."""
 
     def __init__(self, *, primary: Primary, **arguments: Any) -> None:
-        """``arguments`` are those of redis-py's connection, without an address."""
+        """``arguments`` are redis-py's connection arguments, without an address."""
         self._primary = primary
         super().__init__(**arguments)
 
@@ -172,10 +172,10 @@ class PrimaryConnection(Connection):
 
 
 class SecurePrimaryConnection(PrimaryConnection, SSLConnection):
-    """The same by TLS."""
+    """A connection to the current primary by TLS."""
 
 
 def primary_of(url: str, timeout: float) -> Primary | None:
-    """Return what finds the primary of the group that ``url`` names; None for the URL of one server."""
+    """Return the primary of the group that ``url`` names; None for the URL of one server."""
     group = group_of(url)
     return None if group is None else Primary(group, timeout)

@@ -39,15 +39,15 @@ from service.records import role_rights
 from service.records.database.transactions import SINGLE_READS, Database
 from service.records.role_rights import Rights
 
-_MOST: Final = 10_000  # keys whose last note is remembered
+_MOST: Final = 10_000  # the number of keys whose last recorded use is cached
 _log = structlog.get_logger(__name__)
 
 
 class KeyUses:
-    """Writes the last use of each key at most once in ``USE_EVERY`` seconds, in the background.
+    """Records the last use of each key at most once in ``USE_EVERY`` seconds, in the background.
 
-    Several workers write no more often: the database compares the time. A note that can't be written is lost,
-    and the next use after that time makes another.
+    Several workers together write no more often: the database compares the time. A failed write is lost; the
+    next use after that time is written.
     """
 
     def __init__(self, database: Database) -> None:
@@ -57,7 +57,7 @@ class KeyUses:
         self._task: asyncio.Task[None] | None = None
 
     def note(self, key_id: int) -> None:
-        """Take note that a key was used; returns at once."""
+        """Record the use of a key; returns at once."""
         now = time.monotonic()
         if now - self._noted.get(key_id, -USE_EVERY) < USE_EVERY:
             return
@@ -69,7 +69,7 @@ class KeyUses:
             self._task = asyncio.get_running_loop().create_task(self._write())
 
     async def finish(self) -> None:
-        """Wait until the notes made so far are written or lost."""
+        """Wait until the recorded uses are written or lost."""
         if self._task is not None:
             await self._task
 
@@ -91,16 +91,16 @@ class KeyUses:
 MOST_KEYS: Final = 4096
 """The number of keys that a process caches; the oldest goes first."""
 MOST_AGE: Final = 60.0
-"""Seconds after which a key is read again, though no change was announced.
+"""Seconds after which a key is read again without an announced change.
 
-A change by hand in the database announces nothing.
+Manual changes in the database are not announced.
 """
 _ATTEMPTS: Final = 5
 _READERS: Final = SINGLE_READS - 1
 """The number of parallel key reads: requests with invented keys must not take all connections."""
 _PATIENCE: Final = 2.0
-"""Seconds that a reading waits for others to end."""
-_MOST_SCOPES: Final = 64  # different scopes of tokens of one key
+"""Seconds that a read waits for other reads."""
+_MOST_SCOPES: Final = 64  # cached token scopes of one key
 
 
 class _Known:
@@ -126,7 +126,7 @@ class _Known:
         return time.monotonic() - self.read_at <= MOST_AGE and self.since <= now < self.until
 
     def within(self, scope: str) -> Caller:
-        """Return the caller of a token with that scope; equal scopes share one."""
+        """Return the caller for a token with that scope; equal scopes share one caller."""
         caller = self._within.get(scope)
         if caller is None:
             if len(self._within) >= _MOST_SCOPES:
@@ -162,9 +162,9 @@ class ApiKeyCallers:
     async def of_key(self, text: str, *, counted: bool = True) -> KeyCaller:
         """Return the caller of the API key ``text``.
 
-        Raises ``TokenInvalid`` (malformed, unknown, revoked or wrong: one answer for all), ``TokenExpired``,
-        ``AccountBanned`` (disabled accounts too), ``RateLimited`` for an address that tries many wrong keys,
-        unless they are not ``counted``, and ``Unavailable``.
+        Raises ``TokenInvalid`` (malformed, unknown, revoked or wrong, without a distinction),
+        ``TokenExpired``, ``AccountBanned`` (also for disabled accounts) and ``Unavailable``. Raises
+        ``RateLimited`` for an address with many wrong keys, unless they are not ``counted``.
         """
         key = parsed(text)
         if key is None:
@@ -176,7 +176,7 @@ class ApiKeyCallers:
         return await self._admitted(known, answer, known.caller)
 
     async def of_token(self, claims: ClientClaims) -> KeyCaller:
-        """Return the caller of a verified client token; it ends with its key.
+        """Return the caller of a verified client token, which expires with its key.
 
         Raises ``TokenInvalid`` (the key was deleted), ``TokenExpired``, ``AccountBanned``, ``Unavailable``.
         """
@@ -186,7 +186,7 @@ class ApiKeyCallers:
         return await self._admitted(known, answer, known.within(claims.scope))
 
     async def finish(self) -> None:
-        """End the readings that still run, and wait for notes of uses that are being written."""
+        """Stop running reads, and wait for recorded uses to be written."""
         readings = list(self._reading.values())
         for reading in readings:
             reading.cancel()
@@ -224,7 +224,7 @@ class ApiKeyCallers:
                 known = await self._read(key_id, known, deadline)
             if known is None:
                 await self._refuse(address)
-            if known.until <= arrived:  # read by a request of before
+            if known.until <= arrived:  # read by an earlier request
                 continue
             answer = await self._store.check_rights(known.caller.login_id)
             if answer.value is not None and answer.value == known.epoch:
@@ -253,7 +253,7 @@ class ApiKeyCallers:
             raise Unavailable("The API key can't be looked up in time") from None
 
     async def _in_turn(self, key_id: int, user_id: int | None) -> _Known | None:
-        """Load a key when few others are being read; Unavailable if those take too long."""
+        """Load a key once few other reads run; raises Unavailable if those take too long."""
         try:
             async with asyncio.timeout(_PATIENCE):
                 await self._readers.acquire()
@@ -269,7 +269,7 @@ class ApiKeyCallers:
             user_id = await api_keys.owner(self._database, key_id)
             if user_id is None:
                 return None
-        # Set before the account is read: a change that comes in between removes it.
+        # Set before the account is read: a concurrent change removes it.
         epoch = await self._store.rights_epoch(str(user_id), secrets.token_hex(16))
         since = self._now()
         stored = await api_keys.holder(self._database, key_id, from_seconds(since))

@@ -42,7 +42,7 @@ class ApiKey(NamedTuple):
         return f"ApiKey({self.key_id})"
 
     def __str__(self) -> str:
-        """Return the whole key: for its owner alone."""
+        """Return the complete key, only for its owner."""
         body = f"{PREFIX}{self.key_id}_{self.secret}"
         return f"{body}_{_checksum(body)}"
 
@@ -64,7 +64,7 @@ def parsed(text: str) -> ApiKey | None:
 
 
 def shown_prefix(key_id: int, hint: str) -> str:
-    """Return the beginning of a key, which may be shown; ``hint`` is that of its secret."""
+    """Return the displayable beginning of a key; ``hint`` is the beginning of its secret."""
     return f"{PREFIX}{key_id}_{hint}"
 
 

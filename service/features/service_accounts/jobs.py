@@ -1,4 +1,4 @@
-"""The jobs about API keys that have expired, or soon will."""
+"""Jobs for expired and expiring API keys."""
 
 from datetime import timedelta
 from typing import Final

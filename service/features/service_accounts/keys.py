@@ -1,4 +1,4 @@
-"""API keys of service accounts: made, listed and deleted."""
+"""Creation, listing and deletion of service accounts' API keys."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.user_list import User
 
 MOST: Final = 100
-"""The most keys of one account, expired ones included."""
+"""The maximum number of keys of one account, including expired ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class ApiKeys:
         return MadeKey(stored, str(ApiKey(stored.id, secret)))
 
     async def of_account(self, user_id: int) -> Sequence[StoredKey]:
-        """Return the keys of an account, the oldest first, expired ones too."""
+        """Return the keys of an account, the oldest first, including expired ones."""
         async with self._database.snapshot() as connection:
             await user_list.read(connection, user_id)
             return await store.of_user(connection, user_id)
@@ -108,7 +108,7 @@ class ApiKeys:
             gone = await store.remove(connection, target, key_id)
             if gone is None:
                 raise NotFound("The account has no such API key")
-            # Ends the epoch of the account: before the commit, and again after it.
+            # Removes the epoch of the account, before the commit and again after it.
             await self._revocations.mark_first([user_id])
             changes = field_changes(_key_target(gone), _fields(gone), {})
             change_log.saving(changes)

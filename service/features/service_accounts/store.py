@@ -1,4 +1,4 @@
-"""``sys.api_key``: the keys of service accounts, made, listed and deleted, without their secrets."""
+"""``sys.api_key``: the keys of service accounts, without their secrets."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from service.records.schema.rights import api_key, user
 
 
 class StoredKey(Struct, frozen=True, kw_only=True):
-    """A key as it may be shown; ``scopes`` None means all that the account holds."""
+    """The displayable data of a key; ``scopes`` None means all codes of the account."""
 
     id: Id
     user_id: int
@@ -33,7 +33,7 @@ class StoredKey(Struct, frozen=True, kw_only=True):
 
 
 class ExpiringKey(Struct, frozen=True, kw_only=True):
-    """A key that will expire, with the id and the name of its account."""
+    """An expiring key, with the id and the name of its account."""
 
     id: int
     key_name: str
@@ -57,7 +57,7 @@ async def add(
     seconds: int | None,
     created_by: int,
 ) -> StoredKey:
-    """Write a key that expires in ``seconds``, or never (None); ``hint`` and ``digest`` are of its secret."""
+    """Store a key that expires in ``seconds``, or never (None); ``hint`` and ``digest`` are of its secret."""
     new = insert(api_key).values(
         user_id=target.user_id,
         key_name=key_name,
@@ -71,7 +71,7 @@ async def add(
 
 
 async def of_user(connection: AsyncConnection, user_id: int) -> list[StoredKey]:
-    """Return the keys of an account, the oldest first, expired ones too."""
+    """Return the keys of an account, the oldest first, including expired ones."""
     return await _STORED.where(connection, api_key.c.user_id == user_id, order=api_key.c.id)
 
 
@@ -82,7 +82,7 @@ async def remove(connection: AsyncConnection, target: Target, key_id: int) -> St
 
 
 async def forget_expired(connection: AsyncConnection, kept: timedelta, most: int) -> int:
-    """Delete at most ``most`` keys that expired longer than ``kept`` ago; return how many."""
+    """Delete at most ``most`` keys that expired longer than ``kept`` ago; return their number."""
     expired = api_key.c.expire_time < func.now() - bindparam("kept", kept, Interval())
     return await delete_some(connection, api_key, expired, most)
 

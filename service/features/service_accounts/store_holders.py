@@ -1,4 +1,4 @@
-"""``sys.api_key``: whose a key is, and when it was used."""
+"""``sys.api_key``: the accounts of keys, and the last use of keys."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from service.records.schema.rights import api_key, user, user_ban
 from service.records.user_list import Status, UserNames
 
 USE_EVERY: Final = 60
-"""Seconds between two notes that a key was used."""
+"""Seconds between two records of a key's use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ _HOLDER_BY_ID: Final = PreparedSelect(
 
 
 async def owner(source: Source, key_id: int) -> int | None:
-    """Return the id of the account that the key belongs to, which never changes; None for an unknown key."""
+    """Return the id of a key's account, which never changes; None for an unknown key."""
     return await _OWNER_BY_ID.one_or_none(source, key_id=key_id)
 
 
@@ -72,7 +72,7 @@ async def holder(source: Source, key_id: int, at: datetime | None = None) -> tup
 
 
 async def note_uses(connection: AsyncConnection, key_ids: Collection[int]) -> None:
-    """Note that the keys were used now, unless that was noted in the last ``USE_EVERY`` seconds."""
+    """Record the use of the keys now, unless one was recorded in the last ``USE_EVERY`` seconds."""
     before = func.now() - bindparam("every", timedelta(seconds=USE_EVERY), Interval())
     due = or_(api_key.c.last_use_time.is_(None), api_key.c.last_use_time <= before)
     used = update(api_key).where(api_key.c.id.in_(key_ids), due)

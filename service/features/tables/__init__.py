@@ -1,1 +1,1 @@
-"""Users and roles as tables, in and out, and resources out of an OpenAPI document."""
+"""Import and export of users and roles as tables, and import of resources from OpenAPI documents."""

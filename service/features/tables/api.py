@@ -1,4 +1,4 @@
-"""The routes of tables in and out."""
+"""Routes of the import and export of tables."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Users and roles as tables: ``/api/user/export``, ``/api/role/export``, and the imports beside them."""
+"""Users and roles as tables: ``/api/user/export``, ``/api/role/export``, and the imports."""
 
 from typing import Annotated
 

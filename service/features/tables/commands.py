@@ -36,13 +36,13 @@ from service.records.installation.schema_revision import require_current
 from service.settings import Settings
 
 BOUNDS: Final = Bounds(size=16 * 1024 * 1024, values=300_000, depth=64)
-"""Those of a document in YAML, and the bytes of one in JSON."""
+"""The limits of a YAML document, and the size limit of a JSON document in bytes."""
 MOST_JSON_VALUES: Final = 1_500_000
-"""The most values of a document in JSON, each of which takes less memory; commas in texts count too."""
+"""The maximum number of values in a JSON document, which use less memory; commas in texts count too."""
 
 
 class New(Struct, frozen=True, rename="camel"):
-    """A resource that an import registers, and a permission code for its Button."""
+    """A resource to register, and a permission code for its Button."""
 
     object: str
     resource_name: str
@@ -50,7 +50,7 @@ class New(Struct, frozen=True, rename="camel"):
 
 
 class Told(Struct, frozen=True, rename="camel"):
-    """A registered resource, with the path and the name that the document gives it."""
+    """A registered resource, with the document's path and name for it."""
 
     object: str
     resource_id: int
@@ -59,7 +59,7 @@ class Told(Struct, frozen=True, rename="camel"):
 
 
 class Unusable(Struct, frozen=True):
-    """An operation that can't be registered, and why."""
+    """An operation that can't be registered, and the reason."""
 
     operation: str
     reason: str
@@ -78,7 +78,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the document, the service, and whether to register anything."""
+    """Add the document, the service, and the option to register resources."""
     add_data(parser)
     parser.add_argument("file", metavar="FILE", help="an OpenAPI 3 or Swagger 2.0 document, JSON or YAML")
     parser.add_argument(
@@ -95,7 +95,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
-    """Show what would be registered, or register it.
+    """Print the resources to register, or register them.
 
     Raises ``DocumentError``, ``ValidationFailed`` for an unknown service, and what ``ResourceImport`` raises.
     """

@@ -1,7 +1,7 @@
 """Tables in CSV (RFC 4180), as programs and spreadsheets write them.
 
-Blanks around cells, empty columns and empty rows are skipped. What can't be read is named by its separator,
-its column and its row.
+Blanks around cells, empty columns and empty rows are skipped. Errors name the separator, the column or the
+row.
 """
 
 import csv
@@ -30,7 +30,7 @@ _MARK: Final = "\ufeff"
 
 
 class CsvTable:
-    """Reads tables of the rows of ``kind``, whose ``columns`` are by name; ``name`` is that of the list."""
+    """Reads tables with rows of ``kind``; ``columns`` are by name; ``name`` is the field with the rows."""
 
     def __init__(self, name: str, columns: Mapping[str, Field], kind: type[Struct], most: int) -> None:
         self._name = name
@@ -55,7 +55,7 @@ class CsvTable:
         return [(number, self._row(number, header, cells)) for number, cells in filled]
 
     def _header(self, cells: Sequence[str]) -> list[str]:
-        """Return the names of the columns, "" for those that have none; ValidationFailed."""
+        """Return the names of the columns, "" for unnamed ones; raises ValidationFailed."""
         names = [cell.strip() for cell in cells]
         while names and not names[-1]:
             names.pop()
@@ -131,7 +131,7 @@ def _is_filled(cells: Sequence[str]) -> bool:
 
 
 def _letters(place: int) -> str:
-    """Return the letters by which spreadsheets name a column, whose place is counted from 0."""
+    """Return the spreadsheet letters of a column, whose position is counted from 0."""
     letters = ""
     while place >= 0:
         letters = chr(ord("A") + place % 26) + letters
@@ -140,7 +140,7 @@ def _letters(place: int) -> str:
 
 
 def _put(row: dict[str, Any], column: Field, text: str) -> None:
-    """Set the value that ``text`` means in ``column``, unless it means an absent field."""
+    """Set the value of ``text`` in ``column``, unless it stands for an absent field."""
     kinds = column.type.types if isinstance(column.type, UnionType) else (column.type,)
     if any(isinstance(kind, ListType) for kind in kinds):
         row[column.encode_name] = text.split()

@@ -30,7 +30,7 @@ _ACTIONS: Final = {"POST": "create", "PUT": "update", "PATCH": "update", "DELETE
 
 
 class DocumentError(OperatorError):
-    """The document can't be imported; the message says why."""
+    """The document can't be imported; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ class Operations:
 def operations_of(document: object, service: Service, base: str | None = None) -> Operations:
     """Return the operations of an OpenAPI 3 or Swagger 2.0 document as resources of ``service``.
 
-    Paths begin with ``base``, by default with the path of the document's ``servers`` or ``basePath``. Path
-    parameters get names that resources may have. Raises DocumentError for another kind of document, and where
-    the paths of several servers differ or have variables, so that ``base`` must be named.
+    Paths begin with ``base``, by default the path of the document's ``servers`` or ``basePath``. Path
+    parameters are renamed to names valid for resources. Raises DocumentError for other documents, and if
+    ``base`` is required because several servers have different paths or paths with variables.
     """
     if not isinstance(document, dict) or not isinstance(document.get("paths"), dict):
         raise DocumentError("This is no OpenAPI document: it has no paths")
@@ -143,7 +143,7 @@ def _reason(method: str, base: str, item: Mapping[str, Any], operation: Mapping[
 
 
 def _converted(path: str) -> tuple[str, str | None]:
-    """Return ``path`` with names of parameters that resources may have, and why it can't be registered."""
+    """Return ``path`` with valid parameter names, and the reason if it can't be registered."""
     for segment in path.split("/"):
         if "{" in segment and not _PARAMETER.fullmatch(segment):
             return path, "a parameter must be a whole segment"
@@ -243,7 +243,7 @@ class ResourceImport:
     async def register(
         self, caller: Caller, service: str, operations: Operations
     ) -> tuple[ImportPlan, Policy]:
-        """Register the operations that are not registered yet, disabled and with nothing bound.
+        """Register the new operations, disabled and without bindings.
 
         Raises what ``edits.create`` and ``UnitsOfWork.publishing`` raise; then nothing is registered.
         """

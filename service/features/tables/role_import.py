@@ -21,7 +21,7 @@ _GIVEN = "permissions"
 
 @dataclass(slots=True)
 class _Roles:
-    """State of a running import of roles: the tree of menus, and the roles whose rights have changed."""
+    """The state of a running import of roles: the menu tree, and the roles with changed rights."""
 
     work: Work
     tree: MenuTree
@@ -29,10 +29,10 @@ class _Roles:
 
 
 class RoleImport(TableImport[None, set[int]]):
-    """Imports roles, which are identified by code.
+    """Imports roles, identified by code.
 
-    Permissions are given as codes of Buttons. Menus, which only show pages, are not in the table: a role
-    keeps its Menus, and gets those above its new Buttons.
+    Permissions are codes of Buttons. Menus, which only show pages, are not in the table: a role keeps its
+    Menus, and gets those above its new Buttons.
     """
 
     async def _prepare(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> None:  # noqa: ARG002 - nothing to spare

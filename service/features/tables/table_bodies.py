@@ -23,7 +23,7 @@ from service.web.messages.schema import Schema
 
 CSV: Final = "text/csv"
 MAX_ROWS: Final = 1000
-"""The most rows of a table."""
+"""The maximum number of rows of a table."""
 
 _ROW: Final = "row"  # the field named in faults of a whole row
 # RFC 7111 §4.1 and RFC 4180 §3; a table without a header would be misread.
@@ -136,9 +136,9 @@ class TableBody(Generic[T]):
 
 
 def _object(number: int, line: bytes) -> dict[str, Any] | RowFault:
-    """Return the row that a line of JSON Lines has."""
+    """Return the row in a line of JSON Lines."""
     try:
-        strict_json(line, numbers_as_text=True)  # duplicate members, and all that other parsers refuse
+        strict_json(line, numbers_as_text=True)  # duplicate members, and everything that other parsers refuse
         row = msgspec.json.decode(line)
     except (ValueError, RecursionError):
         raise BadRequest(f"Line {number} is not well-formed JSON") from None

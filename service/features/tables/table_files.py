@@ -24,8 +24,8 @@ def table_file(
 ) -> Stream:
     """Return the records of ``batches`` as a file; see ``streams.file_of``.
 
-    Its columns are those of an import of ``kind``, except the fields ``without``; a record has an attribute
-    for each.
+    Its columns are those of an import of ``kind``, without the fields ``without``. A record has an attribute
+    for each column.
     """
     rows, _, row = rows_of(kind)
     columns = {column.encode_name: column.name for column in row.fields if column.name not in without}
@@ -53,7 +53,7 @@ def _cell(value: Any) -> str:
 
 UNCHANGED = "unchanged"
 NO_KEYS: Final = "sent again, an import finds its records by name and creates none twice"
-"""Why imports refuse an ``Idempotency-Key``."""
+"""The reason why imports refuse an ``Idempotency-Key``."""
 
 
 class ExportQuery(Schema):

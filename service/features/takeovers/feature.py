@@ -1,4 +1,4 @@
-"""Takeovers of accounts, shown and settled."""
+"""Takeovers of accounts: listing and confirmation of owners."""
 
 from service.kernel.feature import Feature
 

@@ -45,7 +45,7 @@ class Owners:
         self._now = now
 
     async def takeovers(self, user_id: int) -> list[Takeover]:
-        """Return what users of other accounts did to an account, the latest first; ``NotFound``."""
+        """Return the takeovers of an account, the latest first; raises ``NotFound``."""
         async with self._database.snapshot() as connection:
             await user_list.read(connection, user_id)
             return await self._takeovers(connection, user_id)

@@ -8,7 +8,7 @@ from service.operator.findings import Check, Finding, Installation, fault, ok, w
 
 
 async def collector(installation: Installation) -> Finding:
-    """Without a collector that takes them, spans are dropped, and requests are slower for nothing."""
+    """Without an accepting collector, spans are dropped, and requests are slower without benefit."""
     tracing = installation.settings.tracing
     if not tracing.endpoint:
         return ok("off")

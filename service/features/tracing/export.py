@@ -1,4 +1,4 @@
-"""Sends spans to a collector by OTLP over HTTP, in a thread of its own: no request waits for it."""
+"""Sends spans to a collector by OTLP over HTTP, in a separate thread, so that requests do not wait."""
 
 import logging
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ from service.kernel.metrics import Sample
 from service.settings import Tracing as TracingSettings
 
 AT_ONCE: Final = 512
-"""The most spans of one request to the collector."""
+"""The maximum number of spans in a request to the collector."""
 GATHER: Final = 1.0
-"""Seconds that spans wait, to be sent together with others."""
+"""Seconds that spans wait to be sent in one batch."""
 LONGEST_PAUSE: Final = 60.0
-"""The longest pause in seconds between two attempts, each of which had more than the one before."""
+"""The maximum pause in seconds between two attempts; each pause is longer than the one before."""
 TELL_EVERY: Final = 60.0
-"""Seconds between two lines about dropped spans."""
+"""Seconds between two log lines about dropped spans."""
 FINISH_WITHIN: Final = 2.0
 """Seconds for the last spans when the worker ends."""
 
@@ -59,7 +59,7 @@ class _Session(requests.Session):
 
 
 class Collector:
-    """The collector of the settings; ``reason`` is why the last ``send`` failed."""
+    """The collector of the settings; ``reason`` is the cause of the last failed ``send``."""
 
     def __init__(self, settings: TracingSettings) -> None:
         # One line for each attempt would be too many; `SpanExport` reports failures.
@@ -80,7 +80,7 @@ class Collector:
         return self._session.reason
 
     def send(self, spans: list[ReadableSpan]) -> bool:
-        """Send spans; tries again while the collector is busy or away, until the timeout. False: not sent."""
+        """Send spans; retry until the timeout while the collector is busy or away. False: not sent."""
         return self._exporter.export(spans) is SpanExportResult.SUCCESS
 
     def stop(self) -> None:
@@ -89,10 +89,10 @@ class Collector:
 
 
 class SpanExport(SpanProcessor):
-    """Takes spans that have ended, without ever waiting, and sends them in order.
+    """Takes ended spans without waiting, and sends them in order.
 
-    At most ``most`` wait. ``sent`` and ``dropped`` count spans since the worker started: dropped are those
-    that found no room, and those that the collector did not take in time.
+    At most ``most`` spans wait. ``sent`` and ``dropped`` count spans since the worker started. Dropped spans
+    found no room, or were not accepted by the collector in time.
     """
 
     def __init__(self, collector: Collector, most: int) -> None:
@@ -127,7 +127,7 @@ class SpanExport(SpanProcessor):
         self._spans.start()
 
     async def finish(self) -> None:
-        """Send what waits and end; what can't be sent within ``FINISH_WITHIN`` seconds is dropped."""
+        """Send the waiting spans and stop; spans not sent within ``FINISH_WITHIN`` seconds are dropped."""
         await self._spans.finish(FINISH_WITHIN)
         left = self._sending + len(self._spans.waiting)
         self._collector.stop()
@@ -135,14 +135,14 @@ class SpanExport(SpanProcessor):
             _log.warning("spans of traces are lost", lost=left)
 
     def shutdown(self) -> None:
-        """Do nothing: ``finish`` ends it."""
+        """Do nothing: ``finish`` stops the export."""
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:  # noqa: ARG002 - the name is the SDK's
-        """Return False: nothing is sent sooner than usual."""
+        """Return False: an early flush is not supported."""
         return False
 
     def _send_waiting(self) -> float | None:
-        """Send all that waits; at the first batch that is not taken, drop it and return the pause."""
+        """Send all waiting spans; drop the first refused batch, and return the pause."""
         waiting = self._spans.waiting
         while waiting:
             batch = [waiting.popleft() for _ in range(min(len(waiting), AT_ONCE))]

@@ -1,6 +1,6 @@
-"""The packages of OpenTelemetry, imported only when the settings turn traces on: the extra ``tracing``.
+"""The OpenTelemetry packages of the extra ``tracing``, imported only if the settings enable tracing.
 
-The trunk knows ``service.kernel.tracing`` only.
+The trunk knows only ``service.kernel.tracing``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MODULES: Final = ("opentelemetry", "opentelemetry.sdk", "opentelemetry.exporter
 
 
 def is_installed() -> bool:
-    """True if the packages that traces need are there."""
+    """Return whether the required packages are installed."""
     try:
         return all(find_spec(name) for name in _MODULES)
     except ModuleNotFoundError:  # a parent of the last one
@@ -39,7 +39,7 @@ def collector_of(settings: TracingSettings) -> Collector:
 def request_tracing(settings: TracingSettings, worker: str) -> RequestTracing | None:
     """Return the tracing of the worker ``worker``; None if it is off.
 
-    SettingsError if it is on, and the packages that it needs are missing.
+    Raises SettingsError if tracing is on and its packages are missing.
     """
     if not settings.endpoint:
         return None

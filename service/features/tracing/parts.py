@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # it imports OpenTelemetry
 
 
 class TracingPart(Part):
-    """Traces the requests of a worker. The other parts may record spans until they have finished."""
+    """Traces the requests of a worker. Other parts may record spans until they have finished."""
 
     last = True
 
@@ -27,15 +27,15 @@ class TracingPart(Part):
         self._tracing.start()
 
     async def finish(self) -> None:
-        """Export what waits, for a moment, and stop."""
+        """Export the waiting spans for a limited time, and stop."""
         await self._tracing.finish()
 
     def samples(self) -> Iterator[Sample]:
-        """Yield how many spans were exported and dropped."""
+        """Yield the numbers of exported and dropped spans."""
         return self._tracing.samples()
 
 
 def part_of(container: Any) -> TracingPart | None:
-    """Return the part of the worker; None where no traces are sent. Raises SettingsError."""
+    """Return the part of the worker; None if tracing is off. Raises SettingsError."""
     tracing = request_tracing(container.settings.tracing, container.worker)
     return None if tracing is None else TracingPart(tracing)

@@ -59,14 +59,14 @@ MOST_SPANS: Final = 200
 """The most spans of one request: a trace of an edit of ten thousand rows would be too large to load."""
 
 LEFT_OUT: Final = "portcullis.spans_left_out"
-"""The attribute with the number of those beyond."""
+"""The attribute with the number of further spans."""
 
 _KINDS: Final = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT}
 _LIMITS: Final = SpanLimits(max_attributes=32, max_attribute_length=256, max_links=1, max_events=0)
 
 
 class _Ids(RandomIdGenerator):
-    """Gives a new trace the id by which it was decided that it is recorded."""
+    """Returns the id that decided about the recording of a new trace."""
 
     trace_id = 0
 
@@ -75,7 +75,7 @@ class _Ids(RandomIdGenerator):
 
 
 class Recorder:
-    """Begins the spans of requests, and hands each that has ended to ``processor``."""
+    """Begins the spans of requests, and passes each ended span to ``processor``."""
 
     def __init__(self, processor: SpanProcessor, service_name: str, worker: str) -> None:
         self._ids = _Ids()
@@ -102,7 +102,7 @@ class Recorder:
     ) -> RequestSpan:
         """Begin the span of a request: within ``parent``, or as the root of the trace ``trace_id``.
 
-        ``link`` is a trace that it only points at.
+        ``link`` is a trace that the span only refers to.
         """
         self._ids.trace_id = trace_id
         span = self._tracer.start_span(
@@ -130,7 +130,7 @@ class _Left:
 
 
 class RecordedSpan:
-    """A span that is recorded: see ``service.kernel.origin.Span``."""
+    """A recorded span: see ``service.kernel.origin.Span``."""
 
     __slots__ = ("_context", "_left", "_span", "_tracer")
 
@@ -143,7 +143,7 @@ class RecordedSpan:
     def child(
         self, name: str, attributes: Mapping[str, Value] | None = None, *, kind: Kind = "internal"
     ) -> Span:
-        """Begin a span within this one; beyond ``MOST_SPANS``, one that is not recorded."""
+        """Begin a span within this one; spans beyond ``MOST_SPANS`` are not recorded."""
         self._left.count -= 1
         if self._left.count < 0:
             return _NOT_RECORDED
@@ -157,7 +157,7 @@ class RecordedSpan:
         self._span.set_attribute(name, value)
 
     def end(self, error: str | None = None) -> None:
-        """End it, with ``error`` as its ``error.type``."""
+        """End the span, with ``error`` as its ``error.type``."""
         if error is not None:
             self._span.set_attribute("error.type", error)
             self._span.set_status(StatusCode.ERROR)
@@ -170,7 +170,7 @@ class RequestSpan(RecordedSpan):
     __slots__ = ()
 
     def rename(self, name: str) -> None:
-        """Give it the name that is known once the route is."""
+        """Set the name of the span once the route is known."""
         self._span.update_name(name)
 
     def end(self, error: str | None = None) -> None:
@@ -181,7 +181,7 @@ class RequestSpan(RecordedSpan):
 
 
 class _NotRecorded:
-    """A span beyond the most that a request may have, and all within it."""
+    """A span beyond the limit of a request, and all spans within it."""
 
     __slots__ = ()
 

@@ -27,11 +27,11 @@ _REMEMBERED: Final = 1024
 
 
 class RequestTracing:
-    """Gives requests the id of their trace, and a share of them a span.
+    """Gives requests a trace id, and a share of them a span.
 
-    A trace is recorded if the lower half of its id is below ``tracing.ratio`` of all, as the sampler
-    ``TraceIdRatioBased`` of OpenTelemetry decides it. Of a peer in ``tracing.continue_from`` both the id and
-    that decision are taken over; a span only links to the ``traceparent`` of anybody else.
+    A trace is recorded if the lower half of its id is below ``tracing.ratio`` of all, like OpenTelemetry's
+    sampler ``TraceIdRatioBased``. From a peer in ``tracing.continue_from`` both the id and the decision are
+    taken over. A span only links to the ``traceparent`` of other callers.
     """
 
     def __init__(self, settings: TracingSettings, worker: str, export: SpanExport) -> None:
@@ -55,11 +55,11 @@ class RequestTracing:
         self._export.start()
 
     async def finish(self) -> None:
-        """Export what waits, for a moment, and stop."""
+        """Export the waiting spans for a limited time, and stop."""
         await self._export.finish()
 
     def samples(self) -> Iterator[Sample]:
-        """Yield how many spans were exported and dropped since the worker started."""
+        """Yield the numbers of spans exported and dropped since the worker started."""
         return self._export.samples()
 
     def begin(self, context: RequestContext) -> None:
