@@ -1,7 +1,7 @@
-"""A matcher taken apart: its two equalities, and the rows in which a line's code can allow a caller.
+"""The parts of a matcher: its two equalities, and the rows in which a line's code can allow a caller.
 
-The parts are Python expressions, as Casbin passes them to simpleeval. So mutants can be put together that the
-lint of a model would refuse.
+The parts are Python expressions, as Casbin passes them to simpleeval. So mutants are possible that the lint
+of a model would refuse.
 """
 
 import ast
@@ -44,7 +44,7 @@ def joined(layers: str, objects: str, rows: tuple[str, ...]) -> str:
 
 
 def matcher_of(model_text: str) -> Matcher:
-    """Take the matcher of a linted model apart."""
+    """Return the parts of a linted model's matcher."""
     value = parsed_model(model_text).partition("m = ")[2]
     demanded, conditions = parts(ast.parse(as_python(value).strip(), mode="eval").body)
     layers, objects = sorted(demanded, key=lambda pair: "r_object" in pair)
@@ -70,7 +70,7 @@ def conjuncts(row: str) -> tuple[str, ...]:
 
 
 def name_of(row: str) -> str:
-    """Return what people call a row: ``holdsSubtree``, ``@login``; else its text."""
+    """Return the usual name of a row: ``holdsSubtree``, ``@login``; otherwise its text."""
     match = _HOLDS.search(row) or _WORD.search(row)
     return match.group(match.lastindex or 0) if match else shown(row)
 

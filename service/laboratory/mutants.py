@@ -1,4 +1,4 @@
-"""Mutants of a policy: small faults in its lines and in its matcher, which decision tables must notice."""
+"""Mutants of a policy: small faults in its lines and matcher that decision tables must detect."""
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -147,9 +147,10 @@ EQUALITY_DROPPED: Final = "an equality dropped"
 class Mutant:
     """A policy with one fault.
 
-    ``text`` says what differs. Either ``added`` or ``deleted`` is a line, or ``expression`` is the matcher
-    that replaces the model's. Only questions to ``layer``, about ``object``, about an object with a line of
-    ``code`` can be answered differently; None stands for any. ``unkeyed``: lines of other objects may match.
+    ``text`` describes the difference. Either ``added`` or ``deleted`` is a line, or ``expression`` is the
+    matcher that replaces the model's. Answers can differ only for questions to ``layer``, about ``object``,
+    and about an object with a line of ``code``; None stands for any. ``unkeyed``: lines of other objects may
+    match.
     """
 
     kind: str
@@ -193,7 +194,7 @@ def codes_of(rules: Iterable[Rule]) -> list[str]:
 def matcher_mutants(matcher: Matcher, own: Collection[Rule]) -> Iterator[Mutant]:
     """Yield faults of ``matcher``: in all layers, and in each layer alone.
 
-    ``own`` are the lines of the node: faults for one code or one object are made with theirs.
+    ``own`` are the lines of the node, the source of faults for a single code or object.
     """
     codes = codes_of(own)
     yield from _equalities(matcher)
@@ -297,7 +298,7 @@ def _added_rows(matcher: Matcher, own: Iterable[Rule], codes: Iterable[str]) -> 
 def _new_rows(
     own: Iterable[Rule], codes: Iterable[str]
 ) -> Iterator[tuple[str, str, str, str | None, str | None]]:
-    """Yield text, row, layer, and the object and the code that it is limited to."""
+    """Yield text, row, layer, and the object and code to which the row is limited."""
     session = "isLoggedIn(r_caller)"
     general = [
         ("open to everybody logged in", session),
@@ -317,7 +318,7 @@ def _new_rows(
 
 
 def _back_doors(own: Iterable[Rule]) -> Iterator[tuple[str, str]]:
-    """Yield layer and object of the lines that a single object could be opened past."""
+    """Yield layer and object of the lines by which a single object could be opened."""
     for rule in own:
         if rule.code.startswith("@"):
             if rule.object == UNREGISTERED:

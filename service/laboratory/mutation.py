@@ -78,13 +78,13 @@ class Coverage(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def uncovered_rows(self) -> tuple[Row, ...]:
-        """The rows that no case depends on in their layer, and that are not idle."""
+        """The rows, except idle ones, that no case depends on in their layer."""
         return tuple(row for row in self.rows if row.state == "uncovered")
 
 
 @dataclass(frozen=True, slots=True)
 class _Probe:
-    """A question that cases reach, with the lines of its object, all lines, and the right answer."""
+    """A question of the cases, with the lines of its object, all lines, and the correct answer."""
 
     question: Question
     lines: tuple[Rule, ...]
@@ -97,9 +97,9 @@ def _opens(probe: _Probe, code: str) -> bool:
 
 
 class Bench:
-    """The questions of decision tables, to be asked of mutants; the cases are taken to be right.
+    """The questions of decision tables for mutants; the cases are assumed to be correct.
 
-    ``breaks`` says whether own lines break an invariant, which kills a mutant too.
+    ``breaks`` checks whether own lines break an invariant, which kills a mutant too.
     """
 
     def __init__(self, own: Shipped, tables: Iterable[Table], breaks: Breaks = lambda _: False) -> None:
@@ -157,7 +157,7 @@ class Bench:
         return "uncovered" if differs else "idle"
 
     def mutation(self) -> Mutation:
-        """Ask all mutants; a mutant that nothing notices is proven equivalent, or a survivor."""
+        """Test all mutants; an undetected mutant is proven equivalent, or a survivor."""
         made = Counter[str]()
         killed = Counter[str]()
         equivalent = Counter[str]()

@@ -1,4 +1,4 @@
-"""The exact condition on which a request passes, or a layer opens an object, as the command shows it."""
+"""The exact condition under which a request passes or a layer opens an object, for the command."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, Literal
@@ -29,7 +29,7 @@ from service.laboratory.analysis.explain import registered_by
 from service.laboratory.analysis.request_paths import request_path
 
 OBJECTS: Final = {layer.upper(): layer for layer in LAYERS if layer != ASSURANCE}
-"""The layers whose objects may be asked about, by the word that stands for a method."""
+"""The layers whose objects can be proved, by the word that stands for a method."""
 
 
 class ProvedLayer(msgspec.Struct, frozen=True, rename="camel"):
@@ -65,10 +65,10 @@ class ProvedRequest(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Proof(msgspec.Struct, frozen=True, rename="camel"):
-    """One answer for each class of the requests that were asked about; none where no route serves them.
+    """One answer for each class of the requested requests; empty if no route serves them.
 
     A question about an object has its layer, in capitals, as ``method``, and one answer. ``registered_by``
-    are the other services that have registered a request that no route serves.
+    are the other services that have registered a request without a route.
     """
 
     method: str
@@ -176,6 +176,6 @@ def _needs(
 
 
 def _held(codes: Iterable[str]) -> list[str]:
-    """Return every held code that holds one of ``codes``, which words never are."""
+    """Return every code that satisfies one of ``codes``; words are never satisfied by codes."""
     known = sorted(code for code in codes if not code.startswith("@"))
     return list(dict.fromkeys([*known, *(wildcard for code in known for wildcard in wildcards_of(code))]))

@@ -23,9 +23,9 @@ from service.laboratory.tables import Question
 from service.records.database.transactions import SyncConnection
 
 MOST_EVALUATED: Final = 2_000_000
-"""The most lines that the plain Casbin evaluates, about half a minute: each line, for each question."""
+"""The maximum number of lines evaluated by the plain Casbin, about half a minute: all lines, per question."""
 MOST_ROLES: Final = 10
-"""The most roles whose codes are asked about; the first ones by their code."""
+"""The maximum number of roles whose codes are tested, the first ones by code."""
 
 
 class Disagreement(msgspec.Struct, frozen=True, rename="camel"):
@@ -79,7 +79,7 @@ class PlainCasbin:
         self._decide = asked_plainly(enforcer)
 
     def compared(self, codes: Mapping[str, tuple[str, ...]]) -> PublishedTest:
-        """Compare all answers; ``codes`` are what each role gives."""
+        """Compare all answers; ``codes`` has the codes of each role."""
         policy = self._policy
         objects = list(dict.fromkeys((rule.layer, rule.object) for rule in policy.rules))
         roles = [(f"the role {role}", HeldCodes(codes[role])) for role in sorted(codes)[:MOST_ROLES]]

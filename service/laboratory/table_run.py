@@ -18,11 +18,11 @@ from service.laboratory.analysis.explain import reason_of
 from service.laboratory.tables import Asked, Case, Question, Table
 
 Decide = Callable[[Question], tuple[bool, Rule | None]]
-"""Answers a question: is it allowed, and by which line."""
+"""Answers a question: whether it is allowed, and by which line."""
 
 
 def indexed(model_text: str, rules: Lines) -> Decide:
-    """Return what asks the service's enforcer, as requests do."""
+    """Return a function that queries the service's enforcer, as requests do."""
     policy = Policy(model_text, rules)
 
     def decide(question: Question) -> tuple[bool, Rule | None]:
@@ -33,10 +33,10 @@ def indexed(model_text: str, rules: Lines) -> Decide:
 
 
 def plain(model_text: str, rules: Lines) -> Decide:
-    """Return what asks a ``casbin.Enforcer`` to which nothing but the six functions was added.
+    """Return a function that queries a plain ``casbin.Enforcer`` with only the six functions added.
 
-    It gets the lines that have the layer or the object of a question: enough to notice a matcher that forgets
-    one of these, in a third of the time that all lines take.
+    It gets the lines with the layer or the object of a question. That is enough to detect a matcher that
+    ignores one of them, in a third of the time for all lines.
     """
     model = Model()
     model.load_model_from_text(model_text)
@@ -53,7 +53,7 @@ def plain(model_text: str, rules: Lines) -> Decide:
 
 
 def asked_plainly(enforcer: Any) -> Decide:
-    """Return what asks ``enforcer``, a ``casbin.Enforcer``, once the six functions are added to it."""
+    """Return a function that queries ``enforcer``, a ``casbin.Enforcer``, after adding the six functions."""
     for name, function in PREDICATES.items():
         enforcer.add_function(name, function)
     # Casbin would print every denial, with all held codes.
@@ -73,10 +73,10 @@ ENFORCERS: Final[Mapping[str, Callable[[str, Lines], Decide]]] = {"indexed": ind
 
 
 class Failure(msgspec.Struct, frozen=True, rename="camel"):
-    """A case that fails: ``place`` is file and line, ``number`` counts the cases of a file from 1.
+    """A failed case: ``place`` is file and line, ``number`` counts the cases of a file from 1.
 
     ``enforcer`` is ``indexed``, the service's own, or ``plain``, a Casbin with the same model and lines.
-    ``reasons`` are sentences, one for each thing that differs.
+    ``reasons`` has a sentence for each difference.
     """
 
     place: str
@@ -92,7 +92,7 @@ class Failure(msgspec.Struct, frozen=True, rename="camel"):
 def run_tables(
     model_text: str, tables: Iterable[Table], enforcers: Collection[str] = tuple(ENFORCERS)
 ) -> list[Failure]:
-    """Ask the enforcers every case of ``tables``; return what does not come out as the tables say."""
+    """Run every case of ``tables`` with the enforcers; return the failures."""
     return [
         failure
         for table in tables
@@ -103,7 +103,7 @@ def run_tables(
 
 
 def run_case(model_text: str, table: Table, asked: Asked) -> list[Failure]:
-    """Ask both enforcers one case of ``table``."""
+    """Run one case of ``table`` with both enforcers."""
     return run_tables(model_text, [Table(table.path, table.rules, (asked,))])
 
 
@@ -129,7 +129,7 @@ def _reasons(decide: Decide, rules: Lines, asked: Asked) -> Iterator[str]:
 
 
 def _outcome(decide: Decide, rules: Lines, asked: Asked) -> tuple[Case, Question | None]:
-    """Return ``asked`` with the answer that comes out, and the question that was denied."""
+    """Return ``asked`` with the actual answer, and the denied question."""
     lines: list[str | None] = []
     for question in asked.questions:
         allowed, line = decide(question)

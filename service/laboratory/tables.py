@@ -61,7 +61,7 @@ class Disabled(_Strict):
 
 
 class Asks(_Strict):
-    """A question to one layer: about an object, or each of several, or a request that the layer resolves.
+    """A question to one layer: about an object, each of several, or a request that the layer resolves.
 
     In the layer ``assurance`` also about each object that ``demanded`` lists under a ``demand``.
     """
@@ -216,7 +216,7 @@ class Table:
 
 
 def table_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the files that ``paths`` name, in order; a folder stands for its ``*.yaml``, sorted.
+    """Return the files in ``paths``, in order; a folder stands for its ``*.yaml``, sorted.
 
     Raises PolicyError for a path that does not exist, and for a folder without tables.
     """
@@ -234,10 +234,10 @@ def table_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def read_tables(paths: Iterable[Path], own: Shipped) -> tuple[Table, ...]:
-    """Read the tables of ``paths``, files or folders, for the policy with the static policy ``own``.
+    """Read the tables of ``paths``, files or folders, for the static policy ``own``.
 
-    Raises PolicyError with file, line and reason of every fault: a file that is no table, a caller that the
-    table does not name, codes and requests outside the grammar.
+    Raises PolicyError with file, line and reason of every fault: a file that is no table, an unknown caller,
+    invalid codes and requests.
     """
     endpoints = ResourceIndex(set(own.routes))
     tables: list[Table] = []
@@ -254,12 +254,12 @@ def read_tables(paths: Iterable[Path], own: Shipped) -> tuple[Table, ...]:
 
 @lru_cache(maxsize=128)
 def _document(path: Path, raw: bytes) -> Document[TableFile]:
-    """Return a file of cases; remembered, since the lint reads most of them once for each level."""
+    """Return a file of cases; cached, since the lint reads most of them once for each level."""
     return document_of(path, raw, file_kind())
 
 
 def table_of(read: Document[TableFile], own: Shipped) -> Table:
-    """Return a table whose file was read; PolicyError with the reason of every fault."""
+    """Return the table of a file; raises PolicyError with the reason of every fault."""
     return _table(read, own, ResourceIndex(set(own.routes)))
 
 
@@ -321,7 +321,7 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
 
 
 def _demanded_faults(read: Document[TableFile]) -> Iterator[str]:
-    """Yield demands that no case asks about, so that nothing would be tested, and objects that repeat."""
+    """Yield demands without a case, which would be untested, and repeated objects."""
     asked = {case.asks.demand for case in read.value.cases if isinstance(case.asks, Asks)}
     seen: set[str] = set()
     for at, group in enumerate(read.value.demanded):
@@ -342,7 +342,7 @@ def _demanded_faults(read: Document[TableFile]) -> Iterator[str]:
 def _demanded(file: TableFile, own: Shipped) -> dict[str, list[str]]:
     """Return the objects of each demand at the level of ``own``; a demand of another level has none.
 
-    Which endpoints there are comes from the lines of the layer ``endpoint``, never from the demands.
+    The endpoints come from the lines of the layer ``endpoint``, never from the demands.
     """
     listed = {name for group in file.demanded for name in group.objects}
     others = [name for name in _own_endpoints(own) if name not in listed]
@@ -354,7 +354,7 @@ def _demanded(file: TableFile, own: Shipped) -> dict[str, list[str]]:
 
 
 def _own_endpoints(own: Shipped) -> Iterator[str]:
-    """Yield the endpoints of this service, as objects of the layer ``assurance``; not those of extensions."""
+    """Yield the endpoints of this service, without extensions, as objects of the layer ``assurance``."""
     for route in dict.fromkeys(own.routes):
         if not any(extension.owns_path(route.partition(" ")[2]) for extension in own.extensions):
             yield assured(ENDPOINT, route)
@@ -412,7 +412,7 @@ def _caller(codes: list[str] | str | None) -> HeldCodes | Satisfied | None:
 
 
 def _with_line(case: Case, last: Question) -> Case:
-    """Return ``case`` with the line that its ``code`` stands for."""
+    """Return ``case`` with the line of its ``code``."""
     if case.code is None:
         return case
     return msgspec.structs.replace(case, line=str(Rule(last.layer, last.object, case.code)))
@@ -431,7 +431,7 @@ class _Resolver:
     def questions(
         self, asks: str | Asks, held: HeldCodes | Satisfied | None
     ) -> Iterator[tuple[Question, ...]]:
-        """Yield what each object or request of a case asks, in the order of the layers."""
+        """Yield the questions of each object or request of a case, in the order of the layers."""
         if isinstance(asks, Asks):
             for name in self._named(asks):
                 yield (self._one(asks, name, held),)
@@ -476,7 +476,7 @@ class _Resolver:
         return NO_SESSION if held is None else self.resources.find(method, path) or UNREGISTERED
 
     def _route(self, request: str) -> str:
-        # A request that no endpoint line fits is an object without a line: it is denied.
+        # A request without a matching endpoint line is an object without a line: it is denied.
         return self.endpoints.find(*_split(request)) or request
 
 

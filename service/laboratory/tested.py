@@ -58,12 +58,12 @@ _FIELD: Final = re.compile(r"\{\w+\}")
 
 
 def catalogue_cases(pages: Iterable[Page], opened_by: Mapping[str, Collection[str]]) -> Document[TableFile]:
-    """Return the decision table of all codes of ``pages`` and of the endpoints that each opens.
+    """Return the decision table of all codes of ``pages`` and of the endpoints that each code opens.
 
-    Each code is asked about in each layer, with each kind of held code, as in an installation whose resources
-    ``portcullis policy sync`` has registered. So an exception that a matcher makes for one code, in one layer
-    and for one kind of held code, fails a case. The expectations come from the catalogue alone, never from
-    the lines or from the enforcer, which they would always agree with.
+    It tests each code in each layer with each kind of held code, as in an installation whose resources
+    ``portcullis policy sync`` has registered. So an exception in the matcher for one code, layer and kind of
+    held code fails a case. The expectations come only from the catalogue: lines and enforcer would always
+    agree with themselves.
     """
     pages = tuple(pages)
     codes = sorted(permissions(pages))
@@ -152,11 +152,11 @@ def _contributed(codes: list[str], holders: list[str]) -> Iterator[Case]:
 
 
 class Tested(msgspec.Struct, frozen=True, rename="camel"):
-    """The result; ``coverage`` and ``mutation`` are None unless asked for, and while something fails.
+    """The result; ``coverage`` and ``mutation`` are None unless requested, and while a case fails.
 
-    ``invariants`` are those that are broken; ``unchecked`` are those about roles, which no file holds.
-    ``unmeasured``: coverage or mutants were asked for, and mean nothing while something fails. ``beside``
-    are the levels of demands that are not in use, whose tables and invariants were looked at too.
+    ``invariants`` are the broken ones; ``unchecked`` are those about roles, which no file holds.
+    ``unmeasured``: coverage or mutants were requested, but are meaningless while a case fails. ``beside`` are
+    the unused levels of demands whose tables and invariants were tested too.
     """
 
     passed: bool
@@ -172,9 +172,9 @@ class Tested(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def own_tables(own: Shipped, folders: Iterable[Path]) -> tuple[Table, ...]:
-    """Return the tables of a policy's own ``folders``, and the one that is made from its catalogue of codes.
+    """Return the tables of a policy's own ``folders``, and the table made from its catalogue of codes.
 
-    Raises PolicyError for tables that can't be read.
+    Raises PolicyError for unreadable tables.
     """
     return (*read_tables(folders, own), table_of(catalogue_cases(own.catalogue, own.opened_by), own))
 
@@ -189,7 +189,7 @@ def table_places(folder: Path, level: Demands) -> list[Path]:
 
 
 def demand_levels(settings: Settings) -> tuple[Demands, ...]:
-    """Return the levels that the folder of ``settings`` has demands for, the one in use first."""
+    """Return the levels with demands in the folder of ``settings``, the used one first."""
     used = settings.policy.assurance
     there = levels_of(policy_folder(settings.policy.folder))
     return (used, *(level for level in there if level != used))
@@ -229,7 +229,7 @@ def _breaks(own: Shipped, rules: Collection[Rule]) -> bool:
 
 
 def as_lines(tested: Tested) -> Iterator[str]:
-    """Yield ``tested`` for people, one finding a line."""
+    """Yield ``tested`` as lines for people, one finding per line."""
     yield from map(str, tested.failures)
     failed = len({(failure.place, failure.asked) for failure in tested.failures})
     holding = f"{failed} fail" if failed else "all hold"
@@ -288,9 +288,9 @@ def tested(settings: Settings, paths: Sequence[str], *, coverage: bool, mutate: 
 
 
 def _beside(result: Tested, settings: Settings, folder: Path, level: Demands) -> Tested:
-    """Return ``result`` with that of the demands of ``level``, which is not in use.
+    """Return ``result`` with the result of the unused demand level ``level``.
 
-    Its tables are asked of the service's enforcer: that both answer alike is known of the one in use.
+    Its tables run only with the service's enforcer: the level in use shows that both enforcers agree.
     """
     own = read_named(settings, folder, assurance=level)
     failures = run_tables(own.model_text, read_tables(table_places(folder, level)[1:], own), ("indexed",))

@@ -52,19 +52,19 @@ class Answer(NamedTuple):
 
 
 class Judge:
-    """Answers by one matcher, given as a Python expression of the names that Casbin makes.
+    """Answers with one matcher, a Python expression of the names that Casbin generates.
 
     It does what Casbin does with an allow-override effect: the first line for which the matcher is true
-    allows. Python itself evaluates the matcher, several times faster than Casbin's evaluator does. That is
-    safe, since a matcher has passed the lint of models and a mutant is made of its parts. A test compares the
-    answers with both enforcers.
+    allows. Python itself evaluates the matcher, several times faster than Casbin's evaluator. That is safe: a
+    matcher has passed the lint of models, and a mutant consists of its parts. A test compares the answers
+    with both enforcers.
     """
 
     def __init__(self, expression: str) -> None:
         self._matcher = compile(expression, "matcher", "eval")
 
     def answer(self, question: Question, lines: Iterable[Rule], *, keyed: bool = True) -> Answer:
-        """Answer ``question`` by ``lines``, which are those of its object if ``keyed``."""
+        """Answer ``question`` by ``lines``, which belong to its object if ``keyed``."""
         caller = ANONYMOUS if question.held is None else question.held
         names: dict[str, object] = {
             "r_layer": question.layer,
@@ -116,7 +116,7 @@ class Universe:
         self._answered: dict[tuple[str, str], list[tuple[Question, Answer]]] = {}
 
     def witness(self, mutant: Mutant) -> Witness | None:
-        """Return a question that ``mutant`` answers differently, with the right answer; None if none is."""
+        """Return a question that ``mutant`` answers differently, with the correct answer, or None."""
         judge = self._original if mutant.expression is None else Judge(mutant.expression)
         for layer, name in self._objects(mutant):
             altered = mutated(self.rules.of(layer, name), mutant)
@@ -135,7 +135,7 @@ class Universe:
         if mutant.unkeyed or tuple(altered) != tuple(lines):
             codes = self._codes if mutant.unkeyed else codes_of((*lines, *altered))
             return self._judged(layer, name, callers(layer, codes, whole=not mutant.unkeyed))
-        # All mutants of the matcher ask the same.
+        # All mutants of the matcher need the same questions.
         if (layer, name) not in self._answered:
             self._answered[layer, name] = list(self._judged(layer, name, callers(layer, codes_of(lines))))
         return self._answered[layer, name]
@@ -152,7 +152,7 @@ class Universe:
             seen = set()
             for name in [mutant.object] if mutant.object else self.rules.objects(layer):
                 codes = tuple(rule.code for rule in self.rules.of(layer, name))
-                # A matcher compares objects with one another only: those of the same codes are decided alike.
+                # A matcher only compares objects for equality: objects with the same codes are decided alike.
                 if codes not in seen and (mutant.code is None or mutant.code in codes):
                     seen.add(codes)
                     yield layer, name
@@ -170,7 +170,7 @@ def _registered(name: str, code: str) -> BoundResource:
 
 
 def mutated(lines: Sequence[Rule], mutant: Mutant) -> tuple[Rule, ...]:
-    """Return the lines of one object as ``mutant`` has them."""
+    """Return the lines of one object in ``mutant``."""
     kept = tuple(rule for rule in lines if rule != mutant.deleted)
     return kept if mutant.added is None or mutant.added in kept else (*kept, mutant.added)
 
@@ -203,7 +203,7 @@ def _told_apart(segments: list[str]) -> Iterator[str]:
 
 
 def as_case(witness: Witness) -> str:
-    """Return a decision table with the case that asks ``witness`` and states the right answer, as YAML."""
+    """Return a decision table with the case of ``witness`` and its correct answer, as YAML."""
     question, right = witness.question, witness.right
     case: dict[str, object] = {
         "caller": "somebody",
@@ -262,6 +262,6 @@ def _shared(witness: Witness) -> dict[str, object]:
 
 
 def _sources(contribution: Contribution, rules: Iterable[Rule]) -> set[str]:
-    """Return what those of ``rules`` follow from that a feature has contributed."""
+    """Return the input of those ``rules`` that features have contributed."""
     sources = (contribution.source(rule.object) for rule in rules if rule.layer == contribution.layer)
     return {source for source in sources if source is not None}

@@ -1,4 +1,4 @@
-"""Decides the events of a decision log again, by another policy."""
+"""Replays the events of a decision log with another policy."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -23,11 +23,11 @@ from service.laboratory.analysis.answers import Answers, Question, RequestsTo, R
 
 
 class DifferingDecisions(msgspec.Struct, frozen=True, rename="camel"):
-    """Events of one set of roles about one route, which the policy would decide in another way.
+    """Events of one set of roles about one route whose outcome differs under the policy.
 
-    ``was`` is the logged outcome; the policy would decide the other one. ``layer``, ``object``,
-    ``required`` and ``needed`` are those of the refusal, the logged one or the new one. ``users`` counts
-    different users, visitors not among them. ``decision`` is the id of the first event.
+    ``was`` is the logged outcome; the policy decides the opposite. ``layer``, ``object``, ``required`` and
+    ``needed`` belong to the refusal, logged or new. ``users`` counts distinct users without visitors.
+    ``decision`` is the id of the first event.
     """
 
     was: Outcome
@@ -66,10 +66,10 @@ class _Group:
 
 
 def replay(policy: Policy, lines: Iterable[bytes]) -> Replayed:
-    """Return which events of ``lines`` would come out differently by ``policy``.
+    """Return the events of ``lines`` whose outcome differs under ``policy``.
 
-    The outcome of an event is that of its whole request: all that was asked has to be allowed. Lines that
-    end are in force as they were at the time of the event; by the id of its decision, if ``policy`` made it.
+    The outcome of an event is that of its whole request: every question must be allowed. Expiring lines are
+    in force as at the time of the event; by its decision's id, if ``policy`` made it.
     """
     events = other = unreadable = 0
     answers = Answers()

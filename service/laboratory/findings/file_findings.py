@@ -54,9 +54,9 @@ def refused(code: str, faults: Iterable[str], place: str) -> list[Finding]:
 
 
 def file_findings(own: Shipped, paths: Iterable[Path]) -> list[Finding]:
-    """Return what there is to say about the lines, invariants and decision tables of a policy.
+    """Return the findings about the lines, invariants and decision tables of a policy.
 
-    ``paths`` are those of the tables.
+    ``paths`` are the paths of the tables.
     """
     violations = check(own.invariants, own.policy(Lines(), {}, 0)).violations
     findings = [*_changes(own), *_unlisted(own), *_pointless(own.assurance), *broken_invariants(violations)]
@@ -106,10 +106,10 @@ def _pointless(demands: Iterable[Rule]) -> Iterator[Finding]:
 
 
 def weaker_demands(own: Shipped, shipped: Iterable[Rule], level: str) -> Iterator[Finding]:
-    """Yield the objects of which ``own`` demands less than the lines ``shipped`` of the same level do.
+    """Yield the objects on which ``own`` demands less than the lines ``shipped`` of the same level.
 
-    That is, somebody meets the one demand and not the other. Objects that the other does not know are left
-    out: those of extensions.
+    That is, some caller meets the one demand and not the other. Objects without a shipped line are left out:
+    they belong to extensions.
     """
     demanded: dict[str, tuple[str, ...]] = {}
     for rule in shipped:
@@ -135,7 +135,7 @@ def broken_invariants(violations: Iterable[Violation]) -> list[Finding]:
 
 
 def _unknown_objects(table: Table) -> Iterator[Finding]:
-    """Yield cases about objects without a line that do not say so: a mistyped object is denied too."""
+    """Yield cases about objects without a line that do not state it: a mistyped object is denied too."""
     for asked in table.asked:
         if asked.case.reason == "no_line":
             continue

@@ -41,7 +41,7 @@ _STORED: Final = (*stored_findings.CODES, *request_findings.CODES, *menu_finding
 
 
 class Linted(msgspec.Struct, frozen=True, rename="camel"):
-    """The findings, the accepted ones too; ``database`` says whether one was looked at."""
+    """The findings, including accepted ones; ``database``: the database was linted too."""
 
     passed: bool
     database: bool
@@ -67,12 +67,12 @@ def acceptances(settings: Settings, more: Iterable[str]) -> Accepted:
 def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
     """Return the findings in the files, and in the database if ``stored``; SchemaError and Unavailable.
 
-    The database is not looked at while the files can't be used.
+    The database is skipped if the files are unusable.
     """
     collected = _files(settings)
     if any(finding.finding == file_findings.POLICY for finding in collected):
         stored = False
-        looked_for = {file_findings.POLICY}  # the rest could not be looked at
+        looked_for = {file_findings.POLICY}  # the rest could not be checked
     else:
         looked_for = {*file_findings.CODES}
         if stored:
@@ -86,7 +86,7 @@ def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
 
 
 def _files(settings: Settings) -> list[Finding]:
-    """Return the findings in the files: with the demands of each level, whichever is in use."""
+    """Return the findings in the files, with the demands of each level, used or not."""
     findings: dict[Finding, None] = {}
     made: list[Routes] = []
     for level in demand_levels(settings):
@@ -98,7 +98,7 @@ def _files(settings: Settings) -> list[Finding]:
 
 
 def _with_demands(settings: Settings, level: Demands, made: list[Routes]) -> list[Finding]:
-    """Return the findings with the demands of a level; ``made`` keeps the routes, the same for all levels."""
+    """Return the findings with the demands of a level; ``made`` caches the routes, shared by all levels."""
     folder = near(policy_folder(settings.policy.folder))
     try:
         own = read_named(settings, folder, assurance=level)
@@ -172,11 +172,11 @@ _AS_SHIPPED: Final = {
     stored_findings.BY_WILDCARD: "it ships so: the role admin gives it by system:*",
     stored_findings.CONTAINS: "it ships so: the role admin may do everything below system",
 }
-"""Why findings of a new installation are meant; it has no others."""
+"""The reasons for the intended findings of a new installation; it has no others."""
 
 
 def _accepted_as_shipped(findings: Iterable[Finding], features: Features) -> list[Finding]:
-    """Accept those findings, word by word, that a new installation of this version has."""
+    """Accept the findings that a new installation of this version has with the same text."""
     shipped = set(_of_a_new_installation(features))
     return [
         msgspec.structs.replace(finding, accepted=_AS_SHIPPED[finding.finding])
@@ -187,7 +187,7 @@ def _accepted_as_shipped(findings: Iterable[Finding], features: Features) -> lis
 
 
 def _of_a_new_installation(features: Features) -> list[Finding]:
-    """Return what there is to find in the seeds, with the policy that ships and without any extension."""
+    """Return the findings in the seeds, with the shipped policy and without extensions."""
     seeds, codes = seeded_resources(), [*dict(WILDCARDS), *permissions(CATALOGUE)]
     policy = configured(Settings(features=features)).policy(derive(seeds, codes), {}, 0)
     standing = Standing(

@@ -1,4 +1,4 @@
-"""The published policy of an installation, asked by a plain Casbin."""
+"""The test of an installation's published policy with a plain Casbin."""
 
 from service.audit.chain.seals import seals_of
 from service.authz.engine.rules import PolicyError
