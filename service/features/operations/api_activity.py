@@ -1,4 +1,4 @@
-"""The installation, for who operates it: ``/api/system``."""
+"""The installation, for its operators: ``/api/system``."""
 
 from datetime import timedelta
 from typing import Annotated

@@ -142,7 +142,7 @@ class CertificateWatch:
         return Health("degraded" if near else "up", ends)
 
     def first_ends(self) -> Mapping[str, Certificate]:
-        """Return by what it is of (``Endpoint.of``) the certificate that ends first."""
+        """Return the certificate that expires first, by ``Endpoint.of``."""
         first: dict[str, Certificate] = {}
         for endpoint, matches in self.certificates.items():
             first[endpoint.of] = min(

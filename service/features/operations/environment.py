@@ -1,4 +1,4 @@
-"""What a worker depends on beside the stores: room on disks, and certificates of servers."""
+"""The environment of a worker other than the stores: disk space, and certificates of servers."""
 
 from collections.abc import Iterator, Mapping
 
@@ -21,7 +21,7 @@ class Environment:
         }
 
     def samples(self) -> Iterator[Sample]:
-        """Yield what the last looks have found."""
+        """Yield the results of the last checks."""
         for place, free in self._disks.free():
             yield Sample("portcullis_disk_free_bytes", free, {"place": place})
         for of, period in self._certificates.first_ends().items():

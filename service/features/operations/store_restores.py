@@ -1,4 +1,4 @@
-"""What a restore changes in the database: ids, versions, secrets, and keys of objects."""
+"""Changes of a restore in the database: ids, versions, secrets, and keys of objects."""
 
 from dataclasses import dataclass, replace
 from typing import Final

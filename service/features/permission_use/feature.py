@@ -1,4 +1,4 @@
-"""What the use of permissions adds."""
+"""Declaration of the feature: use of permissions."""
 
 from service.kernel.feature import Feature
 

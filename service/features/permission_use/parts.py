@@ -1,4 +1,4 @@
-"""What a worker keeps to note which permissions are used."""
+"""The part of a worker that records the use of permissions."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ class UsesPart(Part):
         self.runs = self.uses.run
 
     async def finish(self) -> None:
-        """Merge what is left."""
+        """Merge the remaining notes."""
         await self.uses.finish()
 
     def samples(self) -> Iterator[Sample]:

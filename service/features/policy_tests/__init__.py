@@ -1,1 +1,1 @@
-"""What reviewers and pipelines run on a policy: tests, lint, proofs, replay, and a report for auditors."""
+"""Policy tests for reviewers and pipelines: tests, lint, proofs, replay, and a report for auditors."""

@@ -1,4 +1,4 @@
-"""What reviewers and pipelines run on a policy."""
+"""Declaration of the feature: policy tests for reviewers and pipelines."""
 
 from service.kernel.feature import Feature, FeatureCommands
 

@@ -1,4 +1,4 @@
-"""What other services add."""
+"""Declaration of the feature: other services."""
 
 from service.kernel.feature import Feature
 

@@ -1,1 +1,1 @@
-"""What a policy answers: explanations, conditions compared, gains and losses, sources of policies."""
+"""Answers of a policy: explanations, compared conditions, gains and losses, sources of policies."""

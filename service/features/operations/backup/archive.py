@@ -286,7 +286,7 @@ _ELSE: Final = (
 
 
 class Origin(NamedTuple):
-    """Whether the origin of an archive is proved, and a sentence about it."""
+    """The origin of an archive: whether it is proved, and a sentence about it."""
 
     proved: bool
     statement: str
