@@ -15,7 +15,7 @@ from service.kernel.assurance import Authentication
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.kernel.tracing import current_span
-from service.keyspace import BANNED, Answer, SessionStore, revision_in
+from service.keyspace import BANNED, Answer, SessionStore
 from service.settings import Auth
 
 _MARK = b"refresh:"
@@ -40,7 +40,7 @@ class Authenticator:
         self._asks_store = settings.per_request_deny_check
         self.remembered = self._verified.remembered
         """Finds the token of a header that was sent before; see ``VerifiedTokens.remembered``."""
-        self.ask = store.check_keys
+        self.ask = store.checks.ask
         """Asks the session store about the keys of a token; see ``Checks.ask``."""
 
     async def authenticate(
@@ -108,7 +108,7 @@ class Authenticator:
             return Authenticated(caller, 0, claims.exp)
         if (keys := verified.keys) is None:
             keys = verified.keys = self._store.session_keys(caller.login_id, caller.device)
-        return await self.judged(verified, await self._store.check_keys(keys, current_span()))
+        return await self.judged(verified, await self.ask(keys, current_span()))
 
     async def judged(self, verified: VerifiedToken, answer: Answer) -> Authenticated:
         """Return the caller of a verified access token, from the session store's answer about its keys.
@@ -123,44 +123,32 @@ class Authenticator:
         if marker == BANNED:
             ban = await self._store.ban_of(caller.login_id)
             raise banned(ban.until if ban else None)
-        issued = _milliseconds(caller.issued_at)
-        if marker is not None and issued <= _marked(marker):
-            raise RefreshRequired
-        opened = _session_of(claims, issued, session)
+        opened = _session_of(claims, round(1000 * caller.issued_at), marker, session)
         if opened is None:
             raise RefreshRequired
         if claims.auth_time is UNSET:
             caller = replace(caller, authentication=Authentication(auth_time=opened.login_time))
         verified.answer = answer
-        verified.accepted = Authenticated(caller, revision_in(revision), claims.exp, all_rights)
+        verified.accepted = Authenticated(caller, revision, claims.exp, all_rights)
         return verified.accepted
 
     def _first_seen(self, claims: AccessClaims) -> None:
         """Report the tokens of this ``iat`` to the store as delivered, in case it missed the confirmation."""
-        self._store.deliveries.seen(claims.sub, claims.dev, _milliseconds(claims.iat))
+        self._store.deliveries.seen(claims.sub, claims.dev, round(1000 * claims.iat))
 
 
 def _by_key(key_caller: KeyCaller, expires: float | None = None) -> Authenticated:
     answer, ends = key_caller.answer, (expires, key_caller.good_until)
     good_until = min((end for end in ends if end is not None), default=None)
-    return Authenticated(key_caller.caller, revision_in(answer.revision), good_until, answer.all_rights)
+    return Authenticated(key_caller.caller, answer.revision, good_until, answer.all_rights)
 
 
-def _milliseconds(seconds: float) -> int:
-    return round(seconds * 1000)
-
-
-def _marked(marker: bytes) -> float:
-    """Return the time of a refresh marker in milliseconds; infinity (refusing all tokens) if malformed."""
-    try:
-        return _milliseconds(float(marker.removeprefix(_MARK)))
-    except (ValueError, OverflowError):
-        return float("inf")
-
-
-def _session_of(claims: AccessClaims, issued: int, stored: bytes | None) -> _Session | None:
+def _session_of(
+    claims: AccessClaims, issued: int, marker: bytes | None, stored: bytes | None
+) -> _Session | None:
     """Return the device session if a token, ``issued`` at these milliseconds, belongs to it; else None.
 
+    A refresh marker rejects the tokens that are not issued after it, and all tokens if it is malformed.
     The session's name decides, whatever the clocks did. Sessions and tokens of version 0.2.0 have none: there
     the time decides. A node of that version makes tokens without the name when it refreshes a session of this
     version. The tokens of the last refresh belong to the session, until the next one.
@@ -168,10 +156,12 @@ def _session_of(claims: AccessClaims, issued: int, stored: bytes | None) -> _Ses
     if stored is None:
         return None
     try:
+        if marker is not None and issued <= round(1000 * float(marker.removeprefix(_MARK))):
+            return None
         session = _session.decode(stored)
-        refreshed = not claims.sid and issued == _milliseconds(session.last_refresh_time)
+        refreshed = not claims.sid and issued == round(1000 * session.last_refresh_time)
         named = claims.sid == session.sid or refreshed
-        belongs = named and issued >= _milliseconds(session.login_time)
-    except (MsgspecError, OverflowError):
+        belongs = named and issued >= round(1000 * session.login_time)
+    except (MsgspecError, OverflowError, ValueError):
         return None
     return session if belongs else None

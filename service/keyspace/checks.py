@@ -16,6 +16,7 @@ from hiredis import ReplyError
 from service.kernel.origin import Span
 from service.keyspace import keys
 from service.keyspace.pipeline import Command, Pipeline, begin_command, end_with, refuse
+from service.keyspace.revision_key import revision_in
 
 
 class Answer(NamedTuple):
@@ -27,7 +28,7 @@ class Answer(NamedTuple):
 
     marker: bytes | None
     value: bytes | None
-    revision: bytes | None
+    revision: int | None
     all_rights: bytes | None
 
 
@@ -116,7 +117,7 @@ def _settle(batch: _Batch, values: Any) -> None:
         raise values
     if len(values) != 2 * len(batch) + 2:
         raise ValueError("the reply has another number of values than the command has keys")
-    revision, all_rights = values[-2:]
+    revision, all_rights = revision_in(values[-2]), values[-1]
     remaining = iter(values)
     made = tuple.__new__  # the class itself goes a longer way
     for future, marker, value in zip(batch, remaining, remaining, strict=False):

@@ -92,9 +92,8 @@ class SessionStore:
 
     def __init__(self, settings: RedisSettings, auth: Auth) -> None:
         self._servers = servers = open_servers(settings)
-        self._client, self._checks = servers.client, servers.checks
-        self.check_keys = self._checks.ask
-        """Returns what ``check`` does, for ``session_keys`` and the span of a request; see ``Checks.ask``."""
+        self._client, self.checks = servers.client, servers.checks
+        """Reads what ``check`` does, by ``session_keys`` and for the span of a request."""
         self._names = servers.names
         self._timeout = settings.timeout
         self._auth = auth
@@ -127,18 +126,18 @@ class SessionStore:
 
         All requests of the moment share one round trip.
         """
-        return self._checks.ask(self.session_keys(login_id, device), current_span())
+        return self.checks.ask(self.session_keys(login_id, device), current_span())
 
     def check_rights(self, login_id: str) -> asyncio.Future[Answer]:
         """Return a future of the deny marker, the epoch of the user's rights, and the values of all checks.
 
         In the same round trip as ``check``.
         """
-        return self._checks.ask(self._checks.pair(keys.deny(login_id), keys.rights(login_id)), current_span())
+        return self.checks.ask(self.checks.pair(keys.deny(login_id), keys.rights(login_id)), current_span())
 
     def session_keys(self, login_id: str, device: str) -> KeyPair:
         """Return the keys that ``check`` reads; they stay the same."""
-        return self._checks.pair(keys.deny(login_id), keys.device(login_id, device))
+        return self.checks.pair(keys.deny(login_id), keys.device(login_id, device))
 
     def refresh_id(self, login_id: str, rid: str) -> str:
         """Return the random text ``rid`` in the form that the refresh ids of a user have in this store."""
@@ -401,7 +400,7 @@ class SessionStore:
 
     async def close(self) -> None:
         """Disconnect from the store."""
-        await self._checks.close()
+        await self.checks.close()
         await self.deliveries.close()
         await self._servers.close()
 

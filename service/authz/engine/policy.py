@@ -323,23 +323,17 @@ class Policy:
         key = (resource, endpoint, None if held is None else held.codes, satisfied)
         admission = self._admissions.get(key)
         if admission is None:
-            admission = self._admission(resource, endpoint, held, satisfied)
+            opened = self.judge(RESOURCE, resource, held)
+            decision = self.judge(ENDPOINT, endpoint, held) if opened.allowed else None
+            demanded = None
+            if decision is not None and decision.allowed:
+                demanded = self.judge_assurance(resource, endpoint, satisfied)
+            admission = Admission(opened, decision, demanded)
             if len(self._admissions) >= MAX_REMEMBERED:
                 self._admissions.clear()
             if MAX_REMEMBERED:
                 self._admissions[key] = admission
         return admission
-
-    def _admission(
-        self, resource: str, endpoint: str, held: HeldCodes | None, satisfied: Satisfied | None
-    ) -> Admission:
-        opened = self.judge(RESOURCE, resource, held)
-        if not opened.allowed:
-            return Admission(opened)
-        decision = self.judge(ENDPOINT, endpoint, held)
-        if not decision.allowed:
-            return Admission(opened, decision)
-        return Admission(opened, decision, self.judge_assurance(resource, endpoint, satisfied))
 
     def judge_assurance(
         self, resource: str, endpoint: str | None, satisfied: Satisfied | None, /

@@ -13,6 +13,7 @@ from service.keyspace import keys
 from service.keyspace.checks import Answer, Checks, KeyPair
 from service.keyspace.connection import within
 from service.keyspace.pipeline import Command, PipelinedClient, begin_command, end_with, packed, refuse
+from service.keyspace.revision_key import revision_in
 
 
 class _ClusterPair(KeyPair):
@@ -104,7 +105,7 @@ class ClusterChecks(Checks):
                 revision, all_rights = await self._client.values(*copies)
                 marker, value = await self._client.values(*pair.names)
             if not future.done():
-                future.set_result(Answer(marker, value, revision, all_rights))
+                future.set_result(Answer(marker, value, revision_in(revision), all_rights))
         except Unavailable as error:
             refuse(future, error)
 
@@ -131,7 +132,9 @@ class _Batch:
     def answered(self, reply: Any) -> None:
         """Process the next reply; the first is that of the copies. Raises an error for a malformed reply."""
         if self._copies is None:
-            self._copies = _pair_in(reply)
+            copies = _pair_in(reply)
+            refused = isinstance(copies, ReplyError)
+            self._copies = copies if refused else (revision_in(copies[0]), copies[1])
             return
         pair, future = self._asked[self._at]
         values = _pair_in(reply)

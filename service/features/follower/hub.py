@@ -24,7 +24,7 @@ from service.features.follower.signals import LOOK_EVERY, Signals
 from service.features.follower.store import FIRST, Concerned, Place
 from service.kernel.account_acts import FOLLOW_BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller
-from service.keyspace import SessionStore, revision_in
+from service.keyspace import SessionStore
 from service.records.database.transactions import Connection, Database
 from service.records.published import bit_positions, policy_history, policy_revisions
 from service.records.published.policy_history import Difference, Part
@@ -175,7 +175,7 @@ class Hub:
         anew = not position.revoked or now > position.revoked_since + _REVOKED_ANEW
         revoked = await self._store.revocations.behind(None if anew else position.revoked)
         announced = (await self._store.check_rights(asking.login_id)).revision
-        policy = await self._revisions.announced(revision_in(announced))
+        policy = await self._revisions.announced(announced)
         restore_epoch, scope = self._tokens.restore_epoch.name or "", _scope(renewal)
         async with self._database.snapshot() as connection:
             place = await rights_changes.place(connection)

@@ -303,8 +303,9 @@ class Operation:
 
     ``access`` has the codes that its lines of the endpoint layer must have, empty if nothing was declared.
     ``name`` is the qualified name of the responder, for messages; ``summary`` and ``description`` are its
-    docstring. ``status`` is the status of a success. ``dialect`` is None for answers and errors of the usual
-    form.
+    docstring. ``object`` is that of its lines in the endpoint layer, such as ``GET /api/role/{id}``. A
+    ``public`` operation needs no session; the caller of a ``subrequest`` is a proxy. ``status`` is the status
+    of a success. ``dialect`` is None for answers and errors of the usual form.
     """
 
     method: str
@@ -316,12 +317,10 @@ class Operation:
     name: str
     summary: str
     description: str
+    object: str
+    public: bool
+    subrequest: bool
     dialect: Dialect | None = None
-
-    @cached_property
-    def object(self) -> str:
-        """The object of its lines in the endpoint layer, such as ``GET /api/role/{id}``."""
-        return f"{self.method} {self.template}"
 
     @cached_property
     def noun(self) -> str:
@@ -337,8 +336,3 @@ class Operation:
     def conditional(self) -> bool:
         """True if it is answered 304 to a client that already has the answer, by ``If-None-Match``."""
         return self.method == "GET" and self.metadata.tagged and not self.metadata.shows_more
-
-    @cached_property
-    def public(self) -> bool:
-        """True if it needs no session."""
-        return self.access == (ANYONE,)

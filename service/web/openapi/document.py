@@ -74,7 +74,7 @@ def openapi(
                 **_cookie_schemes(access_cookie),
                 **(
                     {"proxyKey": _PROXY_KEY}
-                    if any(shown_operation.metadata.subrequest for shown_operation in shown)
+                    if any(shown_operation.subrequest for shown_operation in shown)
                     else {}
                 ),
                 **(
@@ -200,7 +200,7 @@ def _security(operation: Operation, *, with_cookies: bool) -> list[dict[str, lis
     ways: list[dict[str, list[str]]] = [{"bearer": []}]
     if with_cookies:
         ways.append({"cookie": []} if operation.method == "GET" else {"cookie": [], "csrf": []})
-    if operation.metadata.subrequest:
+    if operation.subrequest:
         # The proxy alone, or also the user whose request it asks about.
         ways = [{"proxyKey": [], **way} for way in ({}, *ways)]
     if operation.metadata.by_client:

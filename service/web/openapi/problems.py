@@ -215,9 +215,9 @@ def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[typ
         possible.update(IN_GROUP)
         if not operation.public:
             possible.update(WITH_LOGIN)
-        if with_cookies and (operation.method != "GET" or operation.metadata.subrequest):
+        if with_cookies and (operation.method != "GET" or operation.subrequest):
             possible.add(errors.CsrfFailed)
-        if operation.metadata.subrequest:
+        if operation.subrequest:
             possible.add(errors.ProxyRefused)
     if operation.signature.body is not None or operation.metadata.file or operation.metadata.form:
         possible.update(WITH_BODY)

@@ -238,7 +238,7 @@ def response_headers(operation: Operation, status: int) -> dict[str, Any]:
         names += [RIGHTS] if operation.metadata.logged is not None else []
         names += ["ETag"] if operation.metadata.tagged else []
         names += [REPLAYED] if operation.metadata.idempotent else []
-        names += IDENTITY if operation.metadata.subrequest else ()
+        names += IDENTITY if operation.subrequest else ()
     if status == RequestUnderWay.status and operation.metadata.idempotent:
         names.append("Retry-After")
     if operation.metadata.media and status in _SENT:
@@ -258,6 +258,6 @@ def header_parameters(operation: Operation) -> list[dict[str, Any]]:
         parameters.append(_IF_NONE_MATCH)
     if operation.metadata.idempotent:
         parameters.append(_KEY)
-    if operation.in_group and not (operation.public or operation.metadata.subrequest):
+    if operation.in_group and not (operation.public or operation.subrequest):
         parameters.append(_AT_LEAST)
     return parameters

@@ -71,7 +71,9 @@ class AuthorizationGuard:
             raise errors.Unavailable("No policy has been loaded yet")
         now = self.now()  # token and demands are judged at one instant
         if not operation.public:
-            known = self._known(context, operation, policy, now)
+            known = None
+            if not operation.subrequest and (sent := self.token.sent(context.request)) is not None:
+                known = self.authenticator.remembered(sent, policy.permission_map, now)
             if known is None or known.accepted is None or known.keys is None:
                 identified = await self._identified(context, operation, policy, known)
             else:
@@ -168,20 +170,11 @@ class AuthorizationGuard:
             self.token.check_meant(context.request, identified.caller)
         return identified.announced
 
-    def _known(
-        self, context: RequestContext, operation: Operation, policy: Policy, now: float
-    ) -> VerifiedToken | None:
-        """Return the token of the request if it was verified before."""
-        if operation.metadata.subrequest:
-            return None
-        sent = self.token.sent(context.request)
-        return None if sent is None else self.authenticator.remembered(sent, policy.permission_map, now)
-
     def _identified(
         self, context: RequestContext, operation: Operation, policy: Policy, known: VerifiedToken | None
     ) -> Awaitable[Authenticated]:
         """Return the authenticated caller, if that takes more than one read of the session store."""
-        if operation.metadata.subrequest:
+        if operation.subrequest:
             return self._proxy(context, policy)
         if known is not None:
             return self.authenticator.accepted(known)
@@ -194,8 +187,7 @@ class AuthorizationGuard:
         newer = await self._newest(policy, announced, least)
         if newer is not policy:
             context.policy = newer
-            known = self._known(context, operation, newer, self.now())
-            self._take(context, operation, await self._identified(context, operation, newer, known))
+            self._take(context, operation, await self._identified(context, operation, newer, None))
         return newer
 
     async def _unknown_sender(
@@ -237,7 +229,7 @@ class AuthorizationGuard:
 def _least_revision(context: RequestContext, operation: Operation) -> int:
     """Return the oldest revision that may decide the request; 0 if it does not say."""
     least = context.request.raw_header(_MIN_REVISION)
-    if least is None or operation.metadata.subrequest:  # of a subrequest, it is a header of the client
+    if least is None or operation.subrequest:  # of a subrequest, it is a header of the client
         return 0
     if _REVISION.fullmatch(least) is None or (revision := int(least)) > MAX_ID:
         raise errors.BadRequest(f"{MIN_REVISION} is not the number of a revision")
@@ -256,7 +248,7 @@ def refused_in(context: RequestContext, denied: errors.PermissionDenied) -> Refu
     A refused request needs both layers of the guard. The caller of a subrequest is no client.
     """
     operation, decision = context.operation, denied.decision
-    if operation is None or operation.metadata.subrequest or decision is None or context.policy is None:
+    if operation is None or operation.subrequest or decision is None or context.policy is None:
         return None
     if decision.layer in (RESOURCE, ENDPOINT):
         resource = context.policy.resource_for(operation.method, context.request.path, context.caller)

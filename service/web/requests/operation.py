@@ -76,16 +76,20 @@ def _description(method: str, template: str, responder: Callable[..., Any], *, p
             raise MetadataError(f"{method} {template}: @dry_run gives it its query, and it has one already")
         signature = _asking_dry_run(signature)
     summary, _, description = (inspect.getdoc(responder) or f"{method} {template}").partition("\n")
+    access = (ANYONE,) if public else metadata.access
     return Operation(
         method=method,
         template=template,
-        access=(ANYONE,) if public else metadata.access,
+        access=access,
         metadata=metadata,
         signature=signature,
         status=metadata.status or (CREATED if metadata.location else OK),
         name=getattr(responder, "__qualname__", repr(responder)),
         summary=summary.rstrip("."),
         description=description.strip(),
+        object=f"{method} {template}",
+        public=access == (ANYONE,),
+        subrequest=metadata.subrequest,
     )
 
 

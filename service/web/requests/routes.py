@@ -201,7 +201,7 @@ class Routes:
         self, template: str, operations: Sequence[Operation], responders: dict[str, Responder]
     ) -> _Methods:
         """Return the methods of a route; others are answered 405, unless the route accepts any method."""
-        if any(operation.metadata.subrequest for operation in operations):
+        if any(operation.subrequest for operation in operations):
             if list(responders) != ["GET"]:
                 raise RoutesError([f"{template}: what is asked by any method is a GET alone"])
             return _Methods({}, responders["GET"])
