@@ -69,9 +69,32 @@ async function followed() {
   else await broken();
 }
 
+/** The styles that only views after a login need. */
+const LATER = ["lists", "policy"];
+/** @type {Promise<unknown> | undefined} */
+let styles;
+
+/** Add the styles of `LATER` to the page, once; return when they are in force. */
+function styled() {
+  styles ??= Promise.all(
+    LATER.map(
+      (name) =>
+        new Promise((done) => {
+          const href = new URL(`./style/${name}.css`, import.meta.url).href;
+          document.head.append(h("link", { rel: "stylesheet", href, onload: done, onerror: done }));
+        }),
+    ),
+  );
+  return styles;
+}
+
 async function begin() {
   try {
-    const [{ open }, { VIEWS }] = await Promise.all([import("./core/frame.js"), import("./loaders.js")]);
+    const [{ open }, { VIEWS }] = await Promise.all([
+      import("./core/frame.js"),
+      import("./loaders.js"),
+      styled(),
+    ]);
     await open(VIEWS);
   } catch (problem) {
     if (isInitial(problem)) await renewPassword();
