@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -52,7 +52,7 @@ class UserInfo(Schema):
     `permissions` are the codes as the roles give them, so a wildcard stands for itself: `*` is everything.
     `GET /api/menu/mine` has the same, and in `codes` each code that a wildcard stands for.
     `endings` are of the roles that end by themselves, the first to end first. `mustChangePassword` is true in
-    a session of an initial password, which can do little but change the password; otherwise it is absent.
+    a session of an initial password, which can do little but change the password.
     """
 
     user_id: Id
@@ -63,7 +63,7 @@ class UserInfo(Schema):
     roles: Annotated[list[str], Meta(examples=[["super"]])]
     permissions: Annotated[list[str], Meta(examples=[["*"]])]
     endings: list[RoleEnd]
-    must_change_password: Literal[True] | UnsetType = UNSET
+    must_change_password: bool
 
 
 class Info:
@@ -89,7 +89,7 @@ class Info:
         return UserInfo(
             **shown,
             endings=[RoleEnd.of(each) for each in ends],
-            must_change_password=True if session and session.initial else UNSET,
+            must_change_password=session is not None and session.initial,
         )
 
 
