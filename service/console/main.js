@@ -14,6 +14,10 @@ const LINK =
 const WHOLE = /^\?token=([\w-]{43})$/;
 /** A mail program has encoded the # of a link, so that it is part of the path. */
 const REENCODED = /%23/i.test(location.pathname);
+/** The styles that only views after a login need. */
+const LATER = ["lists", "policy"];
+/** @type {Promise<unknown> | undefined} */
+let styles;
 
 session.hooks.signIn = async (problem) => {
   if (!session.me) throw problem ?? new Problem(401, { code: "unauthenticated" }); // nothing is shown yet, or any more
@@ -68,11 +72,6 @@ async function followed() {
   else if (path && token) await page(path, token);
   else await broken();
 }
-
-/** The styles that only views after a login need. */
-const LATER = ["lists", "policy"];
-/** @type {Promise<unknown> | undefined} */
-let styles;
 
 /** Add the styles of `LATER` to the page, once; return when they are in force. */
 function styled() {
