@@ -38,7 +38,10 @@ CHAIN_KEY: Final = "a throw-away key of the upgrade tests, used nowhere else"
 HOUR: Final = 3600
 
 _SERVERS_TAKE_THE_CLOCK: Final = """
-from service.features.embedded.stores import program
+try:
+    from service.features.embedded import program
+except ImportError:  # of an earlier version
+    from service.embedded import program
 
 program._KEPT_ENVIRONMENT += ("LD_PRELOAD", "SET_CLOCK")
 """
