@@ -3,9 +3,9 @@
 ``docs/guides/decisions-beside-a-service.md`` has an example. ``pdp.pyi`` has their types, for type checkers.
 """
 
-from service.kernel.feature import provided
+from service.kernel.feature import sole
 
-(_library,) = provided("decision-point").values()
+_library = sole("decision-point")
 
 AtLeast = _library.AtLeast
 DecisionPoint = _library.DecisionPoint

@@ -14,7 +14,7 @@ from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import WITHIN, Change, PolicyChanges
 from service.errors import Overloaded
-from service.kernel.feature import provided
+from service.kernel.feature import sole
 from service.kernel.identity import Caller
 from service.kernel.origin import FieldChange
 from service.kernel.write import DryRun, Write
@@ -49,8 +49,7 @@ async def _warning_of_menus(connection: Connection, dry_run: DryRun | None) -> A
     if dry_run is None:
         yield
         return
-    (warning,) = provided("menu-warnings").values()
-    async with warning(connection, dry_run):
+    async with sole("menu-warnings")(connection, dry_run):
         yield
 
 

@@ -13,7 +13,7 @@ from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.sign_in import SignIn
 from service.app.stores import Stores
-from service.kernel.feature import provided
+from service.kernel.feature import sole
 from service.kernel.notify import Notices
 from service.settings import Settings
 
@@ -51,8 +51,7 @@ def make(
     revocations = sign_in.revocations
     passwords, rules = sign_in.passwords, sign_in.password_rules
     units = UnitsOfWork(database, policy.changes, delegation, revocations)
-    (follow_address,) = provided("address-changed").values()
-    address_changed: AddressChanged = follow_address(settings, sign_in.throttle)
+    address_changed: AddressChanged = sole("address-changed")(settings, sign_in.throttle)
     accounts = Accounts(
         units, revocations, passwords, rules, notices=notices, address_changed=address_changed
     )

@@ -28,7 +28,7 @@ from service.endpoints import (
 from service.endpoints.health import Live, Ready
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
-from service.kernel.feature import off_by, on_by, provided
+from service.kernel.feature import off_by, on_by, sole
 from service.settings import Settings
 from service.web.requests.application import Application
 from service.web.requests.routes import Routes
@@ -67,7 +67,6 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
     Those of ``extensions`` are among the guarded ones.
     """
     policy = container.policy
-    (idempotent_writes,) = provided("idempotent-writes").values()
     impact_of = only(container.parts.values(), attrgetter("impact_of"))
     assert impact_of is not None  # noqa: S101 - a feature without a switch has it
     routes = Routes(
@@ -77,7 +76,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         impact_of,
         container.cross_origin,
         followed=only(container.parts.values(), attrgetter("followed")),
-        idempotent_writes=idempotent_writes(container),
+        idempotent_writes=sole("idempotent-writes")(container),
     )
     features = container.features
     app.absent = off_by(container.settings.features.off)

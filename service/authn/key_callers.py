@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, Protocol
 
 from service.authn.claims import ClientClaims
 from service.authn.throttle import Throttle
-from service.kernel.feature import provided
+from service.kernel.feature import sole
 from service.kernel.identity import Caller
 from service.kernel.text import name_key
 from service.keyspace import Answer, SessionStore
@@ -60,8 +60,7 @@ def key_callers_of(
     database: Database, store: SessionStore, throttle: Throttle, now: Callable[[], float]
 ) -> KeyCallers:
     """Return the finder of the callers of API keys, which expire by ``now``, in seconds since the epoch."""
-    (make,) = provided("key-callers").values()
-    made: KeyCallers = make(database, store, throttle, now)
+    made: KeyCallers = sole("key-callers")(database, store, throttle, now)
     return made
 
 

@@ -9,7 +9,7 @@ from service.authn.password_rules import InitialPasswords
 from service.authn.passwords import Passwords
 from service.errors import LoginFailed
 from service.kernel.assurance import Acr
-from service.kernel.feature import provided
+from service.kernel.feature import sole
 from service.records import accounts, origins, role_rights
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
@@ -39,9 +39,8 @@ async def still_opens(database: Database, user_id: int, origin: ProviderOrigin) 
     """
     if not origin.sign_in:
         return True
-    (opened,) = provided("sign-in-opens").values()  # without it, no provider sign-in is possible
     async with database.snapshot() as connection:
-        opens: bool = await opened(connection, user_id, origin.sign_in)
+        opens: bool = await sole("sign-in-opens")(connection, user_id, origin.sign_in)
     if not opens:
         facts = {"event_type": "security", "login_id": str(user_id)}
         _log.warning("a sign-in with a provider has ended before its session opened", **facts)

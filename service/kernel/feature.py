@@ -190,3 +190,9 @@ def provided(port: str, off: Collection[str] = ()) -> dict[str, Any]:
         for feature in on_by(off)
         if port in feature.provides
     }
+
+
+def sole(port: str) -> Any:
+    """Return the provider of a ``port`` that exactly one feature provides; ValueError for none or several."""
+    (provider,) = provided(port).values()
+    return provider

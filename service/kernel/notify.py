@@ -9,7 +9,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from service.kernel.feature import provided
+from service.kernel.feature import sole
 from service.kernel.identity import Target
 
 NoticeKind: TypeAlias = Literal[
@@ -114,15 +114,13 @@ class Mailer(Protocol):
 
 def notices_of(settings: Any) -> Notices:
     """Return the notifier for the installation of ``settings``."""
-    (make,) = provided("notify").values()
-    notices: Notices = make(settings)
+    notices: Notices = sole("notify")(settings)
     return notices
 
 
 def mailer_of(settings: Any) -> Mailer:
     """Return the mailer of links for the installation of ``settings``."""
-    (make,) = provided("mail").values()
-    mailer: Mailer = make(settings)
+    mailer: Mailer = sole("mail")(settings)
     return mailer
 
 

@@ -14,7 +14,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from service.errors import Unavailable
-from service.kernel.feature import provided
+from service.kernel.feature import sole
 from service.kernel.operator_error import OperatorError
 from service.settings.checks import cluster_url, sentinel_url
 
@@ -131,8 +131,7 @@ def primary_of(url: str, timeout: float) -> Primary | None:
     with _readable():
         if sentinel_url(url) is None:
             return None
-        (find,) = provided("session-store-primary").values()
-        primary: Primary = find(url, timeout)
+        primary: Primary = sole("session-store-primary")(url, timeout)
         return primary
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from redis.asyncio import BlockingConnectionPool
 
-from service.kernel.feature import provided
+from service.kernel.feature import sole
 from service.keyspace.checks import Checks, ServerChecks
 from service.keyspace.connection import cluster_of, connect, open_pool, primary_of
 from service.keyspace.keys import Names
@@ -114,6 +114,5 @@ def open_servers(settings: RedisSettings) -> Servers:
     cluster = cluster_of(settings.url, settings.timeout)
     if cluster is None:
         return SingleServer(settings.url, settings.timeout)
-    (opened,) = provided("session-store-cluster").values()
-    servers: Servers = opened(*cluster, settings.timeout)
+    servers: Servers = sole("session-store-cluster")(*cluster, settings.timeout)
     return servers

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from service.kernel.feature import provided
+from service.kernel.feature import sole
 
 
 class RunningStores(Protocol):
@@ -36,6 +36,5 @@ class Embedded(Protocol):
 
 def embedded() -> Embedded:
     """Return the provider that starts and finds embedded stores."""
-    (stores,) = provided("embedded-stores").values()
-    provider: Embedded = stores
+    provider: Embedded = sole("embedded-stores")
     return provider

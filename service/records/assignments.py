@@ -20,7 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
-from service.kernel.feature import provided
+from service.kernel.feature import sole
 from service.kernel.identity import Target
 from service.kernel.origin import acting
 from service.records.database.filters import among, each_of
@@ -85,8 +85,7 @@ def approved(assignment_id: sa.ColumnElement[int]) -> list[sa.ColumnElement[Any]
     The first is the id of the request that led to the assignment; null for none. The second has the names of
     its approvers at that time, in the order of approval.
     """
-    (columns,) = provided("assignment-origin").values()
-    of_assignment: list[sa.ColumnElement[Any]] = columns(assignment_id)
+    of_assignment: list[sa.ColumnElement[Any]] = sole("assignment-origin")(assignment_id)
     return of_assignment
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.kernel.feature import provided
+from service.kernel.feature import sole
 
 
 class RequestHistory(Struct, frozen=True):
@@ -26,6 +26,5 @@ class RequestHistory(Struct, frozen=True):
 
 def request_history() -> RequestHistory:
     """Return the history of requests, whether their feature is on or off."""
-    history: RequestHistory
-    (history,) = provided("request-history").values()
+    history: RequestHistory = sole("request-history")
     return history
