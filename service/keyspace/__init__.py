@@ -63,7 +63,7 @@ from service.keyspace.log_stream import (
     LogQueue,
     LogStream,
 )
-from service.keyspace.revision_key import Announcement, RevisionCheckpoint, RevisionKey, revision_in
+from service.keyspace.revision_key import Announcement, RevisionCheckpoint, RevisionKey
 from service.keyspace.store import Seen, SessionStore
 from service.keyspace.values import (
     Ban,

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from msgspec import json
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records.database.portions import delete_some
 from service.records.published.policy_workers import USES
 from service.records.schema.base import SCHEMA, past
 from service.records.schema.installation import restore_epoch
@@ -85,10 +86,7 @@ async def recorded_since(connection: AsyncConnection) -> datetime | None:
 async def forget_old(connection: AsyncConnection, most: int) -> int:
     """Delete at most ``most`` rows of months that are no longer kept; return their number."""
     first = sa.func.date_trunc("month", past()) - sa.text(f"interval '{KEPT_MONTHS - 1} months'")
-    old = sa.select(permission_use.c.user_id, permission_use.c.month).where(permission_use.c.month < first)
-    chosen = old.limit(most).with_for_update(skip_locked=True).subquery()
-    same = (permission_use.c.user_id == chosen.c.user_id) & (permission_use.c.month == chosen.c.month)
-    return (await connection.execute(sa.delete(permission_use).where(same))).rowcount
+    return await delete_some(connection, permission_use, permission_use.c.month < first, most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.account_links.schema import account_token, address_undo, reset_request
+from service.records.database.portions import delete_some
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.of_users import directory_account
 from service.records.schema.rights import user
@@ -144,11 +145,7 @@ async def made_within(connection: AsyncConnection, purpose: Purpose, user_id: in
 
 async def forget_expired(connection: AsyncConnection, most: int) -> int:
     """Delete at most ``most`` expired tokens; return their number."""
-    expired = select(account_token.c.digest).where(account_token.c.expires_time < func.now())
-    chosen = expired.limit(most).with_for_update(skip_locked=True)
-    return (
-        await connection.execute(delete(account_token).where(account_token.c.digest.in_(chosen)))
-    ).rowcount
+    return await delete_some(connection, account_token, account_token.c.expires_time < func.now(), most)
 
 
 async def forget_all(connection: AsyncConnection) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.account_links.schema import address_undo
 from service.records.bans import in_force
+from service.records.database.portions import delete_some
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.rights import user, user_ban
 
@@ -58,9 +59,7 @@ async def spend(connection: AsyncConnection, digest: bytes) -> AddressUndo | Non
 
 async def forget_expired(connection: AsyncConnection, most: int) -> int:
     """Delete at most ``most`` expired links; return their number."""
-    expired = select(address_undo.c.digest).where(address_undo.c.expires_time < func.now())
-    chosen = expired.limit(most).with_for_update(skip_locked=True)
-    return (await connection.execute(delete(address_undo).where(address_undo.c.digest.in_(chosen)))).rowcount
+    return await delete_some(connection, address_undo, address_undo.c.expires_time < func.now(), most)
 
 
 def _good(digest: bytes) -> ColumnElement[bool]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Final, Generic, Literal, Self, Type
 
 import msgspec
 import structlog
-from msgspec import UNSET, Meta, Struct, field
+from msgspec import UNSET, Meta, field
 
 from service.audit.redaction import without_keys
 from service.errors import BadRequest, Conflict, InvalidScim, Refusal, UnsupportedMediaType, ValidationFailed
@@ -410,11 +410,6 @@ def _fault_of(sent: Mapping[str, Any], kind: Any) -> ScimFault:
     """Return all faults of a message as one error: a SCIM error has one text (RFC 7644 §3.12)."""
     faults = faults_of(sent, kind)[:_MOST_FAULTS]
     return ScimFault("invalidValue", "; ".join(f"{field}: {message}" for field, message in faults))
-
-
-def is_scim(kind: Any) -> bool:
-    """Return whether a type is a SCIM body or answer."""
-    return isinstance(kind, type) and issubclass(kind, Struct) and issubclass(kind, ScimSchema)
 
 
 def error_of(refusal: Refusal) -> tuple[int, ScimError]:
