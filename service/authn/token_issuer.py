@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from service.authn.password_rules import InitialPasswords
-from service.authn.tokens import Tokens, life_left
+from service.authn.token_lifetime import LEAST, life_left
+from service.authn.tokens import Tokens
 from service.errors import Unavailable
 from service.kernel.assurance import Authentication
 from service.kernel.clock import from_seconds
@@ -20,8 +21,6 @@ from service.records.user_list import UserNames
 
 E = TypeVar("E", Entitled, Entrant)
 
-LEAST: Final = 1.0
-"""Seconds that a token lives at least: rights that change sooner are waited for, and read again."""
 _SPARE: Final = 0.5  # seconds that may pass between reading rights and issuing tokens without reading again
 _ATTEMPTS: Final = 5
 

@@ -1,6 +1,5 @@
 """Tokens: JWTs (RFC 7519), signed by joserfc's algorithms."""
 
-import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -11,6 +10,7 @@ from msgspec import UNSET
 
 from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import signing_keys
+from service.authn.token_lifetime import ends_with_rights
 from service.authn.token_verifying import MAX_LENGTH, Accepted, Claims, TokenVerifier, signing
 from service.errors import Conflict
 from service.kernel.assurance import Authentication
@@ -20,7 +20,6 @@ from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.settings import Auth
 
 MAX_COOKIE = 4000  # a browser drops a cookie whose name and value have more than 4096 bytes together
-_EARLY = 20  # a token ends by a random part of at most one in so many of its seconds before rights change
 
 
 class Tokens(TokenVerifier):
@@ -72,7 +71,9 @@ class Tokens(TokenVerifier):
         """
         ends = min(issued + 1000 * self._settings.access_timeout, ends)
         expires = (
-            ends if changes_at is None else round(1000 * _before(changes_at, issued / 1000, ends / 1000))
+            ends
+            if changes_at is None
+            else round(1000 * ends_with_rights(changes_at, issued / 1000, ends / 1000))
         )
         codes = tuple(sorted(permissions))
         claims = AccessClaims(
@@ -130,7 +131,7 @@ class Tokens(TokenVerifier):
         now = self.now()
         expires = now + lasts if ends is None else min(now + lasts, ends)
         if changes_at is not None:
-            expires = _before(changes_at, now, expires)
+            expires = ends_with_rights(changes_at, now, expires)
         claims = ClientClaims(
             sub=login_id,
             typ="client",
@@ -170,22 +171,3 @@ class Tokens(TokenVerifier):
         if len(token) > self._longest:  # better no session than a token that is never accepted
             raise Conflict("The user's roles don't fit into a token", rule="limit")
         return token
-
-
-def life_left(changes_at: datetime | None, now: float) -> float:
-    """Return the longest life in seconds of a token issued now; infinity if no change is due.
-
-    A token expires at a whole second: services that verify it may know no smaller part.
-    """
-    return float("inf") if changes_at is None else int(changes_at.timestamp()) - now
-
-
-def _before(changes_at: datetime, now: float, ends: float) -> float:
-    """Return ``ends``, or when a token ends because roles change before; in seconds since the epoch.
-
-    By a random part earlier then, so that not all holders of a role come back in the same second.
-    """
-    last = int(changes_at.timestamp())
-    if last >= ends:
-        return ends
-    return last - secrets.randbelow(1 + int((last - now) / _EARLY))

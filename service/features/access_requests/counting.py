@@ -14,7 +14,7 @@ from service.authz.proof.batch_decider import BatchDecider
 from service.features.access_requests import store_appointees
 from service.features.access_requests.asking import given_until
 from service.features.access_requests.schema import AccessDecision, AccessRequest
-from service.features.access_requests.who_may_decide import TakingPart
+from service.features.access_requests.self_approval import TakingPart
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.request_objects import stage_for, without_grant

@@ -30,15 +30,15 @@ from service.features.access_requests.counting import Approvals, approvals_of, a
 from service.features.access_requests.effects import Effect, effect_of, permissions_of
 from service.features.access_requests.log_entries import of_request
 from service.features.access_requests.schema import AccessDecision, AccessRequest
+from service.features.access_requests.self_approval import TakingPart
 from service.features.access_requests.store import Granted, Visible
-from service.features.access_requests.who_may_decide import TakingPart
 from service.kernel.clock import from_seconds, whole_milliseconds
 from service.kernel.codes import HeldCodes
 from service.kernel.fields import values_of
 from service.kernel.notify import Notices
 from service.kernel.origin import FieldChange, values_change
 from service.kernel.persons import Persons
-from service.kernel.request_objects import Whose, ask, ask_at_once, stage_for, without_grant
+from service.kernel.request_objects import ask, ask_at_once, stage_for, without_grant
 from service.kernel.write import Write
 from service.records import accounts, assignments, role_rights, roles, user_list
 from service.records.assignments import Given
@@ -287,18 +287,8 @@ class AccessRequests:
         now: datetime,
     ) -> AccessDecision:
         """Return the caller's decision; raises ``PermissionDenied`` if the caller may decide no stage."""
-        caller, taking_part = unit.caller, TakingPart(self._people, request, decided, now)
-        same = await taking_part.not_another(unit.connection, caller.user_id, given["decision"])
-        whose: Whose = "others" if same is None else "self"
-        answers = {
-            number: unit.check.ask(APPROVE, stage_for(request.role_code, number, whose), optional=True)
-            for number in range(1, len(request.stages) + 1)
-        }
-        passed = {number: answer for number, answer in answers.items() if answer.allowed}
-        if not passed:
-            why = "" if same is None else f": {same}"
-            denial = unit.check.ask(APPROVE, stage_for(request.role_code, 1, whose))
-            raise PermissionDenied(f"You may not decide about this request{why}", denial)
+        caller = unit.caller
+        stages = await TakingPart(self._people, request, decided, now).require_stages(unit, given["decision"])
         until = given.get("valid_until")
         if not unit.check.ask(APPROVE, without_grant(request.role_code), optional=True).allowed:
             end = given_until(request, until, now) if given["decision"] == "approve" else None
@@ -312,8 +302,8 @@ class AccessRequests:
             decision=given["decision"],
             reason=given["reason"],
             valid_until=until,
-            stages=tuple(passed),
-            decision_ids=tuple(answer.id for answer in passed.values()),
+            stages=tuple(stages),
+            decision_ids=tuple(answer.id for answer in stages.values()),
             create_time=now,
         )
 

@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 from service.kernel.synchronized import SynchronizedClock
+
+T = TypeVar("T")
 
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 DEFAULT_BOUND: Final = 2.0
@@ -35,6 +37,12 @@ class Lease:
     def holds(self) -> bool:
         """Return true if the lease is valid."""
         return self._clock() < self.until
+
+    def answered(self, answer: Callable[[], T]) -> T:
+        """Return ``answer()``; call it again, without a lease, if the lease expired meanwhile."""
+        held = self.holds()
+        given = answer()
+        return answer() if held and not self.holds() else given  # the process may have been stopped
 
     @property
     def age(self) -> float:

@@ -204,18 +204,11 @@ class PdpApp:
         request.arrived = event
         if scope["path"] == _EVALUATIONS:
             evaluations = await self._evaluations.read(request)
-            return self._once_more(partial(self._several, evaluations, request_id))
+            return Reply(200, self._point.lease.answered(partial(self._several, evaluations, request_id)))
         evaluation = await self._evaluation.read(request)
-        return self._once_more(partial(self._one, evaluation, request.body, request_id))
-
-    def _once_more(self, answer: Callable[[], bytes]) -> Reply:
-        """Answer, and answer again if the lease has expired meanwhile, then without a lease."""
-        point = self._point
-        held = point.lease.holds()
-        body = answer()
-        if held and not point.lease.holds():  # the process was stopped meanwhile
-            body = answer()
-        return Reply(200, body)
+        return Reply(
+            200, self._point.lease.answered(partial(self._one, evaluation, request.body, request_id))
+        )
 
     def _one(self, evaluation: Evaluation, body: bytes, request_id: str) -> bytes:
         place = _place(_ALONE + body)

@@ -24,8 +24,8 @@ from authlib.oauth2.rfc7662 import IntrospectionEndpoint
 
 from service.authn.authenticate import Authenticator
 from service.authn.key_callers import KeyCaller, KeyCallers, is_client
-from service.authn.token_issuer import LEAST
-from service.authn.tokens import Tokens, life_left
+from service.authn.token_lifetime import LEAST, life_left
+from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated
 from service.errors import AccountBanned, Conflict, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
 from service.kernel.codes import intersection, is_code

@@ -18,7 +18,7 @@ from sqlalchemy import text
 
 from service.administration.delegation import DelegationCheck
 from service.administration.people import People
-from service.features.access_requests.who_may_decide import TakingPart
+from service.features.access_requests.self_approval import TakingPart
 from service.features.embedded.stores import EmbeddedStores
 from service.features.reviews import reviews as reviewing
 from service.features.reviews.sign_offs import SignOffs

@@ -1,4 +1,4 @@
-"""Separation of persons in a request: authors cannot approve or close their own requests.
+"""Refusal of self-approval: authors cannot approve, deny or close their own requests.
 
 The parties of a request are its author and its approvers; those of an emergency its author and the user who
 closes it. Accounts that count as one person count once. Accounts of the author's person do not count.
@@ -10,9 +10,14 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from service.administration.people import People, reason_of
+from service.administration.unit_of_work import UnitOfWork
+from service.authz.engine.policy import Decision
+from service.authz.engine.rules import APPROVE
+from service.errors import PermissionDenied
 from service.features.access_requests import store_appointees
 from service.features.access_requests.schema import AccessDecision, AccessRequest, Verdict
 from service.kernel.persons import Persons
+from service.kernel.request_objects import Whose, stage_for
 from service.records.database.transactions import Connection
 
 Deciding: TypeAlias = Verdict | Literal["close"]
@@ -56,3 +61,21 @@ class TakingPart:
         if user_id in await store_appointees.of_request(connection, self.request.id):
             return "its author gave you what it takes to approve it"
         return None
+
+    async def require_stages(self, unit: UnitOfWork, deciding: Deciding) -> dict[int, Decision]:
+        """Return the enforcer's answers for the stages that the caller may decide, by number.
+
+        Raises ``PermissionDenied`` with the reason if there is no such stage.
+        """
+        same = await self.not_another(unit.connection, unit.caller.user_id, deciding)
+        whose: Whose = "others" if same is None else "self"
+        request = self.request
+        answers = {
+            number: unit.check.ask(APPROVE, stage_for(request.role_code, number, whose), optional=True)
+            for number in range(1, len(request.stages) + 1)
+        }
+        if passed := {number: answer for number, answer in answers.items() if answer.allowed}:
+            return passed
+        why = "" if same is None else f": {same}"
+        denial = unit.check.ask(APPROVE, stage_for(request.role_code, 1, whose))
+        raise PermissionDenied(f"You may not decide about this request{why}", denial)
