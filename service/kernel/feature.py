@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 _FOLDER: Final = "service.features"
@@ -120,6 +121,11 @@ def declared() -> tuple[Feature, ...]:
     """Return all features, in the order of the registry, whether they are on or off."""
     names: tuple[str, ...] = import_module(_FOLDER).NAMES
     return tuple(import_module(f"{_FOLDER}.{name}.feature").FEATURE for name in names)
+
+
+def folders(name: str) -> list[Path]:
+    """Return the folders ``name`` that features have, such as ``migrations``; imports no feature."""
+    return sorted(Path(import_module(_FOLDER).__path__[0]).glob(f"*/{name}"))
 
 
 class Listed(Protocol):

@@ -26,12 +26,11 @@ PAGES = (
     "tests/jobs/test_jobs.py::test_the_page_names_all_jobs_with_their_intervals_and_bounds",
 )
 """The tests of pages that a recipe changes."""
-VERSIONS = Path("service/records/migrations/versions")
 
 
 def numbered(root: Path, text: str) -> str:
     """Return ``text`` with the numbers of the newest migration below ``root`` and of the one that follows."""
-    newest = max(int(path.name[1:5]) for path in (root / VERSIONS).glob("v[0-9]*.py"))
+    newest = max(int(path.name[1:5]) for path in (root / "service").glob("**/migrations/**/v[0-9]*.py"))
     return text.replace("NNNN", f"{newest + 1:04}").replace("MMMM", f"{newest:04}")
 
 

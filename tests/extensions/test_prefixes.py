@@ -23,7 +23,6 @@ from service.authz.publishing.shipped import read_shipped
 from service.kernel.extension import Extension, ExtensionError, SeedResource, load_extensions
 from service.kernel.permission_catalogue import Permission
 from service.records.installation.extension_tables import migrate_extensions
-from service.records.installation.migrate import _SCRIPTS
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import login, named
 from service.web.requests.routes import RoutesError
@@ -229,8 +228,8 @@ def test_its_tables_are_migrated_once_in_a_schema_of_their_own(
     )
     shop = replace(shop, migrations=tmp_path)
 
-    assert migrate_extensions(connection, [shop], _SCRIPTS) is True
-    assert migrate_extensions(connection, [shop], _SCRIPTS) is False
+    assert migrate_extensions(connection, [shop]) is True
+    assert migrate_extensions(connection, [shop]) is False
     assert connection.execute(text("SELECT version_num FROM shop.alembic_version")).scalar_one() == "a1"
 
 
@@ -253,4 +252,4 @@ def test_a_migration_that_changes_anything_else_is_refused(
     (tmp_path / "a1.py").write_text(f"{BEGINNING}    op.execute({statement!r})\n")
 
     with pytest.raises(ExtensionError, match="changes what is not in its schema shop"):
-        migrate_extensions(connection, [replace(shop, migrations=tmp_path)], _SCRIPTS)
+        migrate_extensions(connection, [replace(shop, migrations=tmp_path)])

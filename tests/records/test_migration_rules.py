@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from alembic.script import Script, ScriptDirectory
+from alembic.script import Script
 
 from service import __version__
 from service.authz.engine.rules import LAYERS
 from service.features.command_line.commands_database import _cells
 from service.features.command_line.store_pending_steps import pending_migration, statements_of
-from service.records.installation.migrate import MIGRATIONS
 from service.records.installation.schema_revision import LEAST_VERSION, is_older
 from service.records.installation.table_locks import locks_of
+from service.records.migrations import running
 from service.records.migrations.running import declared_kind, declared_least, least_version_of
 from tests.records.test_schema_standing import execute
 
@@ -36,7 +36,7 @@ NARROWING = (
 
 
 def steps() -> list[Script]:
-    return sorted(ScriptDirectory(str(MIGRATIONS)).walk_revisions(), key=lambda step: step.revision)
+    return sorted(running.steps().walk_revisions(), key=lambda step: step.revision)
 
 
 def never_released() -> set[str]:

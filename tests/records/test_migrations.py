@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import CheckConstraint, inspect, text
 
 from service.errors import Unavailable
 from service.features.embedded.stores import EmbeddedStores
 from service.records.database.transactions import engine
-from service.records.installation.migrate import _SCRIPTS, migrate, prepare
+from service.records.installation.migrate import migrate, prepare
 from service.records.installation.schema_revision import expected_schema, known_schemas
 from service.records.migrations import versions
+from service.records.migrations.running import steps
 from service.records.schema import metadata
 from service.records.schema.base import SCHEMA
 from tests.support.unstarted import COVERED
@@ -162,9 +162,8 @@ def test_who_has_created_api_keys_controls_their_accounts(empty_database_url: st
 
 
 def test_the_names_of_the_files_tell_the_revisions_and_the_newest_one() -> None:
-    steps = ScriptDirectory(_SCRIPTS)
-    assert known_schemas() == tuple(reversed([step.revision for step in steps.walk_revisions()]))
-    assert expected_schema() == steps.get_current_head()
+    assert known_schemas() == tuple(reversed([step.revision for step in steps().walk_revisions()]))
+    assert expected_schema() == steps().get_current_head()
 
 
 def test_a_migrated_database_is_found_in_order_without_alembic(empty_database_url: str) -> None:

@@ -26,7 +26,7 @@ from tests.support.unstarted import COVERED
 pytestmark = pytest.mark.anyio
 
 NEXT = "0.99.0"
-NEWEST = max(path.name.split("_")[0] for path in (ROOT / "service/records/migrations/versions").glob("v*.py"))
+NEWEST = max(path.name.split("_")[0] for path in (ROOT / "service").glob("**/v[0-9]*_*.py"))
 ADDED = """
 DO $$ DECLARE one text; BEGIN
     FOR one IN SELECT oid::regclass FROM pg_class WHERE relnamespace = 'sys'::regnamespace AND relkind IN

@@ -19,7 +19,7 @@ from sqlalchemy import text
 
 from service.features.embedded.stores import EmbeddedStores
 from service.records.database.transactions import engine
-from service.records.installation.migrate import _SCRIPTS, migrate
+from service.records.installation.migrate import migrate
 from service.records.installation.schema_revision import expected_schema, record_support, schema_standing
 from service.records.migrations.running import upgrade
 from tests.support.databases import NewDatabase, database
@@ -49,7 +49,7 @@ def test_a_new_database_has_the_schema_and_the_rows_that_all_steps_lead_to(
     migrated, new = new_database(), new_database()
     with engine(migrated).begin() as connection:
         connection.execute(text("CREATE SCHEMA sys"))
-        record_support(connection, upgrade(connection, _SCRIPTS))
+        record_support(connection, upgrade(connection))
     migrate(new, ())
     assert schema_of(migrated) == new_schema
     assert rows_of(migrated) == rows_of(new) != {}

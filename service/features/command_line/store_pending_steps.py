@@ -6,18 +6,19 @@ from typing import Final
 
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
-from alembic.script import Script, ScriptDirectory
+from alembic.script import Script
 from msgspec import Struct
 from sqlalchemy import Connection, text
 
 from service.kernel.extension import Extension
 from service.records.database.failures import out_of_reach
 from service.records.database.transactions import engine
-from service.records.installation.migrate import MIGRATIONS, unmigrated
+from service.records.installation.migrate import unmigrated
 from service.records.installation.new_database import functions
 from service.records.installation.schema_revision import LEAST_VERSION, SchemaStanding, schema_standing
 from service.records.installation.table_locks import locks_of
 from service.records.migrations.running import Kind, declared_kind, declared_least, lacks_functions
+from service.records.migrations.running import steps as migration_steps
 
 _SIZES: Final = text("""
 SELECT c.oid::regclass::text AS name,
@@ -79,7 +80,7 @@ def pending_migration(url: str, extensions: Sequence[Extension]) -> PendingMigra
             step = PendingStep(standing.expected, what, "expand", LEAST_VERSION, ())
             return PendingMigration(standing, (step,), behind)
         sizes = _sizes(connection)
-    revisions = ScriptDirectory(str(MIGRATIONS)).iterate_revisions(standing.expected, standing.stored)
+    revisions = migration_steps().iterate_revisions(standing.expected, standing.stored)
     steps = [_described(step, sizes) for step in reversed([*revisions])]
     if lacks_functions(standing.stored):
         locks = tuple(_locks(functions(), sizes))

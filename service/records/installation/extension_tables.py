@@ -10,6 +10,7 @@ from sqlalchemy import Connection, text
 
 from service.kernel.extension import Extension, ExtensionError
 from service.records.installation.schema_revision import stored_schema
+from service.records.migrations.running import configured
 
 # All that a migration can create, change or drop: relations with their columns, constraints, triggers and
 # rules, functions, types, schemas, and their privileges.
@@ -39,31 +40,28 @@ WHERE schemaname <> :schema
 """)
 
 
-def migrate_extensions(connection: Connection, extensions: Iterable[Extension], scripts: str) -> bool:
+def migrate_extensions(connection: Connection, extensions: Iterable[Extension]) -> bool:
     """Bring the tables of ``extensions`` to their newest revision; return True if anything changed.
 
-    ``scripts`` is the folder of Alembic's environment. Raises ExtensionError, for the caller to roll back, if
-    a migration changes anything outside the schema of its extension. The same if the database has a revision
-    that the extension does not know.
+    Raises ExtensionError, for the caller to roll back, if a migration changes anything outside the schema of
+    its extension. The same if the database has a revision that the extension does not know.
     """
     migrated = [
-        _migrate(connection, extension, scripts)
-        for extension in extensions
-        if extension.migrations is not None
+        _migrate(connection, extension) for extension in extensions if extension.migrations is not None
     ]
     return any(migrated)
 
 
-def is_migrated(connection: Connection, extension: Extension, scripts: str) -> bool:
+def is_migrated(connection: Connection, extension: Extension) -> bool:
     """True if the tables of ``extension`` are those of its newest revision, or if it has none."""
     if extension.migrations is None:
         return True
-    _, steps = _steps(connection, extension, scripts)
+    _, steps = _steps(connection, extension)
     return stored_schema(connection, extension.schema) == steps.get_current_head()
 
 
-def _migrate(connection: Connection, extension: Extension, scripts: str) -> bool:
-    config, steps = _steps(connection, extension, scripts)
+def _migrate(connection: Connection, extension: Extension) -> bool:
+    config, steps = _steps(connection, extension)
     connection.execute(text(f'CREATE SCHEMA IF NOT EXISTS "{extension.schema}"'))
     stored = stored_schema(connection, extension.schema)
     if stored is not None and stored not in {step.revision for step in steps.walk_revisions()}:
@@ -89,9 +87,7 @@ def _rest(connection: Connection, extension: Extension) -> tuple[object, object]
     )
 
 
-def _steps(connection: Connection, extension: Extension, scripts: str) -> tuple[Config, ScriptDirectory]:
-    config = Config(attributes={"connection": connection, "schema": extension.schema})
-    config.set_main_option("script_location", scripts)
-    config.set_main_option("path_separator", "newline")
-    config.set_main_option("version_locations", str(extension.migrations).replace("%", "%%"))
+def _steps(connection: Connection, extension: Extension) -> tuple[Config, ScriptDirectory]:
+    assert extension.migrations is not None  # noqa: S101 - its callers have asked
+    config = configured([extension.migrations], connection=connection, schema=extension.schema)
     return config, ScriptDirectory.from_config(config)

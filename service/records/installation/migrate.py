@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from time import sleep
 from typing import Final, TypeVar
 
@@ -29,8 +28,6 @@ from service.records.installation.seed_catalogue import Additions, Covered, brin
 from service.records.installation.table_locks import holders_of, locks_of
 from service.records.published import policy_revisions
 
-MIGRATIONS: Final = Path(__file__).parent.parent / "migrations"
-_SCRIPTS: Final = str(MIGRATIONS).replace("%", "%%")
 _LOCK: Final = 0x706F7274_63756C6C  # "portcull": one number for all processes of the service
 LEAST_SERVER: Final = 17_00_00
 """The oldest supported PostgreSQL, as its version number: it has identity columns in partitioned tables."""
@@ -72,7 +69,7 @@ def unmigrated(connection: Connection, extensions: Sequence[Extension]) -> list[
         return []
     from service.records.installation.extension_tables import is_migrated
 
-    return [extension.name for extension in extensions if not is_migrated(connection, extension, _SCRIPTS)]
+    return [extension.name for extension in extensions if not is_migrated(connection, extension)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +225,7 @@ def _upgrade_own(connection: Connection) -> bool:
         return True
     from service.records.migrations.running import upgrade
 
-    record_support(connection, upgrade(connection, _SCRIPTS))
+    record_support(connection, upgrade(connection))
     return True
 
 
@@ -263,7 +260,7 @@ def _migrate_extensions(connection: Connection, extensions: Sequence[Extension])
         return False
     from service.records.installation.extension_tables import migrate_extensions
 
-    return migrate_extensions(connection, extensions, _SCRIPTS)
+    return migrate_extensions(connection, extensions)
 
 
 def _with_tables(extensions: Sequence[Extension]) -> bool:

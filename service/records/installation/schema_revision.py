@@ -20,13 +20,13 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service import __version__
+from service.kernel.feature import folders
 from service.kernel.operator_error import OperatorError
 from service.records.database.failures import out_of_reach
 from service.records.database.transactions import engine
 from service.records.schema.base import SCHEMA
 from service.records.schema.installation import needed_version, schema_support
 
-_VERSIONS: Final = Path(__file__).parent.parent / "migrations" / "versions"
 _NUMBERS: Final = re.compile(r"\d+(?:\.\d+)*")
 _EXISTS: Final = text("SELECT to_regclass(:name) IS NOT NULL")
 _SETTLED: Final = text("SELECT sys.settle_least_version(false)")
@@ -43,13 +43,20 @@ class SchemaError(OperatorError):
     """This version of the program cannot work with the database; the message states the reason."""
 
 
+def migration_folders() -> list[Path]:
+    """Return the folders of migrations: the one of the core, then those of features. All are one chain."""
+    return [Path(__file__).parent.parent / "migrations" / "versions", *folders("migrations")]
+
+
 @cache
 def known_schemas() -> tuple[str, ...]:
     """Return the revisions of this version's migrations, the newest last; the names of files begin so.
 
     They sort as texts: a revision between two of them, which this version no longer has, is not a newer one.
     """
-    return tuple(sorted(path.name.partition("_")[0] for path in _VERSIONS.glob("v*_*.py")))
+    return tuple(
+        sorted(path.name.partition("_")[0] for each in migration_folders() for path in each.glob("v*_*.py"))
+    )
 
 
 def expected_schema() -> str:

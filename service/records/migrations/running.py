@@ -1,6 +1,7 @@
 """Runs migrations by Alembic; imported only where there is something to migrate."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from alembic import command
@@ -9,7 +10,7 @@ from alembic.script import Script, ScriptDirectory
 from sqlalchemy import Connection
 
 from service.records.installation.new_database import make_functions
-from service.records.installation.schema_revision import greatest, stored_schema
+from service.records.installation.schema_revision import greatest, migration_folders, stored_schema
 
 _WITH_FUNCTIONS: Final = "v0066"
 """The first schema with functions and triggers. Later migrations write out what they change of these."""
@@ -18,16 +19,28 @@ Kind: TypeAlias = Literal["expand", "contract"]
 """``expand`` adds what older versions ignore; ``contract`` removes or restricts what they may use."""
 
 
-def upgrade(connection: Connection, scripts: str) -> str:
+def configured(folders: Iterable[Path], **attributes: object) -> Config:
+    """Return Alembic's configuration for the migrations in ``folders``; ``attributes`` go to ``env.py``."""
+    config = Config(attributes=attributes)
+    config.set_main_option("script_location", _escaped(Path(__file__).parent))
+    config.set_main_option("path_separator", "newline")
+    config.set_main_option("version_locations", "\n".join(map(_escaped, folders)))
+    return config
+
+
+def steps() -> ScriptDirectory:
+    """Return the migrations of the service and its features."""
+    return ScriptDirectory.from_config(configured(migration_folders()))
+
+
+def upgrade(connection: Connection) -> str:
     """Run the missing migrations of the service on ``connection``, in its transaction.
 
     An older database that has no functions and triggers then gets all of them, as a new one does.
 
-    Returns the least version of the program that can work with the result. ``scripts`` is the folder of
-    Alembic's environment, as Alembic reads it: a ``%`` is written twice.
+    Returns the least version of the program that can work with the result.
     """
-    config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", scripts)
+    config = configured(migration_folders(), connection=connection)
     stored = stored_schema(connection)
     command.upgrade(config, "head")
     if lacks_functions(stored):
@@ -55,3 +68,7 @@ def declared_least(step: Script) -> str | None:
     """Return the least version that a migration declares; None for one from before they were declared."""
     least: str | None = getattr(step.module, "least_version", None)
     return least
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace("%", "%%")  # Alembic expands it
