@@ -41,7 +41,7 @@ def test_what_is_not_there_has_a_title_and_a_way_back(visit: Visit) -> None:
     heading, back = page.get_by_role("heading", level=1), page.get_by_role("navigation", name="Back")
     visit.sign_in(address="/roles/999999")
     for address, title in (
-        ("/roles/999999", "There is nothing here"),
+        ("/roles/999999", "Not found"),
         ("/roles/abc", "There is no such page"),
         ("/users/0", "There is no such page"),
     ):

@@ -186,7 +186,7 @@ def test_a_search_in_a_tree_shows_its_first_rows_and_says_so(visit: Visit) -> No
 
     many, few, none = visit.page.evaluate(TREE.replace("MODULES", MODULES))
 
-    assert many == [300, "More fits: only the first 300 rows are shown."]
+    assert many == [300, "There are more results: only the first 300 rows are shown."]
     assert few == [12, ""]  # Leaf 99, Leaf 990 to 999, and the root above them
     assert none == [0, ""]
 

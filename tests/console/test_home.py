@@ -52,13 +52,13 @@ def test_first_steps_are_ticked_off_as_they_are_taken_and_go_when_all_are(visit:
     steps = page.locator("section.card", has=page.get_by_role("heading", name="First steps"))
     expect(steps.get_by_role("listitem")).to_have_count(6)
     expect(steps.locator(".done")).to_have_count(0)
-    expect(page.locator("main")).not_to_contain_text("given to nobody")  # nothing else to attend to
+    expect(page.locator("main")).not_to_contain_text("no users")  # nothing else to attend to
     visit.axe()
     narrow(page)
 
     answer_with(visit, "**/api/system/first-steps", ALL_LEFT | {"password": True})
     visit.go("/policy/explain?userName=admin&method=GET&path=%2Fapi%2Frole%2Flist")
-    expect(page.get_by_role("img", name="The way of admin")).to_be_visible()
+    expect(page.get_by_role("img", name="Path from admin")).to_be_visible()
     home(visit)
     expect(steps.locator(".done")).to_have_count(2)
     expect(row(page, "Change the first password")).to_contain_text("Done")
@@ -113,8 +113,8 @@ def test_what_nobody_has_uses_or_reaches_needs_attention_and_has_one_action(
 
     for text, act, name, other, title in (
         ("no role", "Show these users", "aaa-brambling", "admin", "Users"),
-        ("given to nobody", "Show these roles", "aaa Brambling", "Super administrator", "Roles"),
-        ("closed to everybody", "Show these resources", "aaa brambling", "List users", "Resources"),
+        ("no users", "Show these roles", "aaa Brambling", "Super administrator", "Roles"),
+        ("closed to everyone", "Show these resources", "aaa brambling", "List users", "Resources"),
     ):
         expect(row(page, text)).to_contain_text(name)
         row(page, text).get_by_role("link", name=act).click()
@@ -174,21 +174,21 @@ def test_changes_of_rights_and_refusals_are_told_with_their_explanation(visit: V
     refused.get_by_role("link", name="Explain").click()
     headed(page, "Explain")
     expect(
-        page.get_by_role("img", name="The way of desk-whimbrel to DELETE /api/role/4711: Refused")
+        page.get_by_role("img", name="Path from desk-whimbrel to DELETE /api/role/4711: Refused")
     ).to_be_visible()
     page.go_back()
     settled(page)
     row(page, "gave role desk-whimbrel-more to desk-whimbrel").get_by_role("link", name="Explain").click()
     expect(
-        page.get_by_role("img", name=f"The way of admin to PATCH /api/user/{number}: Allowed")
+        page.get_by_role("img", name=f"Path from admin to PATCH /api/user/{number}: Allowed")
     ).to_be_visible()
 
 
 @pytest.mark.parametrize(
     ("name", "codes", "titles"),
     [
-        ("dotterel-0", (), ["What you may do"]),
-        ("dotterel-1", ("system:file:list",), ["What you may do"]),
+        ("dotterel-0", (), ["Your permissions"]),
+        ("dotterel-1", ("system:file:list",), ["Your permissions"]),
         ("dotterel-2", ("system:role:list",), ["What needs attention"]),
         ("dotterel-3", ("system:activity:list",), ["The last 24 hours"]),
         (
@@ -240,7 +240,7 @@ def test_the_first_page_says_after_a_restore_why_ids_and_the_revision_jump(
     card = visit.page.locator(
         "section.card", has=visit.page.get_by_role("heading", name="Restored from a backup")
     )
-    expect(card).to_contain_text("New ids and the policy revision are much higher than before")
+    expect(card).to_contain_text("New ids and the policy revision start much higher")
     expect(card.get_by_role("link", name="Show the entry")).to_be_visible()
     house.execute("DELETE FROM sys.operation_log WHERE module = 'backup'")
     home(visit)
@@ -250,7 +250,9 @@ def test_the_first_page_says_after_a_restore_why_ids_and_the_revision_jump(
 def test_the_own_account_says_which_roles_one_has_and_what_they_allow(visit: Visit, house: House) -> None:
     house.member("desk-plover", "system:role:list")
     visit.sign_in("desk-plover", "/account")
-    rights = visit.page.locator("section.card", has=visit.page.get_by_role("heading", name="What you may do"))
+    rights = visit.page.locator(
+        "section.card", has=visit.page.get_by_role("heading", name="Your permissions")
+    )
     expect(rights).to_contain_text("desk-plover")
     expect(rights.get_by_role("listitem")).to_contain_text(["Roles"])
     visit.axe()

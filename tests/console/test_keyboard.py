@@ -170,7 +170,7 @@ def test_the_focus_goes_from_row_to_row_and_to_the_heading_after_the_last(visit:
     press(make)
     page.get_by_role("dialog").get_by_label("Name").fill("third")
     press(button(page.get_by_role("dialog"), "Create a key"))
-    expect(page.get_by_role("dialog")).to_contain_text("shown only now")
+    expect(page.get_by_role("dialog")).to_contain_text("shown only once")
     page.keyboard.press("Escape")
     expect(make).to_be_focused()
     expect(page.get_by_role("row")).to_have_count(4)

@@ -111,5 +111,5 @@ def test_a_change_that_leaving_the_page_cuts_off_is_told(visit: Visit, house: Ho
         button(page.get_by_role("dialog"), "Delete this user").click()
     visit.go("/roles")
     headed(page, "Roles")
-    expect(page.get_by_text("You left the page before the service answered.")).to_be_visible()
+    expect(page.get_by_text("You left the page before the service responded.")).to_be_visible()
     settled(page)

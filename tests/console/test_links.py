@@ -113,7 +113,7 @@ def test_somebody_invited_by_mail_sets_a_password_adds_an_app_and_sees_the_first
     page.get_by_label("Name", exact=True).fill("Lapwing")
     page.get_by_label("Email").fill("lapwing@example.com")
     page.get_by_role("button", name="Create").click()
-    expect(page.get_by_text("An invitation is on its way to lapwing.")).to_be_visible()
+    expect(page.get_by_text("An invitation was sent to lapwing.")).to_be_visible()
     expect(page.get_by_text("invited", exact=True)).to_be_visible()
 
     with new_context(mailing, visit.page.url.partition("/console")[0]) as context:
@@ -132,7 +132,7 @@ def test_somebody_invited_by_mail_sets_a_password_adds_an_app_and_sees_the_first
         secret = asked.locator("code").inner_text().replace(" ", "")
         asked.get_by_label("Code").fill(code_of(mailing, secret))
         owner.page.keyboard.press("Enter")
-        owner.page.get_by_role("button", name="I have kept them").click()
+        owner.page.get_by_role("button", name="I have saved them").click()
         expect(owner.page.get_by_role("row").filter(has_text="Authenticator app")).to_be_visible()
         owner.page.reload()
         first_step(owner, "lapwing", OWN)
@@ -156,7 +156,7 @@ def test_a_forgotten_password_is_replaced_by_the_link_of_a_mail_and_the_second_f
     visit.axe()
     page.get_by_label("User name").fill(name)
     page.keyboard.press("Enter")
-    expect(page.get_by_text("a mail is on its way")).to_be_visible()
+    expect(page.get_by_text("a mail was sent")).to_be_visible()
 
     page.goto(mailbox.link(address, "password-reset"))
     heading(page, "Choose a new password")
@@ -181,7 +181,7 @@ def test_a_link_that_is_not_good_says_so_and_leads_to_the_sign_in_page(visit: Vi
     page = visit.page
     page.goto(f"/console#/invitation?token={'never-made'.ljust(43, '-')}")
     choose_password(visit, NEW)
-    expect(page.get_by_role("alert")).to_contain_text("This link is not valid any more")
+    expect(page.get_by_role("alert")).to_contain_text("This link is no longer valid")
     visit.axe()
     page.get_by_role("button", name="Go to the sign-in page").click()
     heading(page, "Sign in")
@@ -203,7 +203,7 @@ def test_a_link_that_did_not_arrive_whole_says_so_before_anything_is_asked(
 ) -> None:
     page = visit.page
     page.goto(address)
-    heading(page, "This link is broken")
+    heading(page, "This link is incomplete")
     expect(page.get_by_role("textbox")).to_have_count(0)
     assert "token" not in page.url
     visit.axe()
@@ -240,11 +240,11 @@ def test_the_own_address_is_confirmed_by_the_link_of_a_mail_and_by_agreeing_to_i
     visit.sign_in("dunlin", "/account")
     expect(page.get_by_text("You have not confirmed dunlin@example.com yet.")).to_be_visible()
     visit.axe()
-    page.get_by_role("button", name="Send a mail to confirm it").click()
-    expect(page.get_by_text("A mail is on its way to dunlin@example.com.")).to_be_visible()
+    page.get_by_role("button", name="Send a confirmation mail").click()
+    expect(page.get_by_text("A mail was sent to dunlin@example.com.")).to_be_visible()
     page.locator(".note").get_by_label("Current password").fill(ADMINISTRATOR_PASSWORD)
-    page.get_by_role("button", name="Use it for forgotten passwords").click()
-    expect(page.get_by_text("You have agreed to the address.")).to_be_visible()
+    page.get_by_role("button", name="Use it for password resets").click()
+    expect(page.get_by_text("You have confirmed the address.")).to_be_visible()
 
     page.goto(mailbox.link("dunlin@example.com", "address"))
     heading(page, "Confirm your email address")

@@ -110,9 +110,7 @@ def test_what_was_only_previewed_is_hidden_and_counted_until_it_is_asked_for(
     house.wait_for_log("operation", target="role:kept", kind="DELETE")
     visit.go(f"/logs/operations?kind=DELETE&module=role&from={since}")
 
-    expect(
-        visit.page.get_by_text("2 previews are hidden, of which the policy has refused 1.")
-    ).to_be_visible()
+    expect(visit.page.get_by_text("2 previews are hidden, 1 of them refused by the policy.")).to_be_visible()
     expect(visit.page.get_by_role("row")).to_have_count(0)
     visit.axe()
     visit.page.get_by_role("link", name="Show them").click()

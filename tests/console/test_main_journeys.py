@@ -75,7 +75,7 @@ def test_a_download_from_the_object_store_is_followed_by_a_link_of_one_minute(
     page.context.route(f"**/api/file/{number}", lambda route: route.fulfill(status=307, headers=store))
     visit.sign_in("fetcher", "/files?name=stored.txt")
     page.get_by_role("button", name="Download: stored.txt").click()
-    expect(page.get_by_role("alert")).to_contain_text("Somebody who may share files can make a link")
+    expect(page.get_by_role("alert")).to_contain_text("A user who can share files can create a link")
 
     page.goto("about:blank")
     visit.sign_in(address="/files?name=stored.txt")
@@ -91,11 +91,11 @@ def test_a_download_from_the_object_store_is_followed_by_a_link_of_one_minute(
     expect(row).to_contain_text("until ")
     # A link that somebody may have been given ends only when the reader agrees.
     page.get_by_role("button", name="Download: stored.txt").click()
-    asked = page.get_by_role("dialog", name="End the public link of stored.txt?")
+    asked = page.get_by_role("dialog", name="Revoke the public link of stored.txt?")
     asked.get_by_role("button", name="Cancel").click()
     assert httpx.get(download.value.url, trust_env=False).content == b"elsewhere"
     page.get_by_role("button", name="Download: stored.txt").click()
-    asked.get_by_role("button", name="End the link and download").click()
+    asked.get_by_role("button", name="Revoke the link and download").click()
     expect(ready.get_by_role("link", name="Download")).to_be_focused()
     assert httpx.get(download.value.url, trust_env=False).status_code == 404
     house.api.delete(f"/api/file/{number}")

@@ -52,7 +52,7 @@ def test_many_are_disabled_and_enabled_after_a_preview_of_all(
         visit.axe()
         button(bar, act).click()
         expect(dialog).to_contain_text(f"{act} 2 {noun}s?")
-        expect(dialog).to_contain_text(f"2 {noun}s to change, 0 already as asked for.")
+        expect(dialog).to_contain_text(f"2 {noun}s to change, 0 already in this state.")
         button(dialog, act).click()
         expect(page.get_by_text(f"{act}d 2 {noun}s.")).to_be_visible()
         assert states() == after

@@ -16,19 +16,19 @@ def test_the_way_to_a_request_is_drawn_and_told_in_a_table(visit: Visit, house: 
     house.member("wheatear", "system:role:list")
     visit.sign_in(address="/policy/explain?userName=wheatear&method=GET&path=%2Fapi%2Frole%2Flist")
     page = visit.page
-    drawing = page.get_by_role("img", name="The way of wheatear to GET /api/role/list: Allowed")
+    drawing = page.get_by_role("img", name="Path from wheatear to GET /api/role/list: Allowed")
     expect(drawing.locator(".box")).to_have_count(7)  # the user, a role, a code, lines, proof, the request
     expect(drawing.locator("text.name").first).to_have_text("wheatear")
     page.get_by_text("Show as table").click()
     table = page.get_by_role("table")
     expect(table.get_by_role("row", name="wheatear system:role:list gives the permission")).to_be_visible()
-    expect(table).to_contain_text("held exactly")
+    expect(table).to_contain_text("exact match")
     met = table.get_by_role("row", name="wheatear ✓ Authentication a sign-in or an API key: Met")
     expect(met).to_be_visible()
     visit.axe()
     narrow(page)
     visit.go("/policy/explain?userName=wheatear&method=DELETE&path=%2Fapi%2Frole%2F1")
-    refused = page.get_by_role("img", name="The way of wheatear to DELETE /api/role/1: Refused")
+    refused = page.get_by_role("img", name="Path from wheatear to DELETE /api/role/1: Refused")
     expect(refused.locator(".edge.bad")).not_to_have_count(0)
 
 
@@ -57,7 +57,7 @@ def test_sign_ins_and_refusals_are_bars_on_the_first_view_and_a_view_of_their_ow
 def test_the_guards_of_all_routes_are_one_bar(visit: Visit) -> None:
     visit.sign_in(address="/resources/coverage")
     page = visit.page
-    routes = page.get_by_role("img", name="What endpoints require: ")
+    routes = page.get_by_role("img", name="Required by endpoints: ")
     expect(routes.locator("rect.good").first).to_be_visible()
     page.get_by_text("Show as table").first.click()
     expect(page.get_by_role("table").first).to_contain_text("%")
@@ -105,19 +105,19 @@ def test_the_path_to_a_request_is_shown_on_the_page_of_a_user(visit: Visit, hous
     choice.get_by_label("Path").fill("/api/role/1")
     choice.get_by_label("Path").press("Enter")
     shown = page.get_by_role("dialog", name="Path to DELETE /api/role/1")
-    expect(shown.get_by_role("img", name="The way of linnet to DELETE /api/role/1: Refused")).to_be_visible()
+    expect(shown.get_by_role("img", name="Path from linnet to DELETE /api/role/1: Refused")).to_be_visible()
     shown.get_by_role("button", name="Close").click()
 
     page.get_by_role("button", name="Path to GET /api/role/list").click()
     shown = page.get_by_role("dialog", name="Path to GET /api/role/list")
-    expect(shown.get_by_role("img", name="The way of linnet to GET /api/role/list: Allowed")).to_be_visible()
+    expect(shown.get_by_role("img", name="Path from linnet to GET /api/role/list: Allowed")).to_be_visible()
     shown.get_by_text("Show as table").click()
     expect(shown.get_by_role("row", name="linnet system:role:list gives the permission")).to_be_visible()
     visit.axe()
     narrow(page)
-    shown.get_by_role("link", name="The whole explanation").click()
+    shown.get_by_role("link", name="Full explanation").click()
     headed(page, "Explain")
-    expect(page.get_by_role("img", name="The way of linnet to GET /api/role/list: Allowed")).to_be_visible()
+    expect(page.get_by_role("img", name="Path from linnet to GET /api/role/list: Allowed")).to_be_visible()
 
 
 @pytest.mark.extended

@@ -49,7 +49,7 @@ def explain(visit: Visit) -> None:
     button(page, "Ask").click()
     answer = page.get_by_role("region", name="Answer")
     expect(answer.get_by_role("heading", level=2)).to_contain_text("Refused")
-    expect(answer).to_contain_text("The caller holds none of the permissions of these lines.")
+    expect(answer).to_contain_text("The caller has none of the permissions in these lines.")
     expect(answer.locator(".decides")).to_have_text(
         "p, endpoint, GET /api/policy/permission-map, system:policy:read decides"
     )
@@ -137,7 +137,7 @@ def test_revisions_are_compared_and_linked_to_who_gains(visit: Visit, house: Hou
     button(page, "Compare").click()
     headed(page, f"From revision {before} to {before + 1}")
     expect(page.locator(".diff ins", has_text="p, resource, GET /api/compared")).to_be_visible()
-    button(page, "Show who gains and loses").click()
+    button(page, "Show gained and lost access").click()
     expect(page.get_by_text("Nobody gains or loses access to anything.")).to_be_visible()
     page.get_by_label("To revision").fill("999999")
     button(page, "Compare").click()
@@ -165,8 +165,8 @@ def test_a_reviewer_finds_who_may_and_what_they_may(visit: Visit, house: House) 
     headed(page, "Who can")
     page.get_by_label("Path").fill("/api/roles")
     button(page, "Ask").click()
-    expect(page.get_by_text("No route of this service fits the request")).to_be_visible()
-    assert "may, not counting" not in page.get_by_role("main").inner_text()
+    expect(page.get_by_text("No route of this service matches the request")).to_be_visible()
+    assert "have access. Disabled" not in page.get_by_role("main").inner_text()
     expect(page.get_by_role("main").get_by_role("table")).to_have_count(0)
     page.get_by_label("About").select_option("A permission")
     page.get_by_label("Permission").fill("system:role:delete")
@@ -190,7 +190,7 @@ def test_a_reviewer_finds_who_may_and_what_they_may(visit: Visit, house: House) 
     page.get_by_label("Through").select_option("Through this role")
     expect(page.get_by_role("row", name="GET /api/auth/sessions")).to_have_count(0)
     expect(page.get_by_role("row", name="DELETE /api/role/{id}")).to_be_visible()
-    page.get_by_label("Kind").select_option("Permissions to hand out")
+    page.get_by_label("Kind").select_option("Permissions to grant")
     codes = ["system:policy:read", "system:role:delete"]
     expect(page.get_by_role("rowheader")).to_have_text(["Through this role", *codes])
     visit.axe()
@@ -218,7 +218,7 @@ def test_a_reviewer_asks_what_would_be_without_changing_it(visit: Visit, house: 
     visit.picture("what-if")
     narrow(page)
 
-    page.get_by_label("What would be different").select_option("The permissions of a role")
+    page.get_by_label("Simulated change").select_option("The permissions of a role")
     page.get_by_role("combobox", name="Role code").fill("avocet-if")
     page.get_by_label("With", exact=True).fill("")
     page.get_by_label("Without").fill("system:role:lis")
@@ -229,7 +229,7 @@ def test_a_reviewer_asks_what_would_be_without_changing_it(visit: Visit, house: 
     button(page, "Ask").click()
     expect(page.get_by_text("The role does not give no:such")).to_be_visible()
 
-    page.get_by_label("What would be different").select_option("The permissions that open a resource")
+    page.get_by_label("Simulated change").select_option("The permissions of a resource")
     page.get_by_label("Resource", exact=True).fill("GET /api/role/{id}")  # not registered yet
     page.get_by_label("Without").fill("")
     page.get_by_label("With", exact=True).fill("system:file:list")
@@ -243,12 +243,12 @@ def test_the_matrix_is_searched_folded_saved_and_walked_by_keys(visit: Visit, ho
     page = visit.page
     visit.sign_in(address="/policy/matrix?roles=auditor,super")
     expect(page.get_by_role("columnheader", name="Super administrator super")).to_be_visible()
-    page.get_by_role("searchbox", name="A part of method and path").fill("/api/role")
+    page.get_by_role("searchbox", name="Part of method and path").fill("/api/role")
     row = page.get_by_role("row", name="DELETE /api/role/{id}").filter(has_not_text="request-rule")
     expect(row.get_by_role("gridcell")).to_have_text(["\u2013", "\u2731"])
     expect(row.get_by_role("link", name="by a wildcard *")).to_have_count(1)
     own = page.get_by_role("row", name="GET /api/role/list").get_by_role(
-        "link", name="by a permission of its own"
+        "link", name="by an explicit permission"
     )
     expect(own).to_have_count(1)
     visit.axe()

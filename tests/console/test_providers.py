@@ -117,8 +117,8 @@ def test_where_the_browser_stores_nothing_a_sign_in_says_so_and_does_not_begin(s
     if site.cookies:  # nothing has to be stored
         headed(page, "Your account")
         return
-    dialog = page.get_by_role("dialog", name="The sign-in could not begin")
-    expect(dialog.get_by_role("alert")).to_contain_text("This browser stores nothing for this site")
+    dialog = page.get_by_role("dialog", name="The sign-in could not start")
+    expect(dialog.get_by_role("alert")).to_contain_text("This browser blocks site storage")
     assert page.url.startswith(site.house.url.replace("127.0.0.1", "localhost"))
 
 
@@ -160,14 +160,14 @@ def test_a_challenge_in_the_address_is_answered_and_leads_on(site: Site) -> None
     headed(page, "Your account")
     page.goto("about:blank")  # so that the next address is loaded, and not only moved to
     page.goto(f"/console#/sign-in?challenge={challenge}&next=https%3A%2F%2Fevil.example%2F")
-    expect(page.get_by_role("alert")).to_contain_text("did not work")
+    expect(page.get_by_role("alert")).to_contain_text("failed")
     assert page.url.endswith("/console#/")
 
 
 def test_a_sign_in_that_failed_is_told_in_a_sentence_and_a_password_still_works(site: Site) -> None:
     site.visit.page.goto("/console?error=sign_in_failed#/account")
     page = site.visit.page
-    expect(page.get_by_role("alert")).to_contain_text("The sign-in with the provider did not work")
+    expect(page.get_by_role("alert")).to_contain_text("The sign-in with the provider failed")
     assert "error" not in page.url
     site.visit.axe()
     page.get_by_label("User name").fill("admin")
@@ -185,7 +185,7 @@ def test_who_came_from_a_provider_proves_there_what_is_demanded(site: Site) -> N
     page = site.visit.page
     button(page, "Unlink: Example Inc.").click()
     button(page.get_by_role("dialog"), "Unlink").click()
-    proof = page.get_by_role("dialog", name="Confirm that it is you")
+    proof = page.get_by_role("dialog", name="Confirm your identity")
     expect(proof).to_contain_text("You leave this page")
     site.visit.axe()
     site.provider.changes = {}

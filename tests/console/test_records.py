@@ -36,9 +36,7 @@ def test_a_user_gets_a_role_and_loses_it_on_the_page_of_the_role(visit: Visit, h
     page = visit.page
     visit.sign_in(address=f"/roles/{role}")
     tabs = page.get_by_role("navigation", name=TABS).get_by_role("link")
-    expect(tabs).to_have_text(
-        ["Permissions", "Members", "Effective access", "How it is asked for", "History"]
-    )
+    expect(tabs).to_have_text(["Permissions", "Members", "Effective access", "Request rule", "History"])
     press(tabs.nth(1))
     expect(page.get_by_role("table")).to_contain_text("crossbill")
     expect(tabs.nth(1)).to_have_attribute("aria-current", "page")
@@ -73,7 +71,7 @@ def test_a_record_shows_what_it_allows_and_its_history_and_only_tabs_for_the_rea
     expect(page.get_by_role("table")).to_contain_text("GET /api/user/{id}")
 
     press(page.get_by_role("main").get_by_role("link", name="gadwall", exact=True))
-    expect(tabs).to_have_text(["Permissions", "Effective access", "How it is asked for"])
+    expect(tabs).to_have_text(["Permissions", "Effective access", "Request rule"])
     press(tabs.nth(1))
     expect(page.get_by_role("table")).to_contain_text("GET /api/role/list")
 

@@ -16,18 +16,23 @@ from tests.console.visits import Visit
 
 PROFILE = "**/api/user/profile"
 REFUSALS: tuple[tuple[int, dict[str, Any], str, str], ...] = (
-    (403, {"code": "permission_denied", "required": ["a:b"], "needed": "any"}, "You may not do this", "a:b"),
-    (404, {"code": "not_found"}, "There is nothing here", "deleted"),
+    (
+        403,
+        {"code": "permission_denied", "required": ["a:b"], "needed": "any"},
+        "You are not allowed to do this",
+        "a:b",
+    ),
+    (404, {"code": "not_found"}, "Not found", "deleted"),
     (
         409,
         {"code": "conflict", "detail": "The name is taken"},
-        "conflicts with what is stored",
+        "conflicts with stored data",
         "The name is taken",
     ),
     (413, {"code": "too_large"}, "This is too large", "Nothing was saved"),
     (429, {"code": "rate_limited"}, "Too many attempts", "Try again in 7 seconds"),
     (500, {"code": "internal_error"}, "The service failed", "log of the service"),
-    (503, {"code": "unavailable"}, "out of reach for the moment", "Try again in 7 seconds"),
+    (503, {"code": "unavailable"}, "temporarily unavailable", "Try again in 7 seconds"),
 )
 
 
@@ -136,7 +141,7 @@ def test_a_value_that_is_taken_is_named_with_what_was_not_saved(visit: Visit) ->
     page.get_by_role("textbox", name="Code", exact=True).fill("auditor")
     button(page, "Create").click()
     alert = page.get_by_role("alert")
-    expect(alert).to_contain_text("Role Second was not saved: Code: “auditor” is taken already.")
+    expect(alert).to_contain_text("Role Second was not saved: Code: “auditor” is already in use.")
     expect(alert.get_by_role("link", name="409 conflict")).to_have_attribute("href", "/docs/errors#conflict")
     expect(page.get_by_role("textbox", name="Code", exact=True)).to_be_focused()
 
@@ -158,7 +163,7 @@ def test_a_decision_id_alone_says_who_was_refused_what_and_why(visit: Visit, hou
     expect(answer.get_by_role("listitem").filter(has_text="Endpoint").first).to_contain_text(
         "system:user:delete"
     )
-    expect(answer.get_by_text("The user held other permissions then")).to_have_count(0)
+    expect(answer.get_by_text("The user had other permissions then")).to_have_count(0)
     visit.axe()
     visit.picture("refusal")
     answer.get_by_role("link", name="dipper").click()
@@ -185,7 +190,7 @@ def test_codes_that_have_been_given_since_are_told(visit: Visit, house: House) -
     visit.sign_in(address="/logs/operations?userName=ouzel&decision=deny")
     page.get_by_role("row").nth(1).get_by_role("rowheader").get_by_role("link").click()
     page.get_by_role("link", name="Explain this decision").click()
-    expect(page.get_by_text("The user held other permissions then")).to_be_visible()
+    expect(page.get_by_text("The user had other permissions then")).to_be_visible()
     assert page.url.endswith(f"#/policy/explain?decisionId={decision_id}")
     expect(page.get_by_role("region", name="Answer")).to_contain_text("The user ouzel")
 

@@ -32,7 +32,7 @@ DOCUMENT = {
 def test_requests_are_registered_from_the_coverage(visit: Visit, house: House) -> None:
     page = visit.page
     visit.sign_in(address="/resources")
-    expect(page.get_by_role("heading", name="What endpoints require")).to_be_visible()
+    expect(page.get_by_role("heading", name="Required by endpoints")).to_be_visible()
     visit.picture("resources")
     page.get_by_role("link", name="Not registered").click()
     headed(page, "Coverage")
@@ -69,14 +69,14 @@ def test_operations_of_a_document_are_registered_disabled(visit: Visit, house: H
     file = page.get_by_label("An OpenAPI document")
     file.set_input_files({"name": "a.json", "mimeType": "application/json", "buffer": b"{}"})
     button(page, "Read the document").click()
-    expect(page.get_by_role("alert")).to_contain_text("This is no OpenAPI document")
+    expect(page.get_by_role("alert")).to_contain_text("This is not an OpenAPI document")
     content = json.dumps(DOCUMENT).encode()
     file.set_input_files({"name": "a.json", "mimeType": "application/json", "buffer": content})
     button(page, "Read the document").click()
     expect(
-        page.get_by_text("3 new operations, 1 registered already, 2 that can't be registered.")
+        page.get_by_text("3 new operations, 1 already registered, 2 that cannot be registered.")
     ).to_be_visible()
-    expect(page.get_by_text("HEAD is decided as GET.")).to_be_visible()
+    expect(page.get_by_text("HEAD requests are decided as GET.")).to_be_visible()
     button(page, "Check 3 resources").click()
     button(page, "Register 3 resources").click()
     expect(page.get_by_text("3 resources were registered.")).to_be_visible()

@@ -38,11 +38,11 @@ def test_who_is_refused_can_check_again(visit: Visit, house: House) -> None:
     user = house.member("waiting")
     page = visit.page
     visit.sign_in("waiting", "/roles")
-    headed(page, "This page is not for you")
+    headed(page, "You have no access to this page")
     expect(page.get_by_role("main")).to_contain_text("GET /api/role/list")
     visit.axe()
     button(page, "Check again").press("Enter")
-    expect(page.get_by_text("Your roles do not allow this page yet.")).to_be_visible()
+    expect(page.get_by_text("Your roles do not give access to this page yet.")).to_be_visible()
     expect(button(page, "Check again")).to_be_focused()
 
     give(house, user, "waiting", "auditor")
@@ -56,7 +56,7 @@ def test_a_role_given_meanwhile_is_noticed_when_the_reader_comes_back(visit: Vis
     user = house.member("returning")
     page = visit.page
     visit.sign_in("returning", "/roles")
-    headed(page, "This page is not for you")
+    headed(page, "You have no access to this page")
     give(house, user, "returning", "auditor")
 
     page.evaluate("dispatchEvent(new Event('focus'))")

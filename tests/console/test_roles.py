@@ -108,7 +108,7 @@ def test_a_role_is_made_previewed_saved_and_undone_by_the_keyboard_alone(visit: 
     expect(button(page, "Preview and save")).to_have_count(0)
     button(page, "Undo").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("The role gives no permission.")).to_be_visible()
+    expect(page.get_by_text("The role has no permissions.")).to_be_visible()
     assert stored(house, "keyed")["permissions"] == []
 
 

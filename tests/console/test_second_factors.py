@@ -95,7 +95,7 @@ def test_a_code_of_the_app_is_the_second_step_of_a_login(visit: Visit, local: Ho
     secret, recovery = with_app(local, "stepping")
     visit.go()
     first_step(visit, "stepping")
-    expect(visit.page.get_by_role("heading", level=2)).to_have_text("Prove that it is you")
+    expect(visit.page.get_by_role("heading", level=2)).to_have_text("Confirm your identity")
     expect(visit.page.get_by_label("Code")).to_be_focused()
     visit.axe()
     visit.page.get_by_label("Code").fill("000 000")
@@ -184,12 +184,12 @@ def test_an_app_is_enrolled_with_recovery_codes_and_removed(visit: Visit, local:
     with page.expect_download() as saved:
         codes.get_by_role("button", name="Save as a file").click()
     assert codes.get_by_role("listitem").first.inner_text() in saved.value.path().read_text()
-    codes.get_by_role("button", name="I have kept them").click()
+    codes.get_by_role("button", name="I have saved them").click()
     row = page.get_by_role("row").filter(has_text="Old phone")
     expect(row).to_contain_text("Authenticator app")
     visit.axe()
     row.get_by_role("button", name="Remove: Old phone").click()
-    expect(asked).to_contain_text("your recovery codes go with it")
+    expect(asked).to_contain_text("Your recovery codes are removed too")
     asked.get_by_role("button", name="Remove").click()
     prove(page, code_of(local, secret))
     expect(page.get_by_text("You have no second factor.")).to_be_visible()
@@ -205,10 +205,10 @@ def test_a_passkey_answers_the_question_for_a_stronger_proof(visit: Visit, local
     visit.sign_in("stepping-up", "/account")
     page.get_by_role("button", name="Add a passkey").click()
     page.get_by_role("dialog").get_by_role("button", name="Continue").click()
-    page.get_by_role("dialog").get_by_role("button", name="I have kept them").click()
+    page.get_by_role("dialog").get_by_role("button", name="I have saved them").click()
     visit.go("/account/devices")
-    question = page.get_by_role("dialog", name="Confirm that it is you")
-    expect(question).to_contain_text("This needs a passkey.")
+    question = page.get_by_role("dialog", name="Confirm your identity")
+    expect(question).to_contain_text("This requires a passkey.")
     expect(question).not_to_contain_text("Sign out")  # nothing else would do
     question.get_by_role("button", name="Use the passkey").click()
     expect(question).to_have_count(0)
@@ -222,8 +222,8 @@ def test_a_passkey_answers_the_question_for_a_stronger_proof(visit: Visit, local
 
 def prove(page: Page, code: str) -> None:
     """Answer the question for a second factor, which changes of factors demand."""
-    question = page.get_by_role("dialog", name="Confirm that it is you")
-    question.get_by_label("Code of your app").fill(code)
+    question = page.get_by_role("dialog", name="Confirm your identity")
+    question.get_by_label("Authenticator code").fill(code)
     page.keyboard.press("Enter")
 
 
@@ -246,7 +246,7 @@ def test_a_passkey_is_enrolled_and_signs_in_alone_and_as_second_step(
     page.get_by_role("button", name="Add a passkey").click()
     page.get_by_role("dialog").get_by_role("button", name="Continue").click()
     codes = page.get_by_role("dialog", name="Your recovery codes")
-    codes.get_by_role("button", name="I have kept them").click()
+    codes.get_by_role("button", name="I have saved them").click()
     expect(page.get_by_role("row").filter(has_text="My passkey")).to_contain_text("Never")
 
     page.reload()

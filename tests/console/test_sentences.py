@@ -155,7 +155,7 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
             targets=["user:robot", "key:4"],
             changes=[change("key:4", "name", None, "ci")],
         ),
-        "admin made an API key for user robot",
+        "admin created an API key for user robot",
     ),
     (
         entry("user import", kind="IMPORT", targets=["user:ann", "user:lee"]),
@@ -209,7 +209,7 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         entry("role create (answered again)", kind="QUERY", targets=["role:clerk"]),
-        "admin created role clerk (the same answer again)",
+        "admin created role clerk (repeated response)",
     ),
     (
         entry("orders enter an order", kind="INSERT", targets=["order:7"]),

@@ -69,23 +69,23 @@ def test_a_service_is_opened_and_closed_again(visit: Visit, house: House) -> Non
     button(page, "Open").click()
     page.get_by_label("Request").fill("GET /ducks")
     button(page, "Preview").click()
-    expect(page.get_by_text("This is no single resource of orders-eu")).to_be_visible()
+    expect(page.get_by_text("This does not match a resource of orders-eu")).to_be_visible()
     page.get_by_label("Request").fill("get /orders/")
     page.get_by_role("option", name="GET /orders/{id}").click()
     expect(page.get_by_label("Request")).to_have_value("GET /orders/{id}")
-    page.get_by_role("dialog").get_by_label("To whom").select_option("Everybody")
+    page.get_by_role("dialog").get_by_label("Open to").select_option("Everyone")
     button(page, "Preview").click()
     preview = page.get_by_role("dialog", name="Open GET /orders/{id}?")
     expect(preview).to_contain_text("Gain access")
     visit.axe()
     button(preview, "Open").click()
     row = page.get_by_role("row").filter(has_text="GET /orders/{id}")
-    expect(row).to_contain_text("Everybody")
+    expect(row).to_contain_text("Everyone")
 
     button(page, "Open").click()
     button(page, "Preview").click()
-    button(page.get_by_role("dialog", name="Open what is not registered?"), "Open").click()
-    expect(page.get_by_role("row").filter(has_text="what is not registered")).to_be_visible()
+    button(page.get_by_role("dialog", name="Open unregistered requests?"), "Open").click()
+    expect(page.get_by_role("row").filter(has_text="unregistered requests")).to_be_visible()
     visit.axe()
     visit.picture("service")
     listed = house.api.get("/api/opening/list", params={"service": "orders-eu", "sort": "id"}).json()["data"]
@@ -113,8 +113,8 @@ def test_what_is_opened_with_an_end_shows_it_and_comes_back_with_it(visit: Visit
     visit.axe()
     dialogs.get_by_label("Until").fill(typed(days=3, minutes=1))
     button(dialogs, "Preview").click()
-    button(page.get_by_role("dialog", name="Open what is not registered?"), "Open").click()
-    row = page.get_by_role("row").filter(has_text="what is not registered")
+    button(page.get_by_role("dialog", name="Open unregistered requests?"), "Open").click()
+    row = page.get_by_role("row").filter(has_text="unregistered requests")
     expect(row).to_contain_text("(in 3 days)")
     visit.axe()
 
@@ -124,7 +124,7 @@ def test_what_is_opened_with_an_end_shows_it_and_comes_back_with_it(visit: Visit
 
     [end] = ends()
     assert end is not None
-    button(row, "Close: what is not registered").click()
+    button(row, "Close: unregistered requests").click()
     button(dialogs, "Close it").click()
     expect(row).to_have_count(0)
     assert ends() == []

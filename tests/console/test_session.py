@@ -230,7 +230,7 @@ def test_no_address_leads_to_an_operation_above_its_own(visit: Visit) -> None:
     visit.page.evaluate("location.hash = '/users/%2e%2e'")
     expect(visit.page.get_by_role("heading", level=1)).to_have_text("There is no such page")
     visit.page.evaluate("location.hash = '/directories/%2e%2e'")
-    expect(visit.page.get_by_role("heading", level=1)).to_have_text("There is nothing here")
+    expect(visit.page.get_by_role("heading", level=1)).to_have_text("Not found")
     assert not any(url.endswith("/api/") for url in asked)
 
 

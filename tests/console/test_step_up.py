@@ -32,7 +32,7 @@ class Guarded:
     @property
     def dialog(self) -> Locator:
         """The question for a proof."""
-        return self.visit.page.get_by_role("dialog", name="Confirm that it is you")
+        return self.visit.page.get_by_role("dialog", name="Confirm your identity")
 
     def enrol(self) -> list[str]:
         """Enrol an app, and return the recovery codes."""
@@ -90,13 +90,13 @@ def test_a_refusal_asks_for_a_proof_and_the_request_is_sent_again(guarded: Guard
     headed(other.page, "Your account")
     refreshes = requests(guarded.visit, "/auth/refresh")
     guarded.look()
-    expect(asked).to_contain_text("This needs two factors.")
-    expect(asked.get_by_label("Code of your app")).to_be_focused()
+    expect(asked).to_contain_text("This requires two factors.")
+    expect(asked.get_by_label("Authenticator code")).to_be_focused()
     guarded.visit.picture("step-up")
-    asked.get_by_label("Code of your app").fill("000000")
+    asked.get_by_label("Authenticator code").fill("000000")
     button(asked, "Confirm").click()
-    expect(asked).to_contain_text("Not accepted: it is wrong, was used already, or came too late.")
-    expect(asked.get_by_label("Code of your app")).to_be_focused()
+    expect(asked).to_contain_text("Not accepted: it is wrong, already used, or expired.")
+    expect(asked.get_by_label("Authenticator code")).to_be_focused()
     button(asked, "Use a recovery code").click()
     expect(asked.get_by_label("Recovery code")).to_be_focused()
     asked.get_by_label("Recovery code").fill(codes[0])
@@ -117,7 +117,7 @@ def test_cancelling_the_question_shows_the_refusal(guarded: Guarded) -> None:
     guarded.look()
     button(guarded.dialog, "Cancel").click()
     refusal = page.get_by_role("main").get_by_role("alert")
-    expect(refusal).to_contain_text("This needs two factors.")
+    expect(refusal).to_contain_text("This requires two factors.")
     expect(refusal.locator(".request")).to_contain_text("401 insufficient_user_authentication")
     guarded.visit.axe()
 
@@ -126,7 +126,7 @@ def test_who_has_no_factor_is_told_to_add_one_first(guarded: Guarded) -> None:
     page = guarded.visit.page
     guarded.look()
     refusal = page.get_by_role("main").get_by_role("alert")
-    expect(refusal).to_contain_text("This needs two factors.")
+    expect(refusal).to_contain_text("This requires two factors.")
     expect(guarded.dialog).to_have_count(0)
     refusal.get_by_role("link", name="Add a second factor to your account first").click()
     headed(page, "Your account")
@@ -145,9 +145,11 @@ def test_an_administrator_looks_at_factors_and_resets_them(visit: Visit, house: 
     visit.axe()
     button(page, "Reset the second factors").click()
     asked = page.get_by_role("dialog", name="Reset the second factors of factored?")
-    expect(asked).to_contain_text("the password alone signs in")
+    expect(asked).to_contain_text("The password alone signs in")
     button(asked, "Reset the second factors").click()
-    expect(page.get_by_text("This user has none: the password alone signs in.")).to_be_visible()
+    expect(
+        page.get_by_text("This user has no second factors and signs in with the password alone.")
+    ).to_be_visible()
     assert house.api.get(f"/api/user/{number}/factors").json()["data"]["items"] == []
 
 
@@ -169,7 +171,7 @@ def test_a_demand_is_set_on_a_resource_and_explained(visit: Visit, house: House)
     step = page.get_by_role("listitem").filter(has=page.get_by_role("heading", name="Authentication Not met"))
     words = "two factors in the last 15 minutes"
     expect(step).to_contain_text(f"resource GET /api/auth/sessions: {words} Not met")
-    drawing = page.get_by_role("img", name="The way of admin to GET /api/auth/sessions: Refused")
+    drawing = page.get_by_role("img", name="Path from admin to GET /api/auth/sessions: Refused")
     expect(drawing.locator(".box.bad")).to_have_count(2)  # the proof, and so the request
     page.get_by_text("Show as table").click()
     expect(page.get_by_role("row", name=f"admin ✗ Authentication {words}: Not met")).to_be_visible()
@@ -199,12 +201,12 @@ def test_requests_with_one_demand_share_a_question_over_what_is_typed(visit: Vis
     # The frame asks who the caller is while the form is sent.
     save = "(button) => { dispatchEvent(new Event('focus')); button.click(); }"
     button(page, "Save").evaluate(save)
-    asked = page.get_by_role("dialog", name="Confirm that it is you")
+    asked = page.get_by_role("dialog", name="Confirm your identity")
     expect(asked).to_have_count(1)
-    expect(asked).to_contain_text("This needs a sign-in in the last 15 minutes.")
+    expect(asked).to_contain_text("This requires a sign-in in the last 15 minutes.")
     asked.get_by_label("Password").fill("wrong")
     button(asked, "Confirm").click()
-    expect(asked).to_contain_text("Not accepted: it is wrong, was used already, or came too late.")
+    expect(asked).to_contain_text("Not accepted: it is wrong, already used, or expired.")
     visit.axe()
     asked.get_by_label("Password").fill(ADMINISTRATOR_PASSWORD)
     button(asked, "Confirm").click()
@@ -218,10 +220,10 @@ def test_requests_with_one_demand_share_a_question_over_what_is_typed(visit: Vis
 def test_a_page_that_can_ask_for_no_passkey_offers_none(visit: Visit) -> None:
     page = visit.page
     visit.sign_in()
-    asked = page.get_by_role("dialog", name="Confirm that it is you")
+    asked = page.get_by_role("dialog", name="Confirm your identity")
     refuse_once(page, "**/api/auth/sessions", ["passkey", "totp"])
     page.evaluate("location.hash = '/account/devices'")
-    expect(asked.get_by_label("Code of your app")).to_be_focused()
+    expect(asked.get_by_label("Authenticator code")).to_be_focused()
     expect(button(asked, "Use a recovery code")).to_have_count(0)
     expect(button(asked, "Use a passkey")).to_have_count(0)
     button(asked, "Cancel").click()
@@ -230,5 +232,5 @@ def test_a_page_that_can_ask_for_no_passkey_offers_none(visit: Visit) -> None:
     refuse_once(page, "**/api/auth/sessions", ["passkey"])
     page.evaluate("location.hash = '/account/devices'")
     refusal = page.get_by_role("main").get_by_role("alert")
-    expect(refusal).to_contain_text("Your passkey works at another address of this service")
+    expect(refusal).to_contain_text("Your passkey belongs to another address of this service")
     expect(asked).to_have_count(0)

@@ -56,7 +56,7 @@ def test_a_preview_that_takes_long_says_so_until_it_is_there(visit: Visit, house
 
     page.route("**/status?dryRun=true", hold)
     act(page, "Disable")
-    working = page.get_by_role("progressbar", name="Working out what this would change")
+    working = page.get_by_role("progressbar", name="Calculating the effects")
     expect(working).to_be_visible()
     expect(page.get_by_role("dialog")).to_have_count(0)
     held[0].continue_()
@@ -215,7 +215,7 @@ def test_many_users_are_chosen_and_changed_after_a_preview_of_all(visit: Visit, 
     button(bar, "Disable").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Disable 2 users?")
-    expect(dialog).to_contain_text("2 users change, 0 already as asked for.")
+    expect(dialog).to_contain_text("2 users change, 0 already in this state.")
     button(dialog, "Disable").click()
     expect(page.get_by_text("2 users were disabled.")).to_be_visible()
     assert {stored(house, name)["status"] for name in ("goosander", "scaup")} == {"disabled"}
@@ -255,7 +255,7 @@ def test_many_users_are_enabled_lose_a_role_and_their_sessions(visit: Visit, hou
 
     choose()
     button(bar, "End sessions").click()
-    expect(dialog).to_contain_text("1 user changes, 1 already as asked for.")
+    expect(dialog).to_contain_text("1 user changes, 1 already in this state.")
     visit.axe()
     button(dialog, "End sessions").click()
     expect(page.get_by_text("All sessions of 1 user ended.")).to_be_visible()
@@ -276,7 +276,7 @@ def test_many_users_are_enabled_lose_a_role_and_their_sessions(visit: Visit, hou
     assert disabled.status_code == 200, disabled.text
     choose()
     button(bar, "Enable").click()
-    expect(dialog).to_contain_text("1 user changes, 1 already as asked for.")
+    expect(dialog).to_contain_text("1 user changes, 1 already in this state.")
     button(dialog, "Enable").click()
     expect(page.get_by_text("1 user was enabled.")).to_be_visible()
     assert stored(house, "pintail-two")["status"] == "enabled"

@@ -97,7 +97,7 @@ def test_its_view_is_in_the_navigation_where_it_is_on(visit: tuple[Visit, bool])
     browser.sign_in("admin", "/headcount")
     heading = browser.page.get_by_role("heading", level=1)
     entries = browser.page.get_by_role("navigation", name="Main navigation").get_by_role("link")
-    expect(heading).to_have_text("Headcount" if on else "This page is not for you")
+    expect(heading).to_have_text("Headcount" if on else "You have no access to this page")
     names = entries.all_inner_texts()
     assert names.count("Headcount") == on
     if on:

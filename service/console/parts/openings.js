@@ -54,7 +54,7 @@ export function openings(page, service) {
   return list;
 }
 
-/** Return what is open: a request, or what is not registered. @param {Opening} opening */
+/** Return what is open: a request, or unregistered requests. @param {Opening} opening */
 function nameOf({ resourceId, object, service }) {
   return resourceId === null ? T.unregistered : object.slice(service.length + 1);
 }

@@ -4,7 +4,7 @@
 export const DOCTOR = {
   title: "System health",
   attention: "What needs attention",
-  asItShould: "What is as it should be",
+  asItShould: "Checks without findings",
   fine: "Nothing needs attention.",
   checkedAt: "Checked",
   all: "All checks",
@@ -13,6 +13,6 @@ export const DOCTOR = {
     fault: "Error",
     warning: "Warning",
     unknown: "Not checked",
-    ok: "Fine",
+    ok: "OK",
   }),
 };

@@ -3,10 +3,10 @@
 
 export const FACTORS = {
   title: "Second factors",
-  about: "With a second factor, your password alone does not open your account.",
+  about: "A second factor protects your account if someone learns your password.",
   none: "You have no second factor. Add an app that shows codes, or a passkey.",
   name: "Name",
-  nameHelp: "By this you tell it from your others.",
+  nameHelp: "A name that distinguishes it from your other factors.",
   kind: "Kind",
   kinds: /** @type {Record<string, string>} */ ({
     totp: "Authenticator app",
@@ -28,27 +28,27 @@ export const FACTORS = {
   appAdded: "The app was added.",
   addPasskey: "Add a passkey",
   passkeyName: "My passkey",
-  passkeyText: "The browser asks you next where to keep it: on this device, your phone, or a security key.",
+  passkeyText: "The browser then asks where to store it: on this device, your phone, or a security key.",
   passkeyAdded: "The passkey was added.",
   newCodes: "New recovery codes",
-  newCodesTitle: "Make new recovery codes?",
-  newCodesText: "The codes that you have now stop working.",
+  newCodesTitle: "Create new recovery codes?",
+  newCodesText: "Your current codes stop working.",
   remove: "Remove",
   removeTitle: (/** @type {string} */ name) => `Remove ${name}?`,
-  removeText: "It opens your account no more, and all your other sessions end.",
+  removeText: "It no longer signs you in, and all your other sessions end.",
   removeLast:
-    "It is your last second factor: your recovery codes go with it, and your password alone opens your account.",
+    "It is your last second factor. Your recovery codes are removed too, and your password alone signs you in.",
   removed: (/** @type {string} */ name) => `${name} was removed.`,
 };
 
 export const CODES = {
   title: "Your recovery codes",
   about:
-    "Keep them where you find them without your phone. Each replaces the second factor once. " +
-    "They are not shown again.",
+    "Keep them in a place that you can reach without your phone. Each code replaces the second factor " +
+    "once. They are not shown again.",
   print: "Print",
   save: "Save as a file",
-  kept: "I have kept them",
+  kept: "I have saved them",
   fileName: "recovery-codes.txt",
   file: (/** @type {string} */ user, /** @type {string} */ codes) =>
     `Recovery codes of ${user}, each works once\n\n${codes}\n`,

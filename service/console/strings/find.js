@@ -4,7 +4,7 @@ import { count } from "./words.js";
 
 export const COMBOBOX = {
   list: "Suggestions",
-  count: (/** @type {number} */ n) => (n ? count(n, "suggestion", "suggestions") : "Nothing fits."),
+  count: (/** @type {number} */ n) => (n ? count(n, "suggestion", "suggestions") : "No match."),
 };
 
 export const SUGGESTED = {

@@ -6,16 +6,16 @@ export const FORM = {
   required: "required",
   faults: (/** @type {number} */ n) => `${count(n, "value", "values")} to correct`,
   missing: "Fill this in.",
-  half: "Complete this, or empty it.",
-  taken: (/** @type {any} */ value) => `“${value}” is taken already.`,
+  half: "Complete this value, or clear it.",
+  taken: (/** @type {any} */ value) => `“${value}” is already in use.`,
   notSaved: (/** @type {string} */ subject) => `${subject} was not saved`,
   notSet: "Not set",
   by: (/** @type {string} */ name) => `by ${name}`,
-  meanwhile: "Changed meanwhile",
-  meanwhileBy: (/** @type {string} */ name) => `Changed by ${name} meanwhile`,
+  meanwhile: "Changed in the meantime",
+  meanwhileBy: (/** @type {string} */ name) => `Changed by ${name} in the meantime`,
   meanwhileText:
-    "Your changes are not saved yet. Where both changed the same value, choose which one to keep; " +
-    "everything else is merged already.",
+    "Your changes are not saved yet. If both of you changed the same value, choose the one to keep. " +
+    "All other changes are merged.",
   member: "Value",
   mine: "Yours",
   theirs: "Theirs",
@@ -38,5 +38,6 @@ export const LASTING = {
 export const TREE = {
   open: "Open",
   close: "Close",
-  cut: (/** @type {number} */ n) => `More fits: only the first ${n.toLocaleString()} rows are shown.`,
+  cut: (/** @type {number} */ n) =>
+    `There are more results: only the first ${n.toLocaleString()} rows are shown.`,
 };

@@ -4,20 +4,18 @@ import { count } from "./words.js";
 
 export const HOME = {
   title: (/** @type {string} */ name) => `Hello, ${name}`,
-  nothing: "There is nothing on this page for your roles.",
+  nothing: "Your roles give access to nothing on this page.",
   own: "Your account",
   latest: "Latest changes of rights",
   allChanges: "All changes of rights",
-  noChanges: "No rights were changed yet.",
+  noChanges: "No rights have been changed yet.",
   refusals: "Refused most often",
   allRefusals: "All refusals",
-  noRefusals: "Nothing was refused in the last seven days.",
-  refusalsText: (/** @type {number} */ n) =>
-    `Of the last ${count(n, "refusal", "refusals")} within seven days.`,
+  noRefusals: "No request was refused in the last seven days.",
+  refusalsText: (/** @type {number} */ n) => `The last ${count(n, "refusal", "refusals")} within seven days.`,
   restored: "Restored from a backup",
   restoredText:
-    "New ids and the policy revision are much higher than before: those that may have been given after the backup " +
-    "are left out.",
+    "New ids and the policy revision start much higher, so that values used after the backup are not used again.",
   restoredEntry: "Show the entry",
   times: (/** @type {number} */ n) => count(n, "time", "times"),
   explain: "Explain",
@@ -28,12 +26,12 @@ export const ATTENTION = {
   title: "What needs attention",
   fine: "Nothing needs attention.",
   roleless: (/** @type {number} */ n) => `${count(n, "enabled user has", "enabled users have")} no role`,
-  rolelessText: "Without a role, a user can sign in and do nothing else.",
+  rolelessText: "A user without a role can only sign in.",
   rolelessAct: "Show these users",
-  unused: (/** @type {number} */ n) => `${count(n, "role is", "roles are")} given to nobody`,
-  unusedText: "Give each to somebody, disable or delete it.",
+  unused: (/** @type {number} */ n) => `${count(n, "role has", "roles have")} no users`,
+  unusedText: "Assign each role to a user, or disable or delete it.",
   unusedAct: "Show these roles",
-  closed: (/** @type {number} */ n) => `${count(n, "resource is", "resources are")} closed to everybody`,
+  closed: (/** @type {number} */ n) => `${count(n, "resource is", "resources are")} closed to everyone`,
   closedText: "No enabled Button is bound, and there is no public access.",
   closedAct: "Show these resources",
   names: (/** @type {string[]} */ names, /** @type {number} */ total) =>
@@ -58,31 +56,31 @@ export const ATTENTION = {
 
 export const STEPS = {
   title: "First steps",
-  text: "This installation is new. The list goes when all of it is done.",
+  text: "This installation is new. The list disappears when all steps are done.",
   done: "Done",
   left: "To do",
   dismiss: "Hide this list",
   names: /** @type {Record<string, [text: string, help: string, act: string]>} */ ({
     password: [
       "Change the first password",
-      "The first start has printed it, and logs may hold it.",
+      "The first start printed it, so logs may contain it.",
       "Change the password",
     ],
-    role: ["Create a role", "It says what its users may do.", "New role"],
-    user: ["Create a user", "Give them the role, and no more than they need.", "New user"],
+    role: ["Create a role", "A role determines what its users can do.", "New role"],
+    user: ["Create a user", "Assign the role, and nothing beyond what the user needs.", "New user"],
     resource: [
       "Register a resource",
       "A route of your own services, by hand or from an OpenAPI document.",
       "Import resources",
     ],
     explain: ["See why a request is allowed or refused", "Each decision has an explanation.", "Explain"],
-    backup: ["Make a backup", "portcullis backup makes one; run it regularly.", "How to back up"],
+    backup: ["Make a backup", "Run portcullis backup regularly.", "How to back up"],
   }),
 };
 
 export const RIGHTS = {
-  title: "What you may do",
-  nothing: "Your own account only. An administrator can give you a role.",
+  title: "Your permissions",
+  nothing: "You can only manage your own account. An administrator can assign you a role.",
   roles: "Roles",
   noRoles: "No roles",
   all: (/** @type {string} */ area) => (area ? `everything below ${area}` : "everything"),
@@ -95,7 +93,7 @@ export const RIGHTS = {
     permission: "set permissions",
     key: "manage API keys",
     bind: "bind to Buttons",
-    open: "open to everybody",
+    open: "open to everyone",
     resources: "administer their resources",
     evaluate: "ask for decisions",
     introspect: "introspect tokens",

@@ -4,52 +4,51 @@
 export const LINKS = {
   toSignIn: "Go to the sign-in page",
   broken: {
-    title: "This link is broken",
+    title: "This link is incomplete",
     about:
-      "A part of it was cut off or changed on its way to you. Copy the whole address from the mail into the address " +
-      "line, or ask for another mail.",
+      "Part of the link is missing or changed. Copy the whole link from the mail into the address bar, " +
+      "or request a new mail.",
   },
   invitation: {
     title: "Welcome",
-    about: "Choose the password of your new account. The link that brought you here works once.",
+    about: "Choose a password for your new account. This link works once.",
     submit: "Set the password",
     done: "Your password is set. You can sign in now.",
   },
   forgotten: {
     title: "Forgot your password?",
-    about:
-      "Enter your user name. If the account has a confirmed email address, a mail with a link goes there.",
+    about: "Enter your user name. If the account has a confirmed email address, we send a link to it.",
     userName: "User name",
     submit: "Send the mail",
-    done: "If there is such an account with a confirmed address, a mail is on its way to it. Look into your mailbox.",
+    done: "If the account exists and has a confirmed address, a mail was sent to it. Check your mailbox.",
   },
   reset: {
     title: "Choose a new password",
-    about: "All sessions of the account end, and the old password works no more.",
+    about: "All sessions of the account end, and the old password stops working.",
     submit: "Set the password",
-    done: "Your password is set, and all sessions have ended. Sign in with the new one.",
+    done: "Your password is set, and all sessions have ended. Sign in with the new password.",
   },
   address: {
     title: "Confirm your email address",
-    about: "Your account will have the address at which you have received the link.",
+    about: "The address that received this link becomes the address of your account.",
     submit: "Confirm the address",
     done:
-      "Your email address is confirmed. If somebody else has set it, sign in and agree to it in your account: " +
-      "until then it is not used for forgotten passwords.",
+      "Your email address is confirmed. If another person set it, sign in and confirm it in your " +
+      "account. Until then it is not used for password resets.",
   },
   undo: {
     title: "Undo the change of your email address",
     about:
-      "Your account gets the address back at which you have received the link, and all its sessions end. " +
-      "Then choose another password by a link for a forgotten one, and tell an administrator.",
+      "The address that received this link becomes the address of your account again, and all sessions " +
+      "end. Then reset your password with a link, and inform an administrator.",
     submit: "Undo the change",
-    done: "Your email address is as before, and all sessions have ended. Now choose another password.",
+    done: "Your previous email address is restored, and all sessions have ended. Now reset your password.",
   },
   sessions: {
     title: "End all sessions",
     about:
-      "If something happened in your account that you did not do, end all its sessions. " +
-      "Then sign in and change your password, or ask an administrator.",
+      "If you do not recognise an activity in your account, end all its sessions. Then sign in and " +
+      "change your password, or ask an administrator.",
     submit: "End all sessions",
     done: "All sessions of your account have ended.",
   },

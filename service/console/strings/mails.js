@@ -3,14 +3,14 @@
 
 export const MAILS = {
   title: "Mail",
-  caption: "Mails that wait, and those of the last seven days",
+  caption: "Queued mails, and mails of the last seven days",
   created: "Written",
   kind: "About",
   recipient: "To",
   state: "State",
   attempts: "Attempts",
   next: "Next attempt",
-  fault: "Last fault",
+  fault: "Last error",
   none: "No mail matches.",
   states: /** @type {Record<string, string>} */ ({ waiting: "waiting", sent: "sent", given_up: "given up" }),
   kinds: /** @type {Record<string, string>} */ ({
@@ -19,7 +19,7 @@ export const MAILS = {
     address_confirmation: "Confirm an address",
     address_changed: "Address changed",
     recovery_changed: "Address for forgotten passwords changed",
-    address_restored: "Change of an address undone",
+    address_restored: "Address change undone",
     test: "Test",
   }),
 };

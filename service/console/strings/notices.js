@@ -7,65 +7,66 @@ const list = (/** @type {readonly string[] | undefined} */ codes) => (codes ?? [
 
 /** Return how a request has ended, for its author. @param {Facts} facts */
 function ended({ state, until, reason }) {
-  if (state === "approved")
-    return `was approved: you have it until ${new Date(String(until)).toLocaleString()}`;
-  if (state === "expired") return "has expired: nobody approved it in time";
+  if (state === "approved") return `was approved, and expires on ${new Date(String(until)).toLocaleString()}`;
+  if (state === "expired") return "has expired without an approval";
   return `${state === "denied" ? "was denied" : "has failed"}${reason ? `: ${reason}` : ""}`;
 }
 
 export const NOTICES = {
   title: "Notices",
-  caption: "What has happened to your account",
+  caption: "Events of your account",
   about:
-    "Nobody can switch these off. If one of them tells of something that you did not do, change your password " +
-    "and end your other sessions.",
+    "These notices cannot be turned off. If you do not recognise an event, change your password and " +
+    "end your other sessions.",
   readAll: "Mark all as read",
   what: "What",
   when: "When",
   where: "From",
   unread: "new",
-  none: "Nothing has happened to your account.",
+  none: "There are no notices.",
   by: /** @type {Record<string, string>} */ ({
     administrator: "an administrator",
     operator: "the operator of the service",
   }),
   kinds: /** @type {Record<string, (facts: Facts) => string>} */ ({
-    new_device: () => "A login from a new device or place",
-    second_factor_blocked: () => "Too many wrong second factors after the right password",
-    session_stolen: ({ device }) => `The session on ${device} was ended: its refresh token was used twice`,
+    new_device: () => "A sign-in from a new device or location",
+    second_factor_blocked: () => "Too many wrong second factors after a correct password",
+    session_stolen: ({ device }) =>
+      `The session on ${device} was ended, because its refresh token was used twice`,
     password_changed: () => "Your password was set",
-    reset_asked: () => "A link for a new password was asked for",
+    reset_asked: () => "A password reset link was requested",
     factor_added: ({ name }) => `The second factor ${name} was added`,
-    identity_linked: ({ name }) => `An account of the provider ${name} was linked with yours`,
+    identity_linked: ({ name }) => `An account of the provider ${name} was linked to yours`,
     identity_unlinked: ({ name }) => `An account of the provider ${name} was unlinked from yours`,
     factor_removed: ({ name }) => `The second factor ${name} was removed`,
     factors_reset: () => "All your second factors were removed",
-    recovery_codes_made: () => "New recovery codes were made",
+    recovery_codes_made: () => "New recovery codes were created",
     recovery_code_used: () => "A recovery code was used",
-    api_key_made: ({ name, account }) => `The API key ${name} of ${account} was made`,
+    api_key_made: ({ name, account }) => `The API key ${name} of ${account} was created`,
     address_changed: ({ email }) => `Your email address was changed to ${email ?? "none"}`,
-    recovery_changed: ({ email }) => `Links for a forgotten password go to ${email} now`,
+    recovery_changed: ({ email }) => `Password reset links are now sent to ${email}`,
     address_restored: ({ email }) => `Your email address is ${email} again`,
-    address_verified: () => "Your email address was declared verified",
-    role_ends: ({ role, until }) => `Your role ${role} ends on ${new Date(String(until)).toLocaleString()}`,
+    address_verified: () => "An administrator marked your email address as verified",
+    role_ends: ({ role, until }) =>
+      `Your role ${role} expires on ${new Date(String(until)).toLocaleString()}`,
     account_dormant: ({ until }) =>
-      `Your account is disabled on ${new Date(String(until)).toLocaleString()} unless it is used`,
+      `Your account will be disabled on ${new Date(String(until)).toLocaleString()} unless you sign in`,
     roles_changed: ({ givenRoles, takenRoles, changedRoles }) =>
       [
         "Your roles were changed:",
         givenRoles?.length && `given ${list(givenRoles)}`,
         takenRoles?.length && `taken ${list(takenRoles)}`,
-        changedRoles?.length && `other times of ${list(changedRoles)}`,
+        changedRoles?.length && `changed period of ${list(changedRoles)}`,
       ]
         .filter(Boolean)
         .join(" "),
     banned: () => "Your account was banned",
     access_request_made: ({ account, role, reason }) =>
-      `${account} asks for the role ${role}${reason ? ` (${reason})` : ""}: you may decide`,
+      `${account} asks for the role ${role}${reason ? ` (${reason})` : ""}: you can decide`,
     access_request_ended: (facts) => `Your request for the role ${facts.role} ${ended(facts)}`,
     emergency_given: ({ account, role }) =>
-      `${account} was given the role ${role} at once, in an emergency: look at it, and close it`,
+      `${account} got the role ${role} in an emergency, without approval. Review and close it`,
     name_taken: ({ name, account, made }) =>
-      `${account} of the provider ${name} has another user's name here, and got the account ${made}`,
+      `${account} of the provider ${name} has a user name that was already in use, and got the account ${made}`,
   }),
 };

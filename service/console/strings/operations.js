@@ -4,7 +4,7 @@ import { count } from "./words.js";
 
 export const OPERATIONS = {
   title: "Audit log",
-  caption: "What was done, the latest first",
+  caption: "Operations, newest first",
   logins: "Sign-ins",
   time: "Time",
   user: "User",
@@ -24,8 +24,8 @@ export const OPERATIONS = {
   trace: "Trace id",
   from: "From",
   to: "Until",
-  none: "No calls are recorded.",
-  exportText: "The file has the entries that fit the filters, 100,000 at most.",
+  none: "No operations are recorded.",
+  exportText: "The file contains the entries that match the filters, at most 100,000.",
   kinds: /** @type {Record<string, string>} */ ({
     INSERT: "Created",
     UPDATE: "Edited",
@@ -38,19 +38,19 @@ export const OPERATIONS = {
     REFRESH: "Refreshed",
     KICK: "Session ended",
     BAN: "Banned",
-    REFUSED_READ: "Refused to read",
+    REFUSED_READ: "Read refused",
   }),
   rights: "Changes of rights only",
   preview: "Preview",
   previews: "Previews",
   hidden: "Hidden",
   shown: /** @type {Record<string, string>} */ ({ all: "Shown", true: "Only these" }),
-  nothingSaved: "It only asked what would change. Nothing was saved.",
+  nothingSaved: "This was a preview. Nothing was saved.",
   hiddenPreviews: (
     /** @type {{total: number, text: string}} */ all,
     /** @type {{total: number, text: string}} */ refused,
   ) => {
-    const part = refused.total > 0 ? `, of which the policy has refused ${refused.text}` : "";
+    const part = refused.total > 0 ? `, ${refused.text} of them refused by the policy` : "";
     return `${all.text} ${all.total === 1 ? "preview is" : "previews are"} hidden${part}.`;
   },
   somePreviews: "Previews are hidden.",
@@ -58,8 +58,8 @@ export const OPERATIONS = {
   times: (/** @type {number} */ n) => `(${count(n, "time", "times")})`,
   repetitions: "Repetitions",
   ofRepetitions: (/** @type {number} */ n) =>
-    `${count(n, "request was", "requests were")} refused alike within a minute after another one. ` +
-    "This is the first of them.",
+    `${count(n, "request was", "requests were")} refused for the same reason within a minute. ` +
+    "This entry is the first.",
   statuses: /** @type {Record<string, string>} */ ({
     "2xx": "Success",
     "4xx": "Refused",
@@ -72,12 +72,12 @@ export const OPERATIONS = {
   agent: "Program",
   device: "Device",
   elapsed: "Duration",
-  decisionId: "Id of the decision",
+  decisionId: "Decision id",
   revision: "Policy revision",
   milliseconds: (/** @type {number} */ n) => `${n.toLocaleString()} ms`,
   explain: "Explain this decision",
-  params: "What was sent",
-  response: "What was answered",
-  cut: (/** @type {number} */ n) => `${count(n, "further change is", "further changes are")} not kept.`,
+  params: "Request body",
+  response: "Response body",
+  cut: (/** @type {number} */ n) => `${count(n, "more change is", "more changes are")} not recorded.`,
   andMore: (/** @type {number} */ n) => `and ${n.toLocaleString()} more`,
 };

@@ -15,9 +15,9 @@ export const PICTURES = {
   gives: "gives the permission",
   has: "has the role",
   holds: "holds the permission",
-  who: "Who asks",
+  who: "Caller",
   access: (/** @type {string} */ who, /** @type {string} */ request, /** @type {string} */ outcome) =>
-    `The way of ${who} to ${request}: ${outcome}`,
+    `Path from ${who} to ${request}: ${outcome}`,
   time: "Time",
   kind: "Kind",
   what: "What",
@@ -27,7 +27,7 @@ export const ACTIVITY = {
   title: "Activity",
   card: "The last 24 hours",
   all: "Seven days",
-  text: "Sign-ins, refusals and logged operations of all nodes by hour. An hour has its own numbers in the table.",
+  text: "Sign-ins, refusals and logged operations of all nodes by hour. The table has the numbers of each hour.",
   span: "Span",
   spans: /** @type {[string, string][]} */ ([
     ["24", "24 hours"],
@@ -47,14 +47,16 @@ export const ACTIVITY = {
 
 export const HISTORY = {
   title: "Changes by time",
-  text: "Revisions of the policy; changes of rights, users and roles: by the filters below, or of the last 30 days.",
+  text:
+    "Policy revisions, and changes of rights, users and roles. Shows the last 30 days, unless the " +
+    "filters below set a period.",
   name: "Changes of the policy, of users and of roles by time",
-  nothing: "Nothing was changed in this time.",
+  nothing: "There are no changes in this period.",
   revisions: "Revisions of the policy",
   rights: {
     given: "Roles of users",
     gives: "Permissions of roles",
-    binds: "What Buttons open, and public access",
+    binds: "Bound Buttons and public access",
   },
   others: "Other changes of users and roles",
   nameOf: (/** @type {string} */ target) => `Changes of ${target} by time`,

@@ -3,42 +3,43 @@
 
 export const PROVIDERS = {
   signIn: (/** @type {string} */ title) => `Sign in with ${title}`,
-  refused: "The provider has not confirmed who you are",
-  notBegun: "The sign-in could not begin",
+  refused: "The provider did not confirm your identity",
+  notBegun: "The sign-in could not start",
   prove: (/** @type {string} */ title) => `Confirm at ${title}`,
   proveText: (/** @type {string} */ title) =>
-    `You have signed in with ${title}, and can confirm there. You leave this page for that: what you have typed on ` +
-    "it is lost, and the request is not sent.",
+    `You signed in with ${title} and can confirm there. You leave this page: your input is lost, and ` +
+    "the request is not sent.",
 };
 
 export const ORIGINS = {
   title: "Sign-in with providers",
   tab: "Directories",
-  about: "Whoever signs in to one of these accounts is signed in to yours.",
-  ofUser: "Directories that know this user",
-  none: "No directory knows this user.",
-  noneOwn: "Your account is linked with no provider.",
+  about: "Signing in to one of these accounts also signs in to yours.",
+  ofUser: "Directories with this user",
+  none: "No directory has this user.",
+  noneOwn: "Your account is not linked to a provider.",
   directory: "Directory",
-  subject: "Known there as",
+  subject: "Name in the directory",
   linked: "Since",
   used: "Last sign-in",
   never: "Never",
   manages: "Manages the account",
   current: "This session",
   off: "Closed",
-  link: (/** @type {string} */ title) => `Link with ${title}`,
+  link: (/** @type {string} */ title) => `Link to ${title}`,
   unlink: "Unlink",
   unlinkOne: (/** @type {string} */ title) => `Unlink: ${title}`,
   unlinkTitle: (/** @type {string} */ title) => `Unlink your account from ${title}?`,
   unlinkText:
-    "You can't sign in there any more. Roles that it has given to you end, and so do your other sessions from there.",
+    "You can no longer sign in with this provider. Roles that it assigned to you are revoked, and your " +
+    "other sessions from it end.",
   unlinkUserTitle: (/** @type {string} */ title, /** @type {string} */ user) =>
     `Unlink ${user} from ${title}?`,
   unlinkUserText:
-    "Nobody signs in to the account there any more. Roles that it has given end, and so do its sessions.",
+    "The account can no longer sign in with this provider. Roles that it assigned are revoked, and its sessions end.",
   unlinked: (/** @type {string} */ title) => `The account was unlinked from ${title}.`,
   managed: (/** @type {string} */ name) =>
-    `The directory ${name} manages this account: names, address, phone number and state are changed there.`,
+    `The directory ${name} manages this account. Change names, address, phone number and state there.`,
   managedBy: "Managed by",
-  given: (/** @type {string} */ name) => `The directory ${name} has given this role, and takes it away.`,
+  given: (/** @type {string} */ name) => `The directory ${name} assigned this role and can revoke it.`,
 };

@@ -5,22 +5,22 @@ import { count } from "./words.js";
 const people = (/** @type {number} */ n) => count(n, "person", "people");
 
 export const RULE = {
-  tab: "How it is asked for",
-  none: "Nobody can ask for this role: it has no rule.",
+  tab: "Request rule",
+  none: "This role cannot be requested, because it has no request rule.",
   text:
-    "People ask for the role for a time, others approve, and it ends by itself. A change of the rule publishes a " +
-    "revision of the policy, and ends the requests that wait as failed.",
+    "People request the role for a time, others approve it, and it expires. A change of the rule " +
+    "publishes a policy revision and closes pending requests as failed.",
   make: "Turn on requests",
   change: "Change",
   end: "Turn off requests",
-  title: (/** @type {string} */ role) => `How ${role} is asked for`,
-  subject: (/** @type {string} */ role) => `How ${role} is asked for`,
-  by: "Who may ask",
-  byHelp: "@login is everybody who has signed in. A permission lets its holders ask.",
-  everybody: "everybody who has signed in",
+  title: (/** @type {string} */ role) => `Request rule of ${role}`,
+  subject: (/** @type {string} */ role) => `Request rule of ${role}`,
+  by: "Who can request it",
+  byHelp: "@login: everyone who is signed in. A permission code: its holders.",
+  everybody: "everyone who is signed in",
   stages: "Who approves",
   stagesHelp:
-    "Each stage needs so many different people who hold its permission. All stages must pass, in any order.",
+    "Each stage needs this number of different people with its permission. All stages must pass, in any order.",
   stage: (/** @type {number} */ place) => `Permission of stage ${place}`,
   approvals: (/** @type {number} */ place) => `People of stage ${place}`,
   addStage: "Add a stage",
@@ -29,30 +29,31 @@ export const RULE = {
     `Stage ${place}: ${people(approvals)} of`,
   stageText: (/** @type {{code: string, approvals: number}} */ { code, approvals }) =>
     `${people(approvals)} of ${code}`,
-  maxDuration: "Given for at most",
+  maxDuration: "Longest duration",
   pendingTimeout: "Expires unless approved within",
-  reasonRequired: "Asking needs a reason",
+  reasonRequired: "Requests need a reason",
   reasonShort: "Reason",
-  needed: "Needed",
-  notNeeded: "Not needed",
-  grantNeeded: "Who approves must be able to grant the role",
-  grantShort: "Those who approve",
+  needed: "Required",
+  notRequired: "Optional",
+  grantRequired: "Approvers must be able to grant the role",
+  grantShort: "Approvers",
   grantYes: "must be able to grant every permission of the role",
   grantNo: "need not be able to grant the role",
-  assurance: "Authentication of who asks",
+  assurance: "Authentication of the requester",
   noDemand: "A sign-in",
   emergency: "In an emergency, at once",
   emergencyHelp:
-    "Who may ask gets the role at once, and somebody else looks at it afterwards. Needs two factors at least.",
+    "The requester gets the role at once, and another person reviews it afterwards. Requires at least two factors.",
   suspended:
-    "Nobody can ask for the role: it has come to give what the author of the rule may not grant. " +
-    "Save the rule again to let people ask.",
-  emergencyYes: "Who may ask gets the role at once",
-  saveTitle: (/** @type {string} */ role) => `Change how ${role} is asked for?`,
-  saveText: "Requests for the role that wait now end as failed.",
-  saved: (/** @type {string} */ role) => `How ${role} is asked for was saved.`,
+    "The role cannot be requested, because it now has permissions that the author of the rule may not " +
+    "grant. Save the rule again to allow requests.",
+  emergencyYes: "The requester gets the role at once",
+  saveTitle: (/** @type {string} */ role) => `Change the request rule of ${role}?`,
+  saveText: "Pending requests for the role are closed as failed.",
+  saved: (/** @type {string} */ role) => `The request rule of ${role} was saved.`,
   endTitle: (/** @type {string} */ role) => `Turn off requests for ${role}?`,
-  endText: "Requests for the role that wait now end as failed. Who has the role keeps it until its end.",
+  endText:
+    "Pending requests for the role are closed as failed. Users who have the role keep it until it expires.",
   ended: (/** @type {string} */ role) => `Requests for ${role} are turned off.`,
   updated: "Changed",
 };

@@ -23,19 +23,20 @@ export const RESOURCES = {
   facts: "Resource",
   request: "Request",
   none:
-    "No resource is registered. What is not registered passes this layer with a login, " +
-    "and the requirement of its endpoint decides.",
-  nameHelp: "What the request does, in words.",
-  codeHelp: "By which programs know the resource, such as report.detail.",
-  pathHelp: "Segments of letters, digits and ._~-, or {name} for any one segment.",
-  enabledHelp: "A disabled resource counts as not registered.",
+    "No resource is registered. Requests without a resource pass this layer with a login, and the " +
+    "endpoint layer decides.",
+  nameHelp: "A short description of the request.",
+  codeHelp: "The identifier for programs, such as report.detail.",
+  pathHelp: "Segments of letters, digits and ._~-, or {name} for any single segment.",
+  enabledHelp: "A disabled resource is treated as not registered.",
   assurance: "Required sign-in",
-  noDemand: "Nothing beside the permissions",
-  assuranceHelp:
-    "How strongly, and how lately, people must have authenticated. It is asked after the permissions.",
-  services: "API keys pass it too",
-  servicesHelp: "A key of a service account proves no factor. It counts only with a demand.",
-  serviceHelp: "Whose requests these are. It never changes.",
+  noDemand: "Only the permissions",
+  assuranceHelp: "The required strength and age of the authentication. Checked after the permissions.",
+  services: "API keys are accepted too",
+  servicesHelp:
+    "API keys have no factors, so without this option a demand refuses them. Has no effect without a " +
+    "demand.",
+  serviceHelp: "The service that receives these requests. It cannot be changed later.",
   own: "portcullis (this service)",
   newTitle: "Register a resource",
   subject: (/** @type {string | null} */ name) => (name ? `Resource ${name}` : "The resource"),
@@ -43,8 +44,8 @@ export const RESOURCES = {
   makeTitle: (/** @type {string} */ name) => `Register resource ${name}?`,
   register: "Register",
   makeText:
-    "From then on its own bindings decide about it. " +
-    "Without a bound Button it is open to everyone who is signed in; in another service, to nobody.",
+    "After that, its bindings decide about it. Without a bound Button it is open to everyone who is " +
+    "signed in. A resource of another service is closed.",
   made: (/** @type {string} */ name) => `Resource ${name} was registered.`,
   saveTitle: (/** @type {string} */ name) => `Save resource ${name}?`,
   saved: (/** @type {string} */ name) => `Resource ${name} was saved.`,
@@ -52,44 +53,44 @@ export const RESOURCES = {
   enable: "Enable",
   disableTitle: (/** @type {string} */ name) => `Disable the resource ${name}?`,
   enableTitle: (/** @type {string} */ name) => `Enable the resource ${name}?`,
-  disableText: "A disabled resource counts as not registered: its bindings guard nothing.",
-  enableText: "Its bindings decide again.",
+  disableText: "A disabled resource is treated as not registered: its bindings have no effect.",
+  enableText: "Its bindings take effect again.",
   disabled: (/** @type {string} */ name) => `Resource ${name} was disabled.`,
   enabled: (/** @type {string} */ name) => `Resource ${name} was enabled.`,
   deleteTitle: (/** @type {string} */ name) => `Delete the resource ${name}?`,
   deleteConfirm: "Delete this resource",
   deleteText:
-    "It is deleted with its bindings. " +
-    "The next resource that fits decides about its requests, or they count as not registered.",
+    "The resource and its bindings are deleted. The next matching resource decides about its requests. " +
+    "Without one, they are treated as not registered.",
   deleted: (/** @type {string} */ name) => `Resource ${name} was deleted.`,
-  who: "Who may send it",
+  who: "Callers with access",
   explain: "Explain",
-  buttons: "Buttons that open it",
+  buttons: "Buttons that give access",
   button: "Button",
   permission: "Permission",
-  unbound: "No Button is bound: everyone who is signed in passes this layer.",
-  unboundElsewhere: "No Button is bound: it is closed, unless public access to it is given.",
-  closed: "All bound Buttons are disabled: it is closed to everybody.",
-  closedOnly: "Closed to everybody",
+  unbound: "No Button is bound, so everyone who is signed in passes this layer.",
+  unboundElsewhere: "No Button is bound, so it is closed unless it has public access.",
+  closed: "All bound Buttons are disabled, so it is closed to everyone.",
+  closedOnly: "Closed to everyone",
   bind: "Bind Buttons",
-  bindText: "Any one of the bound Buttons opens the resource.",
+  bindText: "Any one of the bound Buttons gives access to the resource.",
   chooseButtons: "Buttons",
   preview: "Preview",
-  bindTitle: (/** @type {string} */ name) => `Change what opens ${name}?`,
+  bindTitle: (/** @type {string} */ name) => `Change the bindings of ${name}?`,
   adds: "Binds",
   takes: "Removes",
   bindConfirm: "Save the bindings",
   bound: (/** @type {string} */ name) => `The bindings of resource ${name} were saved.`,
-  unchanged: (/** @type {string} */ name) => `The bindings of resource ${name} are as they were.`,
+  unchanged: (/** @type {string} */ name) => `The bindings of resource ${name} did not change.`,
   unbind: "Remove",
   unbindOne: (/** @type {string} */ name) => `Remove ${name}`,
   coverageTitle: "Coverage",
-  coverageCaption: "All routes of this service, and what guards them",
+  coverageCaption: "All routes of this service and their guards",
   coverageText:
-    "A request passes two layers: first what administrators have registered and bound, " +
-    "then what the endpoint itself requires.",
-  endpointLayer: "What endpoints require",
-  resourceLayer: "What resources add",
+    "A request passes two layers: first the resources and bindings of administrators, then the " +
+    "requirement of the endpoint.",
+  endpointLayer: "Required by endpoints",
+  resourceLayer: "Added by resources",
   routes: (/** @type {number} */ n) => count(n, "route", "routes"),
   guard: "Endpoint",
   guards: /** @type {Record<string, string>} */ ({
@@ -109,14 +110,14 @@ export const RESOURCES = {
   needs: "Needs",
   decides: "Decides",
   lost: "Resources without a route",
-  lostText: "No route of this service fits these enabled resources: they guard nothing.",
+  lostText: "These enabled resources match no route of this service and have no effect.",
   allLost: (/** @type {number} */ n) => `All ${n.toLocaleString()}`,
   registerChosen: (/** @type {number} */ n) => `Register ${n.toLocaleString()}`,
   registerOne: (/** @type {string} */ request) => `Register ${request}`,
   registerTitle: "Register resources",
-  registerText: "Each of these is registered as a resource of its own. Nothing is saved before you say so.",
-  nothingChosen: "No request is chosen. Choose some under Coverage.",
-  candidates: "What will be registered",
+  registerText: "Each request is registered as a separate resource. Nothing is saved until you confirm.",
+  nothingChosen: "No request is selected. Select requests under Coverage.",
+  candidates: "Resources to register",
   outcome: "Outcome",
   outcomes: /** @type {Record<string, string>} */ ({
     open: "Not checked",
@@ -135,7 +136,7 @@ export const RESOURCES = {
     `${count(n, "resource was", "resources were")} refused; the others were registered.`,
   refusedSome: (/** @type {number} */ n) =>
     `${count(n, "resource", "resources")} can't be registered. The others can.`,
-  asDisabled: "Register them disabled, so that nothing changes before Buttons are bound",
+  asDisabled: "Register them disabled, so that access does not change before Buttons are bound",
   gainsLoses: (/** @type {number} */ gains, /** @type {number} */ loses) =>
     [
       gains && `${count(gains, "role gains", "roles gain")} access`,
@@ -145,29 +146,28 @@ export const RESOURCES = {
       .join(", "),
   importTitle: "Import from OpenAPI",
   importText:
-    "The file is read in the browser: OpenAPI 3 or Swagger 2.0, as JSON. " +
-    "Operations that are registered already stay as they are; " +
-    "new ones are registered one by one, disabled unless you say otherwise.",
+    "The browser reads the file: OpenAPI 3 or Swagger 2.0, as JSON. Registered operations do not " +
+    "change. New operations are registered one by one, and disabled by default.",
   file: "An OpenAPI document, JSON",
-  base: "Path before all paths",
-  baseHelp: "Such as /v1. Left empty, that of the document's servers.",
+  base: "Path prefix",
+  baseHelp: "Such as /v1. Empty: the prefix of the document's servers.",
   read: "Read the document",
-  noJson: "This file is no JSON.",
-  noDocument: "This is no OpenAPI document: it has no openapi or swagger version, or no paths.",
+  noJson: "This file is not valid JSON.",
+  noDocument: "This is not an OpenAPI document: it has no openapi or swagger version, or no paths.",
   severalBases: (/** @type {string} */ bases) =>
-    `The servers of the document have different or variable paths (${bases}): name the path before all paths.`,
+    `The servers of the document have different or variable paths (${bases}). Enter the path prefix.`,
   summary: (/** @type {number} */ fresh, /** @type {number} */ same, /** @type {number} */ unusable) =>
-    `${count(fresh, "new operation", "new operations")}, ${same.toLocaleString()} registered already, ` +
-    `${unusable.toLocaleString()} that can't be registered.`,
-  unusable: "What can't be registered",
+    `${count(fresh, "new operation", "new operations")}, ${same.toLocaleString()} already registered, ` +
+    `${unusable.toLocaleString()} that cannot be registered.`,
+  unusable: "Operations that cannot be registered",
   operation: "Operation",
   reason: "Reason",
   reasons: {
-    head: "HEAD is decided as GET.",
-    method: "Resources have one of the methods GET, POST, PUT, PATCH and DELETE.",
+    head: "HEAD requests are decided as GET.",
+    method: "The method of a resource must be GET, POST, PUT, PATCH or DELETE.",
     whole: "A parameter must be a whole segment.",
-    path: "The path has characters that resources may not have.",
+    path: "The path has characters that resources do not allow.",
     twice: "Another operation has the same method and path.",
-    servers: "It has servers of its own, with another path.",
+    servers: "The operation defines its own servers, with another path.",
   },
 };

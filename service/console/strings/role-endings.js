@@ -3,8 +3,8 @@
 import { count } from "./words.js";
 
 export const ENDINGS = {
-  title: "Roles that end",
-  text: "What you have for a time, and how long it lasts.",
+  title: "Expiring roles",
+  text: "Your temporary roles, and the time left.",
   left: (/** @type {number} */ seconds) => {
     const [days, hours, minutes] = [86_400, 3600, 60].map((size) => Math.floor(seconds / size));
     if (days > 1) return `${count(days, "day", "days")} left`;

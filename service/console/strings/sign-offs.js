@@ -3,9 +3,9 @@
 
 export const SIGN_OFFS = {
   signOff: "Sign off",
-  samePerson: (/** @type {string} */ reason) => `You may not sign this revision off: ${reason}.`,
+  samePerson: (/** @type {string} */ reason) => `You cannot sign off this revision: ${reason}.`,
   title: (/** @type {number} */ revision) => `Sign off revision ${revision}`,
-  text: "You say that you have looked at this revision. It is kept for ever, with your name.",
+  text: "You confirm that you have reviewed this revision. The sign-off is stored permanently with your name.",
   name: "Title",
   nameHelp: "Such as reviewed 2026-Q4.",
   note: "Note",

@@ -3,7 +3,7 @@
 
 const STRENGTHS = /** @type {Record<string, string>} */ ({
   anyone: "nothing",
-  initial: "a sign-in, also with an initial password",
+  initial: "a sign-in, an initial password included",
   login: "a sign-in",
   "two-factors": "two factors",
   "phishing-resistant": "a passkey",
@@ -36,20 +36,20 @@ function capital(text) {
 }
 
 export const STEP_UP = {
-  title: "Confirm that it is you",
-  needs: (/** @type {readonly string[]} */ words) => `This needs ${demandsText(words)}.`,
-  code: "Code of your app",
-  codeHelp: "Six digits. Each code counts once.",
+  title: "Confirm your identity",
+  needs: (/** @type {readonly string[]} */ words) => `This requires ${demandsText(words)}.`,
+  code: "Authenticator code",
+  codeHelp: "Six digits. Each code works once.",
   recoveryCode: "Recovery code",
   password: "Password",
-  wrong: "Not accepted: it is wrong, was used already, or came too late.",
+  wrong: "Not accepted: it is wrong, already used, or expired.",
   submit: "Confirm",
   passkey: "Use the passkey",
-  passkeyText: "Your browser asks for the passkey.",
-  passkeyOnly: " Is it not at hand? Sign out, and sign in by another factor.",
+  passkeyText: "Your browser will ask for the passkey.",
+  passkeyOnly: " If you do not have it with you, sign out and sign in with another factor.",
   others: /** @type {Record<string, string>} */ ({
     password: "Use the password",
-    totp: "Use a code of the app",
+    totp: "Use an authenticator code",
     recovery_code: "Use a recovery code",
     passkey: "Use a passkey",
   }),

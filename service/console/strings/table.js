@@ -11,7 +11,7 @@ export const TABLE = {
   no: "No",
   none: "Nothing here yet.",
   noMatch: "Nothing matches these filters.",
-  moreMatch: (/** @type {number} */ n) => `${n.toLocaleString()} fit: type more.`,
+  moreMatch: (/** @type {number} */ n) => `${n.toLocaleString()} matches. Keep typing to narrow them down.`,
   range: (/** @type {number} */ from, /** @type {number} */ to, /** @type {string} */ total) =>
     `${from.toLocaleString()}–${to.toLocaleString()} of ${total}`,
   atLeast: (/** @type {number} */ total) => `more than ${total.toLocaleString()}`,
@@ -31,7 +31,7 @@ export const SELECTION = {
   enableTitle: (/** @type {string} */ records) => `Enable ${records}?`,
   disableTitle: (/** @type {string} */ records) => `Disable ${records}?`,
   counts: (/** @type {string} */ changed, /** @type {number} */ unchanged) =>
-    `${changed} to change, ${unchanged.toLocaleString()} already as asked for.`,
+    `${changed} to change, ${unchanged.toLocaleString()} already in this state.`,
   enabled: (/** @type {string} */ records) => `Enabled ${records}.`,
   disabled: (/** @type {string} */ records) => `Disabled ${records}.`,
 };

@@ -39,7 +39,7 @@ export const USERS = {
   browser: "Browser",
   address: "IP address",
   loggedIn: "Signed in",
-  self: "This is your own account. Change it in your profile; nobody disables, bans or deletes themselves.",
+  self: "This is your own account. Edit it in your profile. You cannot disable, ban or delete it.",
   bannedBy: (/** @type {string} */ name) => `Banned by ${name}`,
   somebody: "a deleted user",
   until: "until",
@@ -49,8 +49,8 @@ export const USERS = {
   disableTitle: (/** @type {string} */ name) => `Disable user ${name}?`,
   enableTitle: (/** @type {string} */ name) => `Enable user ${name}?`,
   disableText:
-    "All sessions of this user end at once, and nobody signs in as this user until it is enabled again.",
-  enableText: "The user may sign in again, unless there is a ban too.",
+    "All sessions of this user end at once. The user cannot sign in until the account is enabled again.",
+  enableText: "The user can sign in again, unless banned.",
   disabled: (/** @type {string} */ name) => `User ${name} was disabled.`,
   enabled: (/** @type {string} */ name) => `User ${name} was enabled.`,
   ban: "Ban",
@@ -59,49 +59,50 @@ export const USERS = {
   unverified: "not confirmed",
   invite: "Invite again",
   inviteTitle: (/** @type {string} */ name) => `Invitation of ${name}`,
-  inviteMailed: (/** @type {string} */ name) => `An invitation is on its way to ${name}.`,
+  inviteMailed: (/** @type {string} */ name) => `An invitation was sent to ${name}.`,
   inviteLink: (/** @type {string} */ until) =>
-    `Hand this link over in a safe way. Its owner sets the first password with it, once, until ${until}.`,
+    `Send this link to the user over a secure channel. It works once, until ${until}, to set the first password.`,
   verify: "Mark email as verified",
   verifyTitle: (/** @type {string} */ email) => `Mark ${email} as verified?`,
   verifyText:
-    "Links for a forgotten password then go to it. Do it only if you know that it is the user's, who is told.",
+    "Password reset links are then sent to this address. Only continue if you are sure that it belongs " +
+    "to the user. The user is notified.",
   verified: (/** @type {string} */ name) => `The email address of ${name} is verified.`,
-  takeovers: "Counts as the same person as",
+  takeovers: "Same person as",
   takeoversText:
-    "Users of these accounts made this one, or could get to act as its owner. In requests, reviews and sign-offs " +
-    "they count as one person with it.",
+    "Users of these accounts created this account, or could gain control of it. In requests, reviews " +
+    "and sign-offs, they count as the same person.",
   takeoverBy: "User",
-  takeoverAct: "What was done",
+  takeoverAct: "Action",
   takeoverTime: "When",
-  takeoverUntil: "Counts until",
+  takeoverUntil: "Valid until",
   takeoverGone: "a deleted account",
   takeoverActs: /** @type {Record<string, string>} */ ({
-    made: "Made it",
+    made: "Created the account",
     password: "Set its password",
     address: "Set its address",
     factor: "Reset its second factors",
-    key: "Made an API key",
-    hand_over: "Handed it over to a provider",
-    link: "Saw a link to it",
-    take_over: "Took it over",
+    key: "Created an API key",
+    hand_over: "Handed the account over to a provider",
+    link: "Saw a link for the account",
+    take_over: "Took over the account",
   }),
   confirmOwner: "Confirm the owner",
   confirmOwnerTitle: (/** @type {string} */ name) => `Confirm the owner of ${name}?`,
   confirmOwnerText:
-    "You say that its owner is another person than those who are listed. Do it only if you know that person, and " +
-    "they have looked at their passkeys, linked providers and sessions.",
+    "You confirm that the owner is none of the listed people. Only continue if you know the owner, and " +
+    "the owner has checked their passkeys, linked providers and sessions.",
   ownerConfirmed: (/** @type {string} */ name) => `The owner of ${name} is confirmed.`,
-  sendReset: "Send a link for a new password",
-  resetSent: (/** @type {string} */ name) => `A link for a new password is on its way to ${name}.`,
+  sendReset: "Send a password reset link",
+  resetSent: (/** @type {string} */ name) => `A password reset link was sent to ${name}.`,
   reset: "Set a password",
   resetTitle: (/** @type {string} */ name) => `Set a new password for ${name}?`,
   resetText:
-    "All sessions of this user end at once. Only the new password works then: tell it to the user in a safe way.",
+    "All sessions of this user end at once. Send the new password to the user over a secure channel.",
   keys: "API keys",
   newPassword: "New password",
   resetConfirm: "Set the password",
-  resetDone: (/** @type {string} */ name) => `User ${name} got a new password.`,
+  resetDone: (/** @type {string} */ name) => `A new password was set for user ${name}.`,
   factors: "Second factors",
   factor: "Factor",
   factorKinds: /** @type {Record<string, string>} */ ({
@@ -111,12 +112,12 @@ export const USERS = {
   }),
   factorName: "Name",
   factorUsed: "Last used",
-  noFactors: "This user has none: the password alone signs in.",
+  noFactors: "This user has no second factors and signs in with the password alone.",
   resetFactors: "Reset the second factors",
   resetFactorsTitle: (/** @type {string} */ name) => `Reset the second factors of ${name}?`,
   resetFactorsText:
-    "All factors, recovery codes and sessions of this user end at once. Then the password alone signs in: " +
-    "make sure by another way that it is the user who asks.",
+    "All second factors, recovery codes and sessions of this user are removed at once. The password " +
+    "alone signs in after that. Verify the identity of the user first.",
   factorsReset: (/** @type {string} */ name) => `The second factors of user ${name} were reset.`,
   kick: "End",
   kickDevice: (/** @type {string} */ device) => `End the session on ${device}`,
@@ -131,28 +132,28 @@ export const USERS = {
     `The session of user ${name} on ${device} has ended.`,
   deleteTitle: (/** @type {string} */ name) => `Delete user ${name}?`,
   deleteText: (/** @type {string} */ name) =>
-    `The account ${name} is deleted with its roles, and all its sessions end. ` +
-    "Its files and log entries stay, and the name becomes free. This can't be undone.",
+    `The account ${name} and its roles are deleted, and all its sessions end. Its files and log ` +
+    "entries are kept. The name can be used again. This can't be undone.",
   deleteConfirm: "Delete this user",
   deleted: (/** @type {string} */ name) => `User ${name} was deleted.`,
   newUser: "New user",
   subject: (/** @type {string | null} */ name) => (name ? `User ${name}` : "The user"),
   newService: "New service account",
-  mayLogIn: "May sign in at once",
-  userNameHelp: "To sign in with; unique.",
-  nickNameHelp: "How the user is shown.",
-  avatarHelp: "The address of a picture: http(s), or a path of this service.",
+  mayLogIn: "Can sign in at once",
+  userNameHelp: "The unique name for signing in.",
+  nickNameHelp: "The displayed name.",
+  avatarHelp: "URL of a picture: http(s), or a path of this service.",
   passwordHelp:
-    "Hard to guess: length counts, not kinds of characters. " +
-    "Leave it empty to invite the user, who then sets the first one.",
-  serviceHelp: "The name of the guarded service that the account is bound to.",
+    "Long and hard to guess. There are no rules for kinds of characters. Leave empty to invite the " +
+    "user, who then sets a password.",
+  serviceHelp: "The guarded service that the account belongs to.",
   madeUser: (/** @type {string} */ name) => `User ${name} was created.`,
   editTitle: (/** @type {string} */ name) => `Edit ${name}`,
   saved: (/** @type {string} */ name) => `User ${name} was saved.`,
   rolesHelp:
-    "A role that is chosen here has no end. For an end or a reason, assign it on the page of the user, under Roles.",
+    "Roles chosen here have no end. To set an end or a reason, assign the role on the page of the user, under Roles.",
   rolesTitle: (/** @type {string} */ name) => `Change the roles of ${name}?`,
-  rolesText: "These are the consequences of the new roles.",
+  rolesText: "These are the effects of the new roles.",
 };
 
 export const BULK = {
@@ -168,7 +169,7 @@ export const BULK = {
   endTitle: (/** @type {string} */ users) => `End all sessions of ${users}?`,
   users: (/** @type {number} */ n) => count(n, "user", "users"),
   counts: (/** @type {number} */ changed, /** @type {number} */ unchanged) =>
-    `${count(changed, "user changes", "users change")}, ${unchanged.toLocaleString()} already as asked for.`,
+    `${count(changed, "user changes", "users change")}, ${unchanged.toLocaleString()} already in this state.`,
   disabled: (/** @type {number} */ n) => `${count(n, "user was", "users were")} disabled.`,
   enabled: (/** @type {number} */ n) => `${count(n, "user was", "users were")} enabled.`,
   given: (/** @type {number} */ n, /** @type {string} */ role) =>
@@ -182,7 +183,7 @@ export const BANS = {
   title: (/** @type {string} */ name) => `Ban user ${name}?`,
   text:
     "All sessions of this user end at once, and the user cannot sign in until the ban ends. " +
-    "A longer ban that is in force keeps its end.",
+    "A longer active ban keeps its end.",
   /** 0 for a ban without an end. */
   lasts: "For",
   times: /** @type {[number, string][]} */ ([
@@ -194,7 +195,7 @@ export const BANS = {
     [0, "Until it is lifted"],
   ]),
   reason: "Reason",
-  reasonHelp: "Other administrators see it.",
+  reasonHelp: "Visible to other administrators.",
   confirm: "Ban this user",
   done: (/** @type {string} */ name) => `User ${name} was banned.`,
   lifted: (/** @type {string} */ name) => `The ban of user ${name} was lifted.`,
@@ -203,7 +204,7 @@ export const BANS = {
 export const KEYS = {
   caption: "API keys, the oldest first",
   name: "Name",
-  prefix: "Begins with",
+  prefix: "Prefix",
   scopes: "Limited to",
   everything: "No limit",
   expires: "Expires",
@@ -216,12 +217,12 @@ export const KEYS = {
   expiresAfter: "Expires after",
   noEnd: "Without an end",
   scopesHelp:
-    "Permissions, separated by commas or spaces; wildcards too. Empty: all that the account may do.",
+    "Permissions, separated by commas or spaces; wildcards are allowed. Empty: all permissions of the account.",
   made: "The new key",
-  madeText: "It is shown only now, and can't be read again: keep it in a safe place.",
+  madeText: "The key is shown only once. Store it in a safe place.",
   delete: "Delete",
   deleteTitle: (/** @type {string} */ name) => `Delete API key ${name}?`,
-  deleteText: "Programs that use it are refused from now on.",
+  deleteText: "Programs that use it are refused immediately.",
   deleted: (/** @type {string} */ name) => `API key ${name} was deleted.`,
   none: "This account has no keys.",
   persons: "Only service accounts have API keys.",
@@ -229,7 +230,7 @@ export const KEYS = {
 
 export const ONLINE = {
   title: "Sessions",
-  caption: "Who is signed in, and on which device",
+  caption: "Signed-in users and their devices",
   user: "User",
   device: "Device",
   browser: "Browser",
@@ -250,5 +251,5 @@ export const ONLINE = {
   allConfirm: "End all sessions",
   allEnded: (/** @type {string} */ name, /** @type {number} */ n) =>
     `${count(n, "session", "sessions")} of user ${name} ended.`,
-  none: "Nobody is signed in.",
+  none: "No one is signed in.",
 };

@@ -79,7 +79,7 @@ def ask_after_a_refusal(visit: Visit) -> None:
     """Go where one may not, and ask for the role that opens it."""
     page = visit.page
     visit.sign_in("quelea", "/roles")
-    headed(page, "This page is not for you")
+    headed(page, "You have no access to this page")
     button(page, "Ask for access").click()
     page.get_by_role("link", name="Ask for access: redpoll").click()
     headed(page, "Ask for the role redpoll")
@@ -89,7 +89,7 @@ def ask_after_a_refusal(visit: Visit) -> None:
     page.get_by_label("Unit").select_option("Seconds")
     visit.axe()
     button(page, "Preview").click()
-    expect(page.get_by_role("dialog")).to_contain_text("nothing more until others have approved")
+    expect(page.get_by_role("dialog")).to_contain_text("does not change until the request is approved")
     visit.axe()
     button(page.get_by_role("dialog"), "Ask").click()
     headed(page, "redpoll for quelea")
@@ -104,7 +104,7 @@ def approve_from_the_queue(visit: Visit, name: str, reason: str) -> None:
     waiting = page.get_by_role("navigation", name="Main navigation").get_by_role(
         "link", name=re.compile("^Requests")
     )
-    expect(waiting).to_have_accessible_name("Requests 1 waits for you")
+    expect(waiting).to_have_accessible_name("Requests 1 waiting for you")
     waiting.click()
     page.get_by_role("link", name="Waiting for you (1)").click()
     visit.axe()
@@ -142,12 +142,12 @@ def test_who_is_refused_asks_two_people_approve_the_work_is_done_and_the_role_en
     button(page, "Create").click()
     expect(page.get_by_text("Role Night shift was created.")).to_be_visible()
     author.go("/account")
-    ends = page.locator("section.card", has=page.get_by_role("heading", name="Roles that end"))
+    ends = page.locator("section.card", has=page.get_by_role("heading", name="Expiring roles"))
     expect(ends.get_by_role("timer")).to_have_text(re.compile(r"^\d+ s left$"))
     expect(ends.get_by_role("timer")).to_have_text("ended", timeout=1000 * (LASTS + 5))
     expect(page.get_by_text("Your permissions have changed")).to_be_visible()
     author.go("/roles")
-    headed(page, "This page is not for you")
+    headed(page, "You have no access to this page")
 
     house.wait_for_log("operation", userName="quelea", target="role:night-shift")
     request = house.api.get("/api/access-request/list", params={"roleCode": "redpoll"}).json()["data"]
@@ -163,7 +163,7 @@ def test_who_is_refused_asks_two_people_approve_the_work_is_done_and_the_role_en
             "weaver approved (stage 2): Night shift",
             "quelea got the role",
             "quelea created role night-shift",
-            "The role ended by itself",
+            "The role expired",
         ]
     )
     reader.axe()
@@ -207,13 +207,13 @@ def test_what_breaks_the_rule_is_said_at_its_field_and_a_second_request_leads_to
     button(page, "Preview").click()
     expect(page.get_by_role("group", name="For how long")).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("Reason")).to_have_attribute("aria-invalid", "true")
-    page.get_by_label("It lasts").select_option("Until an instant")
+    page.get_by_label("Expiry").select_option("Until a date and time")
     expect(page.get_by_label("Number")).to_be_hidden()
     made = asked(house, "seedeater", "saltator")
     page.get_by_label("Until", exact=True).fill(typed(minutes=30))
     page.get_by_label("Reason").fill("Again")
     button(page, "Preview").click()
-    page.get_by_role("alert").get_by_role("link", name="The request that waits").click()
+    page.get_by_role("alert").get_by_role("link", name="The pending request").click()
     button(page.get_by_role("dialog"), "Leave").click()
     headed(page, "saltator for seedeater")
     assert page.url.endswith(f"/access-requests/{made['id']}")
@@ -273,7 +273,7 @@ def test_the_preview_of_the_last_approval_says_what_is_gained_and_its_end_may_be
     dialogs.get_by_label("Earlier end").fill("")
     button(dialogs, "Preview").click()
     expect(dialogs.last.get_by_role("heading", name="Gain access")).to_be_visible()
-    expect(dialogs.last).to_contain_text("With your approval all stages have passed")
+    expect(dialogs.last).to_contain_text("Your approval completes the last stage")
     button(dialogs.last, "Approve").click()
     expect(page.locator("h1 + .badges")).to_have_text("Approved")
     expect(page.get_by_role("timer")).to_have_text(re.compile(r"^\d+ min \d+ s left$"))
@@ -301,8 +301,8 @@ def test_all_requests_are_found_by_state_role_and_user_and_show_what_the_role_op
     rows.last.get_by_role("link").click()
     headed(page, "waxbill for firefinch")
     expect(page.get_by_role("main")).to_contain_text("OPS-4711")
-    expect(page.get_by_role("link", name="What it adds for firefinch")).to_be_visible()
-    page.get_by_role("link", name="What it opens").click()
+    expect(page.get_by_role("link", name="Added access for firefinch")).to_be_visible()
+    page.get_by_role("link", name="Access given").click()
     expect(page.get_by_role("table")).to_contain_text("/api/role/list")
 
 
@@ -315,7 +315,7 @@ def test_how_a_role_is_asked_for_is_set_changed_and_ended_on_the_page_of_the_rol
     rule = f"/api/role/{role}/request-rule"
     page, dialogs = visit.page, visit.page.get_by_role("dialog")
     visit.sign_in(address=f"/roles/{role}")
-    page.get_by_role("link", name="How it is asked for").click()
+    page.get_by_role("link", name="Request rule").click()
     button(page, "Turn on requests").click()
     dialogs.get_by_label("Permission of stage 1").fill("no:such:code")
     button(dialogs, "Save").click()
@@ -333,7 +333,7 @@ def test_how_a_role_is_asked_for_is_set_changed_and_ended_on_the_page_of_the_rol
     expect(dialogs).to_have_count(2)  # the preview
     button(dialogs.last, "Save").click()
     main = page.get_by_role("main")
-    expect(main).to_contain_text("everybody who has signed in")
+    expect(main).to_contain_text("everyone who is signed in")
     expect(main.get_by_role("listitem").filter(has_text="2 people of")).to_contain_text(FIRST)
     visit.axe()
     saved = house.api.get(rule).json()["data"]
@@ -353,7 +353,7 @@ def test_how_a_role_is_asked_for_is_set_changed_and_ended_on_the_page_of_the_rol
 
     button(main, "Turn off requests").click()
     button(dialogs, "Turn off requests").click()
-    expect(main).to_contain_text("Nobody can ask for this role")
+    expect(main).to_contain_text("This role cannot be requested")
     assert house.api.get(rule).status_code == 404
 
 
@@ -370,7 +370,7 @@ def test_an_emergency_gives_the_role_at_once_is_told_and_somebody_else_closes_it
     recovery = Guarded(author, "siskin", house.log_in("siskin")["accessToken"]).enrol()
     page.get_by_label("Reason").fill("The database is down")
     button(page, "Preview").click()
-    proof = page.get_by_role("dialog", name="Confirm that it is you")
+    proof = page.get_by_role("dialog", name="Confirm your identity")
     button(proof, "Use a recovery code").click()
     proof.get_by_label("Recovery code").fill(recovery[0])
     page.keyboard.press("Enter")
@@ -382,7 +382,7 @@ def test_an_emergency_gives_the_role_at_once_is_told_and_somebody_else_closes_it
     expect(button(page, "Close the emergency")).to_have_count(0)
 
     approver.sign_in("greenshank", "/account/notices")
-    theirs.get_by_role("row").get_by_role("link", name=re.compile("^siskin was given the role serin")).click()
+    theirs.get_by_role("row").get_by_role("link", name=re.compile("^siskin got the role serin")).click()
     headed(theirs, "serin for siskin")
     approver.axe()
     button(theirs, "Close the emergency").click()
@@ -411,10 +411,10 @@ def test_a_role_with_a_later_beginning_waits_when_all_have_approved_and_is_given
     button(page, "Approve").click()
     dialogs.get_by_label("Reason").fill("From then on")
     button(dialogs, "Preview").click()
-    expect(dialogs.last).to_contain_text("all stages have passed. The role begins at")
+    expect(dialogs.last).to_contain_text("completes the last stage. The role starts at")
     button(dialogs.last, "Approve").click()
     expect(page.get_by_role("list", name="What happened").get_by_role("listitem").last).to_contain_text(
-        "The role begins, if all who have approved may still do so"
+        "The role starts, if all approvals are still valid"
     )
     expect(page.locator("h1 + .badges")).to_have_text("Waiting")
 
@@ -445,9 +445,9 @@ def test_an_approver_reads_what_the_author_holds_already_and_which_statement_wou
         visit = Visit(own, new_context(own))
         visit.sign_in("nuthatch", f"/access-requests/{made['id']}")
         change = visit.page.locator(
-            "section.card", has=visit.page.get_by_role("heading", name="What it changes")
+            "section.card", has=visit.page.get_by_role("heading", name="Effect on access")
         )
-        expect(change).to_contain_text("accentor holds already:system:file:list")
+        expect(change).to_contain_text("Permissions of the role that accentor already has:system:file:list")
         expect(change.get_by_role("listitem").filter(has_text="apart-in-menus")).to_contain_text("accentor")
         visit.axe()
         button(visit.page, "Approve").click()

@@ -78,7 +78,7 @@ def test_a_mapping_is_set_below_its_ceiling_and_what_it_no_longer_gives_ends(
     expect(dialog).to_contain_text("GET /api/file/list")  # what the user loses
     button(dialog, "Save").click()
     headed(page, "hobby")
-    expect(page.get_by_role("main")).to_contain_text("No group gives a role.")
+    expect(page.get_by_role("main")).to_contain_text("No group assigns a role.")
     assert house.api.get("/api/assignment/list?source=directory").json()["data"]["items"] == []
 
     act(page, "Cut off")
@@ -105,7 +105,7 @@ def test_what_a_directory_manages_is_disabled_with_the_reason(visit: Visit, hous
         expect(button(page, name)).to_be_disabled()
     page.keyboard.press("Escape")
     page.get_by_role("link", name="Directories").last.click()
-    expect(page.get_by_role("table", name="Directories that know this user")).to_contain_text(f"id-{godwit}")
+    expect(page.get_by_role("table", name="Directories with this user")).to_contain_text(f"id-{godwit}")
     expect(button(page, "Unlink: hobby")).to_be_disabled()
     visit.axe()
 

@@ -99,8 +99,8 @@ def begin_from_the_form(visit: Visit, role: str) -> None:
     page.get_by_label("Reviewers", exact=True).fill("woodlark")
     visit.axe()
     button(page, "Preview").click()
-    expect(dialogs).to_contain_text("It asks about 3 assignments, as they are now.")
-    expect(dialogs).to_contain_text("Somebody may decide about each of them.")
+    expect(dialogs).to_contain_text("It covers 3 assignments in their current state.")
+    expect(dialogs).to_contain_text("Each of them has an eligible reviewer.")
     visit.axe()
     button(dialogs, "Start").click()
     headed(page, "Access of the fourth quarter")
@@ -113,15 +113,15 @@ def decide_the_group_and_an_exception(reviewer: Visit) -> None:
     entry = page.get_by_role("navigation", name="Main navigation").get_by_role(
         "link", name=re.compile("^Reviews")
     )
-    expect(entry).to_have_accessible_name("Reviews 3 wait for you")
+    expect(entry).to_have_accessible_name("Reviews 3 waiting for you")
     entry.click()
     page.get_by_role("table").get_by_role("link", name="Access of the fourth quarter").click()
     page.get_by_role("link", name="For you (3)").click()
     group = group_of(page, "rookery")
-    expect(group).to_contain_text("3 of 3 looked at")
+    expect(group).to_contain_text("3 of 3 opened")
     expect(group).to_contain_text("rook-a keeps the files")
     group.get_by_role("checkbox", name="Decide about rook-b with the group").uncheck()
-    expect(group).to_contain_text("3 of 3 looked at, 1 taken out")
+    expect(group).to_contain_text("3 of 3 opened, 1 excluded")
     reviewer.axe()
     reviewer.picture("review-group")
     button(group, "Revoke 2").click()
@@ -132,10 +132,10 @@ def decide_the_group_and_an_exception(reviewer: Visit) -> None:
     reviewer.axe()
     button(dialogs, "Revoke").click()
     expect(page.get_by_text("Decided about 2 assignments: revoke.")).to_be_visible()
-    expect(entry).to_have_accessible_name("Reviews 1 waits for you")
+    expect(entry).to_have_accessible_name("Reviews 1 waiting for you")
     button(group, "Details: rookery of rook-b").click()
     expect(dialogs).to_contain_text("system:file:list")
-    expect(dialogs).to_contain_text("It takes part in no statement about the policy.")
+    expect(dialogs).to_contain_text("No invariant of the policy concerns it.")
     reviewer.axe()
     button(dialogs, "Keep: rook-b").click()
     dialogs.get_by_label("Reason").fill("Still keeps them")
@@ -251,7 +251,7 @@ def test_what_nobody_may_decide_is_a_finding_and_a_refusal_in_a_group_names_its_
     page.get_by_role("link", name="Findings (1)").click()
     rows = page.get_by_role("table").get_by_role("row")
     expect(rows).to_have_count(2)
-    expect(rows.last).to_contain_text("Nobody may decide")
+    expect(rows.last).to_contain_text("No eligible reviewer")
     visit.axe()
     button(page, "Details: aviary of warden").click()
     expect(dialogs.get_by_role("button", name=re.compile("Keep"))).to_have_count(0)
@@ -265,7 +265,7 @@ def test_what_nobody_may_decide_is_a_finding_and_a_refusal_in_a_group_names_its_
     button(dialogs, "Keep").click()
     expect(dialogs.get_by_role("heading", name="Not decided: 2 assignments")).to_be_visible()
     expect(dialogs).to_contain_text("finch-b")
-    expect(page.get_by_text("The review is over: nothing can be decided")).to_be_visible()
+    expect(page.get_by_text("The review is closed. No more decisions")).to_be_visible()
     house.execute("UPDATE sys.review SET state = 'closed', end_time = now() WHERE id = %s", review)
 
 
@@ -306,10 +306,12 @@ def test_a_role_whose_permissions_nobody_needs_becomes_smaller_after_its_dry_run
         expect(review).to_have_attribute("href", re.compile(r"^#/reviews/new\?roleIds=\d+&unusedDays=90$"))
         button(row, "Try it: firecrest").click()
         expect(dialogs.get_by_role("heading", name="Lose access")).to_be_visible()
-        expect(dialogs).to_contain_text("It no longer gives")
+        expect(dialogs).to_contain_text("Removed permissions")
         visit.axe()
         button(dialogs, "Save the smaller role").click()
-        expect(page.get_by_text("The role firecrest is smaller now.")).to_be_visible()
+        expect(
+            page.get_by_text("The unused permissions were removed from the role firecrest.")
+        ).to_be_visible()
         expect(row).to_have_count(0)
         role = stored(house, "firecrest")["id"]
         given = house.api.get(f"/api/role/{role}/permissions").json()["data"]
@@ -320,7 +322,7 @@ def test_a_role_whose_permissions_nobody_needs_becomes_smaller_after_its_dry_run
 def test_nothing_is_said_of_a_time_of_which_use_is_not_recorded(visit: Visit) -> None:
     page = visit.page
     visit.sign_in(address="/policy/unused")
-    expect(page.get_by_role("main")).to_contain_text("so nothing can be said")
+    expect(page.get_by_role("main")).to_contain_text("which is too short for results")
     expect(page.get_by_role("table")).to_have_count(0)
     page.get_by_label("Days").fill("3650")
     button(page, "Show").click()
@@ -335,7 +337,7 @@ def test_a_revision_is_signed_off_and_what_changed_since_stands_in_one_place(
     page, dialogs = visit.page, visit.page.get_by_role("dialog")
     house.member("bittern", "*")  # revisions are the administrator's
     visit.sign_in("bittern", "/policy/changes")
-    expect(page.get_by_role("main")).to_contain_text("You have signed no revision off yet")
+    expect(page.get_by_role("main")).to_contain_text("You have not signed off a revision yet")
     newest = house.api.get("/api/policy/revisions", params={"size": 1}).json()["data"]["items"][0]["revision"]
     visit.go(f"/policy/revisions/{newest}")
     button(page, "Sign off").click()

@@ -4,27 +4,26 @@ import { count } from "../../strings/words.js";
 
 export const DIRECTORIES = {
   title: "Directories",
-  text:
-    "Where people and their groups are kept: providers at which they sign in, and what provisions accounts. " +
-    "Each hands out roles by its groups, below a ceiling.",
+  text: "Sign-in providers and provisioning systems. Each directory assigns roles by group, up to a ceiling.",
   add: "New directory",
-  none: "No directory hands out roles.",
-  bare: (/** @type {string} */ title) => `People sign in with ${title}, which hands out no roles yet.`,
-  set: (/** @type {string} */ name) => `Set what ${name} hands out`,
+  none: "No directory assigns roles.",
+  bare: (/** @type {string} */ title) => `People sign in with ${title}, which assigns no roles yet.`,
+  set: (/** @type {string} */ name) => `Set up role assignment by ${name}`,
   name: "Name",
-  nameHelp: "That of the provider in the settings, or any for what provisions accounts. It never changes.",
+  nameHelp:
+    "For a provider: its name in the settings. For provisioning: any name. It cannot be changed later.",
   kind: "Kind",
   kinds: /** @type {Record<string, string>} */ ({
     oidc: "Provider (OpenID Connect)",
     scim: "Provisioning (SCIM)",
   }),
   client: "Service account",
-  clientHelp: "Which service account provisions: for SCIM alone.",
-  noClient: "None: it provisions nothing",
+  clientHelp: "The service account that provisions users. Only for SCIM.",
+  noClient: "None: no provisioning",
   mapping: "Groups and their roles",
   mappingHelp:
-    "Exact names of groups, and the codes of the roles that each gives. Groups that are not here give none.",
-  noMapping: "No group gives a role.",
+    "Exact group names, and the codes of the roles that each group assigns. Other groups assign no roles.",
+  noMapping: "No group assigns a role.",
   groups: (/** @type {number} */ n) => count(n, "group", "groups"),
   group: "Group",
   roles: "Roles",
@@ -34,40 +33,39 @@ export const DIRECTORIES = {
   removeGroup: (/** @type {number} */ place) => `Remove group ${place}`,
   ceiling: "Ceiling",
   ceilingHelp:
-    "The permissions that it may hand out at most: no role that gives another one. You must be able to grant each " +
-    "of them.",
+    "The only permissions that roles of this directory can have. You must be able to grant each of them.",
   ceilingLines: "One permission code on each line.",
-  noCeiling: "Nothing: it hands out no permission.",
+  noCeiling: "Empty: it assigns no permission.",
   codes: (/** @type {number} */ n) => count(n, "permission", "permissions"),
   state: "State",
   enabledState: "In use",
-  enabledHelp: "If not, it is cut off: it gives nothing, and nobody signs in with it.",
+  enabledHelp: "A directory that is cut off assigns no roles and accepts no sign-ins.",
   cutOff: "Cut off",
   inUse: "In use",
   facts: "Directory",
   created: "Created",
   updated: "Changed",
-  assignments: "Roles that directories have given",
+  assignments: "Roles assigned by directories",
   subject: (/** @type {string | null} */ name) => (name ? `Directory ${name}` : "The directory"),
   editTitle: (/** @type {string} */ name) => `Edit the directory ${name}`,
   saveTitle: (/** @type {string} */ name) => `Save the directory ${name}?`,
   saveText:
-    "Roles that it has given and may not give any more end at once. What people gain by new groups follows when the " +
-    "directory tells of them the next time.",
+    "Roles that the directory can no longer assign are revoked at once. Roles of new groups follow at " +
+    "the next sign-in or provisioning.",
   saved: (/** @type {string} */ name) => `Directory ${name} was saved.`,
   at: (/** @type {string} */ group, /** @type {string} */ role) => `${group}, ${role}`,
-  enable: "Let in again",
+  enable: "Reconnect",
   disable: "Cut off",
-  enableTitle: (/** @type {string} */ name) => `Let the directory ${name} in again?`,
+  enableTitle: (/** @type {string} */ name) => `Reconnect the directory ${name}?`,
   disableTitle: (/** @type {string} */ name) => `Cut off the directory ${name}?`,
-  enableText: "People sign in with it again, and it gives roles by its groups.",
+  enableText: "People can sign in with it again, and it assigns roles by group.",
   disableText:
-    "Nobody signs in with it any more, and it changes nothing here. Sessions go on, and so do the roles that it has " +
-    "given, until they end: portcullis directory cut-off ends both at once.",
+    "Nobody can sign in with it, and it changes nothing here. Existing sessions and roles stay until " +
+    "they expire. To end both at once, run portcullis directory cut-off.",
   enabled: (/** @type {string} */ name) => `Directory ${name} is in use again.`,
   disabled: (/** @type {string} */ name) => `Directory ${name} is cut off.`,
   deleteTitle: (/** @type {string} */ name) => `Delete the directory ${name}?`,
-  deleteText: "All roles that it has given end, and the accounts that it manages are managed here again.",
+  deleteText: "All roles it assigned are revoked. Accounts that it manages can be edited here again.",
   deleteConfirm: "Delete this directory",
   deleted: (/** @type {string} */ name) => `Directory ${name} was deleted.`,
 };

@@ -5,8 +5,9 @@ import { count } from "../../strings/words.js";
 export const FOLLOWERS = {
   title: "Followers",
   text:
-    "Processes that decide beside other services by a copy of this policy. Each may decide until its bound after its " +
-    "last renewal. Who has not renewed for a day is left out.",
+    "Processes that make decisions next to other services, with a copy of this policy. Each stops " +
+    "deciding when its lease has not been renewed within its bound. Followers without a renewal for a " +
+    "day are not listed.",
   follower: "Follower",
   state: "State",
   follows: "Decides",

@@ -8,10 +8,10 @@ const assignments = (/** @type {number} */ n) => count(n, "assignment", "assignm
 export const REVIEWS = {
   title: "Reviews",
   text:
-    "Whether people still need their roles, who says so, and what is taken away. Nobody decides about their own " +
-    "roles, and nothing in a review changes once it is closed.",
+    "Reviews confirm that people still need their roles, and revoke roles that they do not need. " +
+    "Reviewers cannot decide about their own roles. A closed review cannot be changed.",
   caption: "Reviews of assignments",
-  samePerson: (/** @type {string} */ reason) => `You may not decide about this: ${reason}.`,
+  samePerson: (/** @type {string} */ reason) => `You cannot decide about this: ${reason}.`,
   none: "No review has been started yet.",
   begin: "Start a review",
   name: "Title",
@@ -26,27 +26,26 @@ export const REVIEWS = {
     `${some.toLocaleString()} of ${all.toLocaleString()} decided`,
 
   subject: (/** @type {string | null} */ title) => `The review ${title ?? ""}`,
-  scopeText:
-    "What it asks about: assignments that meet all that is given. With nothing given, every assignment.",
+  scopeText: "Scope: assignments that match all filters below. Without filters, all assignments.",
   roles: "Roles",
   users: "Users",
   usersHelp: "User names, separated by commas or spaces.",
   codes: "Permissions",
-  codesHelp: "Roles that give one of them, also by a wildcard. Separated by commas or spaces.",
+  codesHelp: "Roles with one of these permissions, wildcards included. Separated by commas or spaces.",
   services: "Services",
-  servicesHelp: "Roles that open a resource of one of them.",
+  servicesHelp: "Roles that give access to a resource of one of these services.",
   endless: "Only assignments without an end",
   unusedDays: "Not used for days",
-  unusedDaysHelp: "Nothing that the role gives was needed for so many days, by recorded use.",
+  unusedDaysHelp: "No permission of the role was used for this many days.",
   reviewers: "Reviewers",
-  reviewersHelp: "User names. Empty: everybody who holds system:review:decide.",
+  reviewersHelp: "User names. Empty: all holders of system:review:decide.",
   code: "Permission of reviewers",
-  codeHelp: "Who decides must hold it as well. Empty: no other than system:review:decide.",
-  deadlineHelp: "Then the review closes by itself.",
-  onSilence: "What nobody decides",
+  codeHelp: "An additional permission that reviewers must hold. Empty: only system:review:decide.",
+  deadlineHelp: "The review closes automatically at this time.",
+  onSilence: "Undecided items",
   silences: /** @type {[string, string][]} */ ([
-    ["keep", "is kept"],
-    ["revoke", "is revoked at the end"],
+    ["keep", "are kept"],
+    ["revoke", "are revoked at the end"],
   ]),
   apply: "Decisions are applied",
   applies: /** @type {[string, string][]} */ ([
@@ -56,12 +55,12 @@ export const REVIEWS = {
   preview: "Preview",
   start: "Start",
   startTitle: (/** @type {string} */ title) => `Start the review ${title}?`,
-  items: (/** @type {number} */ n) => `It asks about ${assignments(n)}, as they are now.`,
+  items: (/** @type {number} */ n) => `It covers ${assignments(n)} in their current state.`,
   findings: (/** @type {number} */ n) =>
     n === 0
-      ? "Somebody may decide about each of them."
-      : `Findings among them: ${n.toLocaleString()}. Nobody may decide about these, or they are of the last ` +
-        "administrator, or a directory gives them. Silence never revokes them.",
+      ? "Each of them has an eligible reviewer."
+      : `Findings among them: ${n.toLocaleString()}. These have no eligible reviewer, belong to the last ` +
+        "administrator, or come from a directory. They are never revoked automatically.",
   nobodySuch: (/** @type {string} */ name) => `There is no user ${name}.`,
   started: (/** @type {string} */ title) => `The review ${title} has started.`,
 
@@ -72,18 +71,18 @@ export const REVIEWS = {
     findings: (/** @type {number} */ n) => (n ? `Findings (${n.toLocaleString()})` : "Findings"),
   },
   details: "The review",
-  scope: "Asks about",
+  scope: "Scope",
   everything: "all assignments",
   scopes: {
     roleIds: (/** @type {string} */ names) => `roles: ${names}`,
     userIds: (/** @type {string} */ names) => `users: ${names}`,
-    codes: (/** @type {string} */ names) => `roles that give ${names}`,
-    services: (/** @type {string} */ names) => `roles that open resources of ${names}`,
+    codes: (/** @type {string} */ names) => `roles with ${names}`,
+    services: (/** @type {string} */ names) => `roles with access to resources of ${names}`,
     endless: () => "assignments without an end",
     unusedDays: (/** @type {string} */ days) => `not used for ${days} days`,
   },
   holders: "holders of system:review:decide",
-  holdersOf: (/** @type {string} */ code) => `who hold ${code} as well`,
+  holdersOf: (/** @type {string} */ code) => `who also hold ${code}`,
   only: (/** @type {string} */ names) => `only ${names}`,
   revision: "Policy",
   revisionOf: (/** @type {number} */ n) => `Revision ${n}`,
@@ -94,8 +93,8 @@ export const REVIEWS = {
   decided: "Decided",
   undecided: "Undecided",
   settling: (/** @type {number} */ some, /** @type {number} */ all) =>
-    `The review is closing: ${some.toLocaleString()} of ${all.toLocaleString()} items are settled. ` +
-    "Nothing can be decided any more.",
+    `The review is closing: ${some.toLocaleString()} of ${all.toLocaleString()} items are settled. No ` +
+    "more decisions are possible.",
   waiting: (/** @type {number} */ n) => `${assignments(n)} wait for your decision.`,
   waitingOne: "1 assignment waits for your decision.",
   nothingWaits: "Nothing waits for your decision.",
@@ -108,10 +107,10 @@ export const REVIEWS = {
   closeTitle: (/** @type {string} */ title) => `Close the review ${title}?`,
   closeText: (/** @type {number} */ n, /** @type {boolean} */ revokes) =>
     n === 0
-      ? "All items are decided. What was decided is applied, and nothing can be changed any more."
+      ? "All items are decided. The decisions are applied and can no longer be changed."
       : `${count(n, "item is undecided: it is", "items are undecided: they are")} ` +
-        `${revokes ? "revoked, except for findings" : "kept"}. What was decided is applied, and nothing can be ` +
-        "changed any more.",
+        `${revokes ? "revoked, except for findings" : "kept"}. ` +
+        "The decisions are applied and can no longer be changed.",
   closedNow: (/** @type {string} */ title) => `The review ${title} was closed.`,
   closing: (/** @type {string} */ title) => `The review ${title} is closing.`,
   evidence: "Evidence",
@@ -134,10 +133,10 @@ export const REVIEWS = {
   itemsCaption: "Items of the review",
   findingsCaption: "Items that are findings",
   noItems: "The review has no items.",
-  noFindings: "Somebody may decide about each item.",
+  noFindings: "Each item has an eligible reviewer.",
   findingsText:
-    "Silence never revokes these. Those that nobody may decide about need another reviewer in a new review, or an " +
-    "edit by hand.",
+    "Findings are never revoked automatically. Items without an eligible reviewer need a new review " +
+    "with another reviewer, or a manual change.",
   more: "Details",
   moreOf: (/** @type {string} */ role, /** @type {string} */ user) => `Details: ${role} of ${user}`,
   grounds: /** @type {Record<string, string>} */ ({
@@ -149,17 +148,17 @@ export const REVIEWS = {
     use_not_recorded: "Use not recorded",
   }),
   groundTexts: /** @type {Record<string, string>} */ ({
-    unused: "Nothing that the role gives was needed in the time that the review looks at.",
-    used: "Something that the role gives was needed in the time that the review looks at.",
-    new: "The assignment, or the record of use, is too young to say.",
+    unused: "No permission of the role was used in the period of the review.",
+    used: "At least one permission of the role was used in the period of the review.",
+    new: "The assignment, or the record of its use, is too recent for a proposal.",
     user_disabled: "The user is disabled.",
-    directory: "A directory gives it: it is changed there.",
-    use_not_recorded: "Nothing is known of use, so nothing is proposed.",
+    directory: "A directory manages this assignment. Change it there.",
+    use_not_recorded: "There is no proposal, because use is not recorded.",
   }),
   proposals: /** @type {Record<string, string>} */ ({ keep: "Proposed: keep", revoke: "Proposed: revoke" }),
   noProposal: "No proposal",
   findingTexts: /** @type {Record<string, string>} */ ({
-    no_reviewer: "Nobody may decide",
+    no_reviewer: "No eligible reviewer",
     last_administrator: "Last administrator",
     directory: "By a directory",
   }),
@@ -168,12 +167,12 @@ export const REVIEWS = {
     kept: "Kept",
     shortened: "Shortened",
     revoked: "Revoked",
-    ended: "Had ended",
+    ended: "Already ended",
     refused: "Refused",
   }),
-  bySilence: "by the rule for silence",
+  bySilence: "automatically, without a decision",
 
-  why: "Why it is there",
+  why: "Reason for the assignment",
   noReason: "No reason was given",
   source: "Source",
   given: "Assigned",
@@ -181,48 +180,48 @@ export const REVIEWS = {
   windowOf: (/** @type {string | null} */ from, /** @type {string | null} */ until) =>
     from ? (until ? `${from} to ${until}` : `from ${from}, no end`) : until ? `until ${until}` : "no end",
   request: "Request",
-  opens: "What it opens",
-  opensCodes: (/** @type {number} */ n) => `What it opens: ${count(n, "permission", "permissions")}`,
-  opensNothing: "The role gives no permission.",
+  opens: "Access given",
+  opensCodes: (/** @type {number} */ n) => `Access given: ${count(n, "permission", "permissions")}`,
+  opensNothing: "The role has no permissions.",
   statements: "Statements",
-  noStatements: "It takes part in no statement about the policy.",
+  noStatements: "No invariant of the policy concerns it.",
   decisionIds: "Allowed by",
 
   mineText:
-    "Items of one role with one ground stand together. A decision about a group is made about those that you have " +
-    "looked at, without those that you take out.",
+    "Items are grouped by role and proposal reason. A group decision applies to the items that you " +
+    "have opened, except those that you exclude.",
   groupOf: (/** @type {string} */ role, /** @type {string} */ ground) => `${role}: ${ground}`,
   group: (/** @type {number} */ n) => people(n),
-  open: (/** @type {number} */ n) => `Look at ${people(n)}`,
+  open: (/** @type {number} */ n) => `Show ${people(n)}`,
   inGroup: (/** @type {string} */ user) => `Decide about ${user} with the group`,
   seen: (/** @type {number} */ seen, /** @type {number} */ all, /** @type {number} */ out) =>
-    `${seen.toLocaleString()} of ${all.toLocaleString()} looked at${out ? `, ${out.toLocaleString()} taken out` : ""}`,
-  seenOne: "Looked at",
-  lookFirst: "Look at them first: open the list, and go through it.",
+    `${seen.toLocaleString()} of ${all.toLocaleString()} opened${out ? `, ${out.toLocaleString()} excluded` : ""}`,
+  seenOne: "Opened",
+  lookFirst: "Open the list first, and check each item.",
   acts: (/** @type {string} */ verdict, /** @type {number} */ n) =>
     n ? `${verdict} ${n.toLocaleString()}` : verdict,
   act: (/** @type {string} */ verdict, /** @type {string} */ user) => `${verdict}: ${user}`,
-  moreFollow: (/** @type {number} */ n) => `${n.toLocaleString()} more follow once these are decided.`,
-  nothingForYou: "You have decided about all items that you may decide about.",
-  over: "The review is over: nothing can be decided any more.",
-  notReviewer: "You are no reviewer of this review.",
+  moreFollow: (/** @type {number} */ n) => `${n.toLocaleString()} more items follow after these decisions.`,
+  nothingForYou: "You have decided about all items you are eligible for.",
+  over: "The review is closed. No more decisions are possible.",
+  notReviewer: "You are not a reviewer of this review.",
 
   decisionTitle: (/** @type {string} */ verdict, /** @type {string} */ role, /** @type {string} */ user) =>
     `${verdict} ${role} of ${user}?`,
   decisionsTitle: (/** @type {string} */ verdict, /** @type {string} */ role, /** @type {number} */ n) =>
     `${verdict} ${role} of ${people(n)}?`,
-  atEnd: "Nothing changes before the review closes. Until then you may decide otherwise.",
+  atEnd: "The decision takes effect when the review closes. Until then you can change it.",
   atOnce: /** @type {Record<string, string>} */ ({
-    keep: "The assignment stays as it is. You cannot decide otherwise afterwards.",
-    shorten: "The assignment gets its new end at once. You cannot decide otherwise afterwards.",
-    revoke: "The role is taken at once. You cannot decide otherwise afterwards.",
+    keep: "The assignment stays as it is. You cannot change this decision.",
+    shorten: "The assignment gets its new end at once. You cannot change this decision.",
+    revoke: "The role is revoked at once. You cannot change this decision.",
   }),
   reason: "Reason",
-  reasonHelp: "It is part of the evidence.",
+  reasonHelp: "Recorded in the evidence.",
   until: "New end",
   untilHelp:
-    "Before the end that it has: a review shortens, and never lengthens. After the deadline of a review that " +
-    "applies decisions at its end.",
+    "Must be before the current end, since a review cannot extend an assignment. If decisions are " +
+    "applied when the review closes, it must be after the deadline.",
   confirm: "Preview",
   doing: (/** @type {number} */ done, /** @type {number} */ all) =>
     `${done.toLocaleString()} of ${all.toLocaleString()} decided`,
@@ -234,8 +233,9 @@ export const REVIEWS = {
 export const UNUSED = {
   title: "Unused rights",
   text:
-    "What existed for the whole time and nobody has needed. A right counts as needed when it allowed something, in " +
-    "any layer. Of two roles that give one permission, both count as used.",
+    "Rights that existed for the whole period and were not used. A right counts as used when it " +
+    "allowed a request in any layer. If two roles of a user have the same permission, both count as " +
+    "used.",
   days: "Days",
   show: "Show",
   since: "Not used since",
@@ -243,18 +243,18 @@ export const UNUSED = {
   notRecorded: "Use is not recorded yet",
   checked: "Smaller roles by",
   checks: /** @type {Record<string, string>} */ ({
-    replay: "the decision log: each decision of the time was made again",
-    use: "recorded use alone: the decision log does not have all decisions of the time",
+    replay: "the decision log: all decisions of the period were evaluated again",
+    use: "recorded use only: the decision log is incomplete for this period",
   }),
-  young: "Use has not been recorded for a whole day yet, so nothing can be said.",
+  young: "Use has been recorded for less than a day, which is too short for results.",
   shorter: (/** @type {number} */ n) =>
-    `Use is recorded for ${count(n, "day", "days")} only: this is about that time.`,
+    `Use is recorded for ${count(n, "day", "days")} only; the results cover that period.`,
   assignments: "Assignments",
   codes: "Permissions of roles",
   keys: "API keys",
   roles: "Smaller roles",
   none: "Nothing is unused.",
-  noSmaller: "No role can be made smaller.",
+  noSmaller: "No role has permissions to remove.",
   count: (/** @type {string} */ title, /** @type {number} */ n) => `${title} (${n.toLocaleString()})`,
   user: "User",
   role: "Role",
@@ -263,13 +263,13 @@ export const UNUSED = {
   given: "Assigned",
   until: "Until",
   reason: "Reason",
-  begins: "Given since",
+  begins: "Granted since",
   created: "Created",
   used: "Last used",
   never: "Never",
-  gives: "Gives now",
-  enough: "Enough",
-  recent: "too new to judge",
+  gives: "Current permissions",
+  enough: "Needed permissions",
+  recent: "too recent for a result",
   nothing: "nothing",
   review: "Review them",
   reviewRole: (/** @type {string} */ role) => `Review: ${role}`,
@@ -278,32 +278,32 @@ export const UNUSED = {
   whatIfOf: (/** @type {string} */ role, /** @type {string} */ code) => `Simulate: ${role} without ${code}`,
   tryIt: "Try it",
   tryOf: (/** @type {string} */ role) => `Try it: ${role}`,
-  tryTitle: (/** @type {string} */ role) => `Make the role ${role} smaller?`,
-  takes: "It no longer gives",
-  adds: "It gives in place of a wildcard",
+  tryTitle: (/** @type {string} */ role) => `Remove the unused permissions from the role ${role}?`,
+  takes: "Removed permissions",
+  adds: "Permissions that replace a wildcard",
   save: "Save the smaller role",
-  saved: (/** @type {string} */ role) => `The role ${role} is smaller now.`,
+  saved: (/** @type {string} */ role) => `The unused permissions were removed from the role ${role}.`,
   more: "Show more",
 };
 
 export const CHANGES = {
   title: "What has changed",
-  text: "Lines, demands, permissions of roles and assignments, in one place.",
+  text: "Changes of policy lines, authentication demands, role permissions and assignments.",
   since: "Since revision",
   sinceHelp: "Empty: since your last sign-off.",
-  noSignOff: "You have signed no revision off yet: name one, or sign one off on its page.",
+  noSignOff: "You have not signed off a revision yet. Enter one here, or sign one off on its page.",
   show: "Show",
   span: (/** @type {number} */ from, /** @type {number} */ to) => `From revision ${from} to ${to}`,
   signedOff: "Your last sign-off",
   counts: "Roles and assignments since",
   lines: "Lines",
-  noLines: "No line came or went.",
+  noLines: "No policy line was added or removed.",
   demands: "Required sign-in",
-  noDemands: "No demand came or went.",
+  noDemands: "No demand was added or removed.",
   grants: "Permissions of roles",
-  noGrants: "No role has begun or ceased to give anything.",
+  noGrants: "No role gained or lost a permission.",
   assignments: "Assignments",
-  noAssignments: "No assignment was given, edited or ended.",
+  noAssignments: "No assignment was created, edited or ended.",
   time: "Time",
   change: "Change",
   role: "Role",

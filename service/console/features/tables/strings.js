@@ -20,22 +20,21 @@ export const IMPORT = {
   faultsCaption: "What is wrong",
   field: "Field",
   fault: "Error",
-  faults: (/** @type {number} */ n) => `Nothing was saved: ${count(n, "error", "errors")} to correct.`,
+  faults: (/** @type {number} */ n) => `Nothing was saved. The file has ${count(n, "error", "errors")}.`,
   more: (/** @type {number} */ n) => `The first ${n.toLocaleString()} are listed.`,
-  again: "Correct the file, and choose it again.",
+  again: "Correct the file and choose it again.",
 };
 
 export const OF_USERS = {
   title: "Import users",
   text:
-    "Users are found by name: known ones are changed, others created. " +
-    "The file is checked first, and all rows are saved together or none. " +
-    "A new person without a password is disabled.",
+    "Users are matched by name: existing users are changed, others are created. All rows are checked " +
+    "first, then saved together, or none is saved. A new person without a password is disabled.",
 };
 
 export const OF_ROLES = {
   title: "Import roles",
   text:
-    "Roles are found by code: known ones are changed, others created. " +
-    "The file is checked first, and all rows are saved together or none.",
+    "Roles are matched by code: existing roles are changed, others are created. All rows are checked " +
+    "first, then saved together, or none is saved.",
 };
