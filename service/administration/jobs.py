@@ -9,8 +9,6 @@ from typing import Final
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep, retention
 from service.authn.sealing import FactorKeys
-from service.files.object_store import ObjectStore, object_store
-from service.files.orphan_cleanup import LONGEST, OrphanCleanup
 from service.jobs.housekeeping import forget_bans, forget_uses
 from service.jobs.runner import Job, JobRunner
 from service.kernel.feature import insert_behind, on_by, provided
@@ -23,12 +21,6 @@ _DAY: Final = 24 * _HOUR
 
 def all_jobs(settings: Settings) -> tuple[Job, ...]:
     """Return the jobs of the installation; the order is that of lists."""
-    objects = object_store(settings.objstore, settings.server.data / "files")
-    return jobs_of(settings, objects)
-
-
-def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
-    """Return the jobs of an installation with its files in ``objects``."""
 
     async def maintain_logs(database: Database) -> str:
         chain, days = Chain(settings.oplog.chain_key), retention(settings.oplog)
@@ -45,23 +37,12 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
         links = [await seal(database, keys) for seal in provided("seal-links-anew").values()]
         return ", ".join([*done, f"{sum(links)} links of mails"])
 
-    async def clean_up_orphans(database: Database) -> str:
-        deleted = await OrphanCleanup(database, objects).once()
-        return "another sweep is running" if deleted is None else f"{deleted} objects deleted"
-
     trunk = (
         Job(
             "log-maintenance",
             "Make and drop months of the logs, and report their heads",
             maintain_logs,
             _HOUR,
-        ),
-        Job(
-            "file-sweep",
-            "Delete discarded files, abandoned uploads and objects without a file",
-            clean_up_orphans,
-            settings.upload.sweep_interval or None,
-            within=LONGEST,
         ),
         Job("old-uses", "Delete the use of permissions after 25 months", forget_uses, _DAY),
         Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),

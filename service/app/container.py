@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 from operator import attrgetter
 from typing import Any
 
-from service.app import administration, audit_trail, files, node, policy, sign_in, stores
+from service.app import administration, audit_trail, node, policy, sign_in, stores
 from service.app.parts import Part, only, parts_of
 from service.app.readiness import SLOWLY
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
@@ -54,7 +54,6 @@ class Container:
         self.administration = administration.make(
             settings, self.stores, self.policy, self.trail, self.sign_in, notices=notices
         )
-        self.files = files.make(settings, self.stores)
         self.revisions = PublishedRevisions(self.policy.live, reader_of(self.stores.database))
         self.node = node.make(settings, self.stores, self.policy, self.trail, worker=worker)
         self.cross_origin = CrossOrigin(settings.server.cors_origins, settings.auth.token_name)
@@ -94,7 +93,6 @@ class Container:
         in_order = (
             self.node.readiness.finish,
             *(part.finish for part in self.parts.values() if not part.last),
-            self.files.uploads.finish,
             self.sign_in.key_callers.finish,
             self.sign_in.current_rights.finish,
             self.sign_in.revocations.finish,

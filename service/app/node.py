@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from service.administration.jobs import jobs_of, runner_of
+from service.administration.jobs import all_jobs, runner_of
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.readiness import EnvironmentChecks, readiness
@@ -36,9 +36,9 @@ def make(
     worker: str,
 ) -> Node:
     """Return the checks, jobs and readiness of the worker with that name."""
-    all_jobs = jobs_of(settings, stores.objects)
+    jobs = all_jobs(settings)
     runner = runner_of(settings, worker)
-    scheduler = Scheduler(all_jobs, stores.database, runner)
+    scheduler = Scheduler(jobs, stores.database, runner)
     environment_checks = EnvironmentChecks(settings)
     return Node(
         environment_checks=environment_checks,

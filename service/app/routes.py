@@ -12,7 +12,6 @@ from service.app.parts import only
 from service.app.readiness import facts
 from service.endpoints import (
     bindings,
-    files,
     login_log,
     menus,
     operation_log,
@@ -46,7 +45,6 @@ INFO: Final = {
 TAGS: Final = {
     ".well-known": "Where clients find what they have to know first (RFC 8615).",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
-    "file": "Files: upload, list, download, delete, and public links.",
     "health": "Whether the process runs, and whether the service works.",
     "login-log": "Logins and other events of sessions.",
     "menu": "Menus and Buttons, and the resources that Buttons open.",
@@ -90,7 +88,6 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         _add_logs,
         _add_own_account,
         _add_users,
-        _add_files,
     ):
         add(routes, container)
     for feature in features:
@@ -196,15 +193,6 @@ def _add_users(routes: Routes, container: Container) -> None:
     routes.add("/api/user/{id}", users.OneUser(*user))
     routes.add("/api/user/{id}/password", users.UserPassword(changes.password_reset))
     routes.add("/api/user/{id}/status", users.UserStatus(*user))
-
-
-def _add_files(routes: Routes, container: Container) -> None:
-    database, parts = container.stores.database, container.files
-    routes.add("/api/file/list", files.FileList(database))
-    routes.add("/api/file", files.Files(parts.uploads, container.settings.upload.idle_timeout))
-    routes.add("/api/file/{id}", files.OneFile(database, parts.downloads, parts.uploads))
-    routes.add("/api/file/{id}/public-link", files.FileLink(parts.links))
-    routes.add("/api/public/file/{token}", files.PublicFile(parts.links, parts.downloads))
 
 
 def _add_outside(routes: Routes, container: Container) -> None:

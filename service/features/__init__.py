@@ -13,6 +13,7 @@ NAMES = (
     "policy_history",
     "operations",
     "services",
+    "files",
     "idempotency",
     "account_links",
     "dormant_accounts",

@@ -1,5 +1,4 @@
-"""Files: uploads, public links, the cleanup, and the object store that holds the bytes.
+"""The object store that holds the content of files: its connections, its bucket, and every call to it.
 
-Owns every call to the object store, and keeps rows and objects consistent. Knows nothing of HTTP, sessions or
-authorization.
+Knows nothing of HTTP, sessions, authorization or the rows of files.
 """

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from service.errors import TooLarge, Unavailable
 from service.features.embedded.stores import EmbeddedStores
-from service.files.uploads import Incoming, first_of
+from service.features.files.uploads import Incoming, first_of
 from service.kernel.media_types import HEAD
 from tests.files.forms import PNG, disposition, form, in_pieces, send, send_slowly, upload, uploaded
 from tests.support.databases import database, session_store

@@ -12,10 +12,10 @@ import psycopg
 import pytest
 
 from service.errors import Unavailable
-from service.files import orphan_cleanup
+from service.features.files import orphan_cleanup
+from service.features.files.orphan_cleanup import OrphanCleanup
+from service.features.files.uploads import Offer, Uploads
 from service.files.object_store import PART, ObjectStore, object_store
-from service.files.orphan_cleanup import OrphanCleanup
-from service.files.uploads import Offer, Uploads
 from service.kernel.media_types import HEAD
 from service.records.database.transactions import Database
 from service.settings import Objstore, Upload

@@ -15,10 +15,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from service.errors import Unavailable
+from service.features.files.orphan_cleanup import OrphanCleanup
+from service.features.files.uploads import Offer, Uploads
 from service.files.connections import opener
 from service.files.object_store import PART, FilesCheck, ObjectStore, object_store
-from service.files.orphan_cleanup import OrphanCleanup
-from service.files.uploads import Offer, Uploads
 from service.records.database.transactions import Database
 from service.settings import Objstore, Upload
 from tests.files.forms import PNG, disposition, download, form, send_slowly, upload, uploaded

@@ -16,8 +16,8 @@ import psycopg
 import pytest
 
 from service.features.embedded.stores import EmbeddedStores
+from service.features.files.orphan_cleanup import OrphanCleanup
 from service.files.object_store import object_store
-from service.files.orphan_cleanup import OrphanCleanup
 from service.records.database.transactions import Database
 from service.settings import Objstore
 from tests.files.forms import BOUNDARY, PNG, disposition

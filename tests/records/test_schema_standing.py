@@ -298,13 +298,14 @@ def test_a_migration_gets_its_tables_beside_requests_that_take_them_in_another_o
     monkeypatch.setattr("service.records.migrations.running.upgrade", upgrade)
     monkeypatch.setattr(migrations, "LOCK_PAUSE", 0.1)
     monkeypatch.setattr(migrations, "LOCK_ATTEMPTS", 8)
-    ended = threading.Event()
+    ended, begun = threading.Event(), threading.Barrier(4)
 
     def read() -> int:
         """Look at files, then at users, without a pause; return how often."""
         times = 0
         with psycopg.connect(empty_database_url, autocommit=True) as reader:
-            while not ended.is_set():
+            begun.wait()
+            while times == 0 or not ended.is_set():
                 with reader.transaction():
                     reader.execute("SELECT FROM sys.file LIMIT 1")
                     reader.execute('SELECT FROM sys."user" LIMIT 1')
@@ -313,6 +314,7 @@ def test_a_migration_gets_its_tables_beside_requests_that_take_them_in_another_o
 
     with ThreadPoolExecutor(3) as requests:
         reading = [requests.submit(read) for _ in range(3)]
+        begun.wait()
         try:
             assert migrate(empty_database_url, ()) is True
         finally:

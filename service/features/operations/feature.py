@@ -5,7 +5,7 @@ from service.kernel.feature import Feature, FeatureCommands
 FEATURE = Feature(
     name="operations",
     title="Backup and restore, doctor, jobs, and what happens in an installation",
-    needs=("embedded", "policy_history", "second_factors"),
+    needs=("embedded", "files", "policy_history", "second_factors"),
     paths=("/api/jobs", "/api/system"),
     tags={
         "jobs": "What the service does by itself, and how it ended.",

@@ -21,6 +21,8 @@ from service.web.messages.schema import Schema, json_text
 
 _TOKEN: Final = "!#$&+-.^_`|~"  # noqa: S105 - RFC 8187 §3.2.1, attr-char beside letters and digits
 
+ANY_TYPE: Final = "*/*"
+"""The media type of a file's content in the OpenAPI document."""
 ASKED_EVERY: Final = 1.0
 """Seconds after which a stream asks whether its caller may still have it."""
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from service.authz.engine.rules import ANYONE, LOGIN
 from service.kernel.fields import camel
 from service.kernel.permission_catalogue import CATALOGUE, permissions
-from service.web.content.downloads import ANY_TYPE
+from service.web.content.streams import ANY_TYPE
 from service.web.messages.bodies import is_optional, media_types
 from service.web.messages.cookies import CSRF_HEADER
 from service.web.messages.dialect import OwnBody

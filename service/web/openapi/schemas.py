@@ -10,7 +10,7 @@ from msgspec import NODEFAULT, UNSET
 from service.errors import BadRequest, PreconditionFailed, RequestUnderWay
 from service.kernel.fields import camel
 from service.kernel.value_rules import MAX_ID
-from service.web.content.downloads import ANY_TYPE
+from service.web.content.streams import ANY_TYPE
 from service.web.messages.dry_run import Preview
 from service.web.messages.operation_metadata import Operation
 from service.web.messages.original import IDENTITY

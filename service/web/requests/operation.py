@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from service.authz.engine.rules import ANYONE
 from service.kernel.origin import ChangeRecord
-from service.web.content.downloads import is_known
+from service.web.content.entity_tags import is_known
 from service.web.content.streams import Sending, Stream
 from service.web.messages import bodies
 from service.web.messages.context import RequestContext

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from service.errors import NotFound
-from service.web.content.downloads import is_known
+from service.web.content.entity_tags import is_known
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Document
 from service.web.requests.routes import Routes

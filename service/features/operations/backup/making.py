@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from service import __version__
 from service.errors import NotFound, Unavailable
+from service.features.files import store as files
 from service.features.operations import store as backups
 from service.features.operations.backup import manifest as manifests
 from service.features.operations.backup.archive import ArchiveWriter, MemberWriter
@@ -19,7 +20,6 @@ from service.files.object_store import ObjectStore, object_store
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.who import operator_name
-from service.records import files
 from service.records.database.transactions import Connection, Database
 from service.records.installation import restore_epochs
 from service.records.installation.restore_epochs import RestoreEpoch

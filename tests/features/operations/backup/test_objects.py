@@ -12,12 +12,12 @@ import pytest
 from sqlalchemy import text
 
 from service.features.embedded.stores import EmbeddedStores
+from service.features.files import store as files
+from service.features.files.orphan_cleanup import OrphanCleanup
+from service.features.files.uploads import Uploads
 from service.features.operations import store_restores
 from service.features.operations.backup.archive import ArchiveReader
 from service.files.object_store import ObjectStore, object_store
-from service.files.orphan_cleanup import OrphanCleanup
-from service.files.uploads import Uploads
-from service.records import files
 from service.records.database.transactions import Database, engine
 from service.settings import Objstore, Upload, load
 from tests.features.operations.backup.conftest import SECRET

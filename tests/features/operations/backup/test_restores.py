@@ -18,13 +18,13 @@ from redis import Redis
 from sqlalchemy import text
 
 from service.features.embedded.stores import EmbeddedStores
+from service.features.files.orphan_cleanup import OrphanCleanup
 from service.features.operations.backup.archive import ArchiveReader
 from service.features.operations.backup.manifest import DATABASE, Manifest
 from service.features.operations.backup.programs import program_for
 from service.features.operations.backup.restoring import RestoreError, require_place
 from service.features.second_factors import totp
 from service.files.object_store import object_store
-from service.files.orphan_cleanup import OrphanCleanup
 from service.records.database.transactions import Database, engine
 from service.settings import Objstore, load
 from tests.features.notices.mail.conftest import LINK, invitation, mailing, outbox_of, rows

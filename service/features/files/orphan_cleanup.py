@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from service.features.files.store import Orphans, begin_cleanup, end_leases, forget
 from service.files.object_store import ObjectStore
 from service.records.database.transactions import Database
-from service.records.files import Orphans, begin_cleanup, end_leases, forget
 
 _AT_ONCE: Final = 200
 LONGEST: Final = 600.0

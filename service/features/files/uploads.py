@@ -13,12 +13,12 @@ from weakref import WeakValueDictionary
 import structlog
 
 from service import errors
+from service.features.files import store as files
+from service.features.files.store import LEASE, Quota, Reservation
 from service.files.object_store import ObjectStore
 from service.kernel.media_types import HEAD, KIND_OF, extension_of, kinds_of
 from service.kernel.text import first_unseen
-from service.records import files
 from service.records.database.transactions import Database
-from service.records.files import LEASE, Quota, Reservation
 from service.settings import Upload
 
 

@@ -4,25 +4,26 @@ Only permission codes decide: callers with the code for downloads may download a
 for quotas and as a filter of the list.
 """
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
 from service import errors
 from service.endpoints.record_endpoints import Endpoint
-from service.files.links import PublicLinks
-from service.files.uploads import Offer, Uploads
-from service.records import files
+from service.features.files import store as files
+from service.features.files.downloads import Downloads, file_tag
+from service.features.files.links import PublicLinks
+from service.features.files.store import File
+from service.features.files.uploads import Offer, Uploads
 from service.records.database.transactions import Database
-from service.records.files import File
-from service.web.content.downloads import ANY_TYPE, Downloads, file_tag
 from service.web.content.multipart import AROUND, FileBody
-from service.web.content.streams import Stream
+from service.web.content.streams import ANY_TYPE, Stream
 from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.preconditions import answer_tag, require_match
 from service.web.messages.record_schemas import filters_of, shows
 from service.web.messages.schema import Moment, Page, PageQuery, Schema, moment, page_answer, sort_keys
+from service.web.requests.routes import Routes
 
 FIELD: Final = "file"
 
@@ -182,3 +183,13 @@ class PublicFile:
         The same 404 for a link that is unknown, expired or revoked.
         """
         return self._downloads.answer(context, await self._links.file_of(token))
+
+
+def add_routes(routes: Routes, container: Any) -> None:
+    """Register the endpoints, made of the parts of ``container``."""
+    database, parts = container.stores.database, container.parts["files"]
+    routes.add("/api/file/list", FileList(database))
+    routes.add("/api/file", Files(parts.uploads, container.settings.upload.idle_timeout))
+    routes.add("/api/file/{id}", OneFile(database, parts.downloads, parts.uploads))
+    routes.add("/api/file/{id}/public-link", FileLink(parts.links))
+    routes.add("/api/public/file/{token}", PublicFile(parts.links, parts.downloads))

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from service.errors import NotFound, ValidationFailed
-from service.records import files
+from service.features.files import store as files
 from service.records.database.transactions import Database
 from service.settings import Upload
 

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.errors import RangeNotSatisfiable
+from service.features.files.store import File
 from service.files.connections import PresignedUrls
 from service.files.object_store import ObjectStore
-from service.records.files import File
+from service.web.content.entity_tags import is_known
 from service.web.content.streams import Stream, attachment, nothing
 from service.web.messages.context import RequestContext
-
-ANY_TYPE: Final = "*/*"
-"""The media type of these answers in the OpenAPI document."""
 
 # No browser may run the content of a file in the origin of this service.
 _POLICY: Final = "sandbox; default-src 'none'; frame-ancestors 'none'"
@@ -62,7 +60,6 @@ class Downloads:
 _RANGE: Final = re.compile(
     rb"bytes=[ \t]*(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))[ \t]*", re.IGNORECASE
 )
-_TAG: Final = re.compile(rb'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +68,6 @@ class Part:
 
     start: int
     stop: int
-
-
-def is_known(context: RequestContext, tag: str) -> bool:
-    """True if ``If-None-Match`` says that the client already has the file with the entity tag ``tag``.
-
-    Weak tags match strong ones here (§13.1.2).
-    """
-    given = context.request.raw_header(b"if-none-match")
-    if given is None:
-        return False
-    return given.strip() == b"*" or tag.encode() in _TAG.findall(given)
 
 
 def part_of(context: RequestContext, tag: str, size: int) -> Part | None:

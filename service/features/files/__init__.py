@@ -1,0 +1,1 @@
+"""Files: uploads, downloads, public links and their cleanup."""
