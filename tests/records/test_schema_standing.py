@@ -263,7 +263,7 @@ def test_a_migration_gives_up_a_table_that_others_hold_and_says_so(
     execute(empty_database_url, "UPDATE sys.alembic_version SET version_num = 'v0020'")
     attempts = []
 
-    def upgrade(connection: Connection, _scripts: str) -> str:
+    def upgrade(connection: Connection) -> str:
         attempts.append(1)
         connection.execute(text("ALTER TABLE sys.role ADD COLUMN remark text"))
         return "0.2.0"
@@ -290,7 +290,7 @@ def test_a_migration_gets_its_tables_beside_requests_that_take_them_in_another_o
     seed_database(empty_database_url)
     execute(empty_database_url, "UPDATE sys.alembic_version SET version_num = 'v0020'")
 
-    def upgrade(connection: Connection, _scripts: str) -> str:
+    def upgrade(connection: Connection) -> str:
         tables = ('sys."user"', "sys.menu", "sys.file")
         connection.execute(text("".join(f"ALTER TABLE {each} ADD COLUMN w text;" for each in tables)))
         return "0.2.0"
