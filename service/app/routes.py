@@ -12,9 +12,7 @@ from service.app.parts import only
 from service.app.readiness import facts
 from service.endpoints import (
     bindings,
-    login_log,
     menus,
-    operation_log,
     policy,
     profile,
     request_rules,
@@ -46,10 +44,8 @@ TAGS: Final = {
     ".well-known": "Where clients find what they have to know first (RFC 8615).",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
     "health": "Whether the process runs, and whether the service works.",
-    "login-log": "Logins and other events of sessions.",
     "menu": "Menus and Buttons, and the resources that Buttons open.",
     "online": "Who is logged in; kicks and bans.",
-    "operation-log": "Calls of the service, with what they changed.",
     "policy": "The authorization policy: its revisions, and who may do what.",
     "public": "What is open to everybody who has a link.",
     "resource": "Registered API resources, and the Buttons that open them.",
@@ -85,7 +81,6 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         _add_policy,
         _add_resources,
         _add_menus_and_roles,
-        _add_logs,
         _add_own_account,
         _add_users,
     ):
@@ -159,17 +154,6 @@ def _add_menus_and_roles(routes: Routes, container: Container) -> None:
     routes.add("/api/role/{id}", roles.OneRole(*role))
     routes.add("/api/role/{id}/permissions", roles.RolePermissions(*role))
     routes.add("/api/role/{id}/request-rule", request_rules.RuleOfRole(*role))
-
-
-def _add_logs(routes: Routes, container: Container) -> None:
-    stores = container.stores
-    routes.add("/api/operation-log/list", operation_log.OperationList(stores.logs))
-    routes.add("/api/operation-log/export", operation_log.OperationExport(stores.logs))
-    routes.add("/api/operation-log/changes", operation_log.ChangesOfOperations(stores.database))
-    routes.add("/api/operation-log/{id}", operation_log.OneOperation(stores.database))
-    routes.add("/api/login-log/list", login_log.LoginList(stores.logs))
-    routes.add("/api/login-log/export", login_log.LoginExport(stores.logs))
-    routes.add("/api/user/profile/login-logs", login_log.OwnLogins(stores.logs))
 
 
 def _add_own_account(routes: Routes, container: Container) -> None:

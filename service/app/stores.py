@@ -8,7 +8,6 @@ from service.files.object_store import ObjectStore, object_store
 from service.keyspace import ClockWatch, SessionStore
 from service.records.database.replica import FreshSnapshots
 from service.records.database.transactions import BeforeCommit, Database
-from service.records.logs.paging import LogReader
 from service.settings import Database as DatabaseSettings
 from service.settings import Settings
 
@@ -24,7 +23,6 @@ class Stores:
     database: Database
     log_database: Database
     log_snapshots: FreshSnapshots
-    logs: LogReader
     sessions: SessionStore
     clock_watch: ClockWatch
     objects: ObjectStore
@@ -32,7 +30,7 @@ class Stores:
 
 def make(settings: Settings) -> Stores:
     """Return the stores that ``settings`` name."""
-    auth, readers = settings.auth, max(1, settings.database.pool_size // 2)
+    auth = settings.auth
     database = pool(
         settings.database,
         settings.database.pool_size,
@@ -41,12 +39,13 @@ def make(settings: Settings) -> Stores:
         before_commit=save_intent,
     )
     sessions = SessionStore(settings.redis, auth)
-    snapshots = FreshSnapshots(database, _replica(settings.database, readers))
+    snapshots = FreshSnapshots(
+        database, _replica(settings.database, max(1, settings.database.pool_size // 2))
+    )
     return Stores(
         database=database,
         log_database=pool(settings.database, LOG_CONNECTIONS, WITHIN),
         log_snapshots=snapshots,
-        logs=LogReader(snapshots, at_once=readers),
         sessions=sessions,
         clock_watch=ClockWatch(sessions, leeway=auth.jwt_leeway, access_timeout=auth.access_timeout),
         objects=object_store(settings.objstore, settings.server.data / "files"),

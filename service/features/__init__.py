@@ -10,6 +10,7 @@ NAMES = (
     "policy_tests",
     "decision_log",
     "permission_use",
+    "log_reading",
     "policy_history",
     "operations",
     "services",

@@ -20,9 +20,9 @@ import psycopg
 import uvloop
 
 from service.features.embedded.stores import EmbeddedStores
+from service.features.log_reading.store_paging import Position, Span
+from service.features.log_reading.store_queries import OPERATIONS, OperationFilter
 from service.records.database.transactions import Database, engine
-from service.records.logs.paging import Position, Span
-from service.records.logs.queries import OPERATIONS, OperationFilter
 from tests.benchmarks.frame.results import Note, Pace, Result, at_most, result
 from tests.support.seeded import seed_database
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import Route, expect
 
-from service.records.logs.paging import follow_cursor
+from service.features.log_reading.store_paging import follow_cursor
 from tests.console.house import House
 from tests.console.test_users import act
 from tests.console.visits import Visit

@@ -17,10 +17,10 @@ from sqlalchemy import text
 
 from service.errors import Refusal, Unavailable
 from service.features.embedded.stores import EmbeddedStores
+from service.features.log_reading import store_paging as paging
+from service.features.log_reading.store_paging import BATCH, LogReader
+from service.features.log_reading.store_queries import OPERATIONS, OperationFilter
 from service.records.database.transactions import Database, engine
-from service.records.logs import paging
-from service.records.logs.paging import BATCH, LogReader
-from service.records.logs.queries import OPERATIONS, OperationFilter
 from service.web.content import streams
 from service.web.content.streams import export
 from service.web.messages.schema import Schema

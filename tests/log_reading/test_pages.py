@@ -13,8 +13,8 @@ from sqlalchemy import text
 from service.audit.chain.form import Chain
 from service.audit.chain.writer import Writing
 from service.audit.entries import encode
+from service.features.log_reading.store_paging import Position, follow_cursor, position_of
 from service.records.database.transactions import Database
-from service.records.logs.paging import Position, follow_cursor, position_of
 from tests.audit.conftest import operation
 from tests.log_reading.entries import START, at, logins, operations
 from tests.support.inside import Inside

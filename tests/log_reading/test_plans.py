@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import Connection, text
 
 from service.features.embedded.stores import EmbeddedStores
+from service.features.log_reading.store_paging import Log, Position, Span
+from service.features.log_reading.store_queries import LOGINS, OPERATIONS, LoginFilter, OperationFilter
 from service.records.database.transactions import engine
 from service.records.installation.migrate import migrate
-from service.records.logs.paging import Log, Position, Span
-from service.records.logs.queries import LOGINS, OPERATIONS, LoginFilter, OperationFilter
 from tests.log_reading.entries import at
 from tests.support.databases import database
 

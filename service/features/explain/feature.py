@@ -5,7 +5,7 @@ from service.kernel.feature import Feature, FeatureCommands
 FEATURE = Feature(
     name="explain",
     title="Questions to the policy: who may what, why, what if",
-    needs=("decision_log",),
+    needs=("decision_log", "log_reading"),
     paths=(
         "/api/policy/coverage",
         "/api/policy/explain",

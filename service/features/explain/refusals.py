@@ -29,6 +29,8 @@ from service.authz.engine.rules import (
 )
 from service.errors import BadRequest, NotFound
 from service.features.decision_log.decision_event import DecisionEvent, Event
+from service.features.log_reading import store_queries as queries
+from service.features.log_reading.store_queries import OperationDetail
 from service.kernel.assurance import Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.request_objects import for_self
@@ -46,8 +48,6 @@ from service.laboratory.analysis.request_paths import request_path
 from service.laboratory.analysis.sources import Subject, subject_with
 from service.records import accounts
 from service.records.database.transactions import Connection
-from service.records.logs import queries
-from service.records.logs.queries import OperationDetail
 from service.records.published.policy_history import Place
 
 PolicyAt = Callable[[Place | None], Awaitable[Policy]]

@@ -5,7 +5,7 @@ from service.kernel.feature import Feature, FeatureCommands
 FEATURE = Feature(
     name="policy_history",
     title="Revisions of the policy: their past, and the way back; and state files",
-    needs=("explain", "services"),
+    needs=("explain", "log_reading", "services"),
     paths=("/api/policy/diff", "/api/policy/revisions/{revision}/restore"),
     commands=(
         FeatureCommands(

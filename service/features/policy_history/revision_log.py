@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from service.audit.chain.seals import RevisionSeals
+from service.features.log_reading.store_paging import LogReader, Span
+from service.features.log_reading.store_queries import CHANGING_OPERATIONS, OperationFilter
 from service.features.policy_history.api_revisions import RevisionChanges, changes_answer
 from service.laboratory.analysis.sources import READ_WITHIN
 from service.records.database.transactions import Database
-from service.records.logs.paging import LogReader, Span
-from service.records.logs.queries import CHANGING_OPERATIONS, OperationFilter
 from service.records.published import policy_revisions
 from service.records.published.policy_revisions import RevisionFilter
 from service.web.messages.schema import WHOLE_LIST, Moment, Schema, moment

@@ -4,7 +4,7 @@ Both tables are partitioned by ``create_time``, the time of the event, which is 
 rows of a month without a partition go into the default one. ``event_id`` is made with the event, so that no
 event is written twice. Rows outlive the users they name: there are no foreign keys.
 
-The indexes are for ``service.records.logs.queries``: each filter has one, in the order of time.
+The indexes are for the filters of lists: each filter has one, in the order of time.
 """
 
 from typing import Any, Final

@@ -6,8 +6,16 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from service.records.logs.paging import Log, LogReader
-from service.web.content.log_lists import After, Cursor, FileFormat, Limit, TimeQuery, batches_of, time_page
+from service.features.log_reading.lists import (
+    After,
+    Cursor,
+    FileFormat,
+    Limit,
+    TimeQuery,
+    batches_of,
+    time_page,
+)
+from service.features.log_reading.store_paging import Log, LogReader
 from service.web.content.streams import CSV, JSON, JSON_LINES, Stream, export
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import logged, named, needs, sends

@@ -11,10 +11,10 @@ from sqlalchemy.dialects.postgresql import ARRAY, INET, JSONPATH
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
+from service.features.log_reading.store_paging import Log, Span, within
 from service.kernel.value_rules import Id
 from service.records.database.filters import Condition, Conditions, equals, one_of
 from service.records.database.row_mapper import RowMapper
-from service.records.logs.paging import Log, Span, within
 from service.records.schema.logs import IS_OF_RIGHTS, IS_PREVIEW, login_log, operation_log
 
 EVERYTHING: Final = Span()

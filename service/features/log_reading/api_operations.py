@@ -6,15 +6,15 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from service.audit.entries import LONGEST_TARGET
-from service.endpoints.log_views import LogQuery, LogView, Word, export_of, list_of
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import NotFound
+from service.features.log_reading import store_queries as queries
+from service.features.log_reading.api_views import LogQuery, LogView, Word, export_of, list_of
+from service.features.log_reading.lists import Address, RequestId, TimePage, TraceId, UserName
+from service.features.log_reading.store_queries import CHANGING_OPERATIONS, OPERATIONS, OperationFilter
 from service.kernel.value_rules import whole
 from service.records.database.transactions import Database
-from service.records.logs import queries
 from service.records.logs.events import OperationKind
-from service.records.logs.queries import CHANGING_OPERATIONS, OPERATIONS, OperationFilter
-from service.web.content.log_lists import Address, RequestId, TimePage, TraceId, UserName
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import named, needs, refuses
 from service.web.messages.record_schemas import shows

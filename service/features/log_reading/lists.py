@@ -10,10 +10,10 @@ from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 from msgspec import Meta, field
 
 from service.errors import ValidationFailed
+from service.features.log_reading.store_paging import MOST_COUNTED, Entry, Log, LogReader, Span, follow_cursor
 from service.kernel.fields import camel
 from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import whole
-from service.records.logs.paging import MOST_COUNTED, Entry, Log, LogReader, Span, follow_cursor
 from service.web.content.streams import Format
 from service.web.messages.schema import Schema
 

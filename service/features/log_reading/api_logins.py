@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from service.endpoints.log_views import LogEndpoint, LogQuery, LogView, Word, export_of, list_of
+from service.features.log_reading import lists as log_lists
+from service.features.log_reading.api_views import LogEndpoint, LogQuery, LogView, Word, export_of, list_of
+from service.features.log_reading.store_queries import LOGINS, Login, LoginFilter
 from service.records.logs.events import SessionEvent
-from service.records.logs.queries import LOGINS, Login, LoginFilter
-from service.web.content import log_lists
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import login, named
 from service.web.messages.record_schemas import shows

@@ -1,0 +1,1 @@
+"""Lists and exports of the operation log and the login log."""

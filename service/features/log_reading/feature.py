@@ -1,0 +1,14 @@
+"""Declaration of the feature: reading the operation log and the login log."""
+
+from service.kernel.feature import Feature
+
+FEATURE = Feature(
+    name="log_reading",
+    title="Lists and exports of the operation log and the login log",
+    paths=("/api/operation-log", "/api/login-log", "/api/user/profile/login-logs"),
+    tags={
+        "login-log": "Logins and other events of sessions.",
+        "operation-log": "Calls of the service, with what they changed.",
+    },
+    routes="api:add_routes",
+)
