@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-import pytest
-
 from service.audit.chain.rows import read
 from service.audit.collector import Collector
 from service.audit.entries import MOST_JSON, PLAIN, encode
@@ -14,6 +12,7 @@ from service.audit.redaction import MOST_CHANGES, MOST_VALUES, kept_changes
 from service.kernel.origin import FieldChange, values_change
 from service.records.logs.events import LoginEvent, OperationEvent
 from tests.audit.conftest import operation
+from tests.support.cases import with_each
 
 HOSTILE = "\r\n\x1b[31m\"'\\,;=cmd|' /C calc'!A0\u2028\u202e"
 
@@ -84,7 +83,7 @@ def test_more_than_the_limit_is_dropped_and_counted() -> None:
 _FIXED: dict[str, Any] = {"event_id": operation().event_id, "create_time": operation().create_time}
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("first", "other"),
     [
         ({"params": {"n": 100}}, {"params": {"n": 100.0}}),
@@ -105,7 +104,7 @@ def test_the_chain_vouches_for_values_however_they_are_written(
     assert rows[0] == rows[1]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("first", "other"),
     [
         ({"params": {"n": 1}}, {"params": {"n": "1"}}),

@@ -11,6 +11,7 @@ from service.errors import CsrfFailed
 from service.settings import Auth
 from tests.authn.conftest import SECRET
 from tests.authn.keys import settings_for
+from tests.support.cases import with_each
 
 MOMENT = 1_700_000_000_123
 
@@ -77,7 +78,7 @@ def test_another_signing_key_makes_other_tokens(csrf: Csrf) -> None:
     assert refused(csrf, Csrf(Auth(jwt_secret=SECRET[::-1])).issue("1", MOMENT))
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("fetch_site", "origin"),
     [
         ("same-origin", None),
@@ -92,7 +93,7 @@ def test_requests_of_our_own_pages_pass(fetch_site: str | None, origin: str | No
     check_source(fetch_site=fetch_site, origin=origin, host="admin.example")
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("fetch_site", "origin"),
     [
         ("cross-site", None),

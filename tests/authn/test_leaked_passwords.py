@@ -25,6 +25,7 @@ from service.authn.password_rules import (
 )
 from service.records.user_list import UserValues
 from service.settings import Password
+from tests.support.cases import with_each
 from tests.support.left_out import NO_NODE
 
 NOBODY = UserValues(user_name="", nick_name="")
@@ -32,9 +33,7 @@ LEAKED = ("dosti786", "crashhard2", "nickelsink51", "horacioramon28", "*I&U4576"
 """Leaked passwords that the estimate of guesses would allow."""
 
 
-@pytest.mark.parametrize(
-    "password", [*LEAKED, "NickelSink51", "n\u0456ckelsink51", "nickelsin\u03ba51", "\uff44osti786"]
-)
+@with_each("password", [*LEAKED, "NickelSink51", "n\u0456ckelsink51", "nickelsin\u03ba51", "\uff44osti786"])
 def test_a_leaked_password_is_refused_also_as_it_looks(password: str) -> None:
     assert PasswordRules(Password()).complaint(password, NOBODY) == "is known from a leak"
 

@@ -14,6 +14,7 @@ from service.records.installation.seed_catalogue import ADMINISTRATOR
 from service.records.user_list import UserValues
 from service.settings import Password
 from service.settings.values import Words
+from tests.support.cases import with_each
 from tests.support.running import ROOT
 
 ALICE = UserValues(
@@ -28,7 +29,7 @@ def rules() -> PasswordRules:
     return PasswordRules(Password())
 
 
-@pytest.mark.parametrize(
+@with_each(
     "password",
     [
         "gate, chain and winch",
@@ -48,7 +49,7 @@ def test_what_is_hard_to_guess_is_taken(rules: PasswordRules, password: str) -> 
     assert rules.complaint(password, ALICE) is None
 
 
-@pytest.mark.parametrize("password", ["", "short", "7 chars", "n" * 129, "ab" * 70])
+@with_each("password", ["", "short", "7 chars", "n" * 129, "ab" * 70])
 def test_too_short_or_too_long_is_refused(rules: PasswordRules, password: str) -> None:
     assert rules.complaint(password, NOBODY) == "must have 8 to 128 characters"
 
@@ -60,7 +61,7 @@ def test_the_longest_password_counts_whole(rules: PasswordRules) -> None:
     assert rules.complaint(longest, NOBODY) is None
 
 
-@pytest.mark.parametrize(
+@with_each(
     "password",
     [
         "password",
@@ -114,7 +115,7 @@ def test_what_guessers_try_first_is_refused(rules: PasswordRules, password: str)
     assert rules.complaint(password, NOBODY) == "is too easy to guess"
 
 
-@pytest.mark.parametrize(
+@with_each(
     "password",
     [
         "alice.w1",
@@ -166,9 +167,7 @@ def test_a_second_factor_makes_no_difference_as_long_as_no_length_is_set_for_it(
     assert rules.complaint("x7#Kq!2z", NOBODY, has_factor=True) == "must have 15 to 128 characters"
 
 
-@pytest.mark.parametrize(
-    "password", ["Rocket-Sled", "rocketsled1", "ACME2024!", "acmeacme", "\u0430cme-2024"]
-)
+@with_each("password", ["Rocket-Sled", "rocketsled1", "ACME2024!", "acmeacme", "\u0430cme-2024"])
 def test_words_of_the_organization_are_refused(rules: PasswordRules, password: str) -> None:
     own = PasswordRules(Password(own_words=Words(["Acme", "rocket sled"])))
 
@@ -219,9 +218,7 @@ def test_a_generated_password_that_is_refused_is_not_used(
     assert rules.generate(NOBODY) == "Xw4-kT9_qLr2vB8zMh3N"
 
 
-@pytest.mark.parametrize(
-    "password", ["4@8({[<369&#!|1/70$5+%2" * 5, "a" * 128, "p4s5w0rd7!$" * 11, "0123456789" * 12]
-)
+@with_each("password", ["4@8({[<369&#!|1/70$5+%2" * 5, "a" * 128, "p4s5w0rd7!$" * 11, "0123456789" * 12])
 def test_what_is_judged_is_bounded_however_long_a_password_is(password: str) -> None:
     """Of what costs most to judge, all that counts is judged: 32 characters, and four kinds of signs."""
     judged: list[str] = []

@@ -18,6 +18,7 @@ from service.authn import passwords as module
 from service.authn.passwords import NICENESS, Passwords
 from service.errors import Overloaded, Unavailable
 from service.settings import Password
+from tests.support.cases import with_each
 from tests.support.cheap_hashes import COSTS
 from tests.support.waiting import eventually_here
 
@@ -65,7 +66,7 @@ async def test_nobody_costs_a_hash_of_the_same_parameters(passwords: Passwords) 
     assert passwords._nobody.split("$")[1:4] == (await passwords.hash("a password")).split("$")[1:4]
 
 
-@pytest.mark.parametrize("stored", ["", "plain", "$argon2id$", "$2b$12$abcdefghijklmnopqrstuv", "*"])
+@with_each("stored", ["", "plain", "$argon2id$", "$2b$12$abcdefghijklmnopqrstuv", "*"])
 async def test_what_is_no_hash_is_never_verified(passwords: Passwords, stored: str) -> None:
     assert not await passwords.verify(stored, stored)
 

@@ -12,6 +12,7 @@ from service.authn.signing_keys import derived_keys, signing_keys
 from service.settings import Auth, SettingsError
 from tests.authn.conftest import SECRET
 from tests.authn.keys import KIND_OF, key, next_key, private_pem, public_pem, settings_for, settings_with
+from tests.support.cases import with_each
 
 
 def complaint(settings: Auth) -> str:
@@ -21,12 +22,12 @@ def complaint(settings: Auth) -> str:
     return f"{fault.name} {fault.message}"
 
 
-@pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512", *KIND_OF])
+@with_each("algorithm", ["HS256", "HS384", "HS512", *KIND_OF])
 def test_keys_that_fit_their_algorithm_are_taken(algorithm: str, tmp_path: Path) -> None:
     assert signing_keys(settings_for(tmp_path, algorithm, SECRET)).signs
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("algorithm", "kind"),
     [
         ("RS256", "P-256"),
@@ -97,7 +98,7 @@ def test_a_public_key_is_no_shared_secret() -> None:
     assert complaint(Auth(jwt_secret=pem)) == "auth.jwt_secret must not be a public key or a certificate"
 
 
-@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o644])
+@with_each("mode", [0o640, 0o604, 0o620, 0o602, 0o644])
 def test_a_private_key_that_others_may_read_or_write_is_refused(tmp_path: Path, mode: int) -> None:
     settings = settings_for(tmp_path, "ES256", SECRET)
     (tmp_path / "private.pem").chmod(mode)

@@ -17,6 +17,7 @@ from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
 from tests.authn.conftest import SECRET
 from tests.authn.keys import KIND_OF, hs256, settings_for, unb64
+from tests.support.cases import with_each
 
 HEADER = {"alg": "HS256", "typ": "JWT"}
 
@@ -78,7 +79,7 @@ def tokens(auth: Auth) -> Tokens:
     return Tokens(auth)
 
 
-@pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512", *KIND_OF])
+@with_each("algorithm", ["HS256", "HS384", "HS512", *KIND_OF])
 def test_a_token_of_each_algorithm_is_taken_back(algorithm: str, tmp_path: Path) -> None:
     tokens = Tokens(settings_for(tmp_path, algorithm, SECRET))
     token, _ = issue_access(tokens)
@@ -190,13 +191,13 @@ def test_a_token_with_all_claims_of_both_kinds_passes_only_as_what_it_says(token
         tokens.verify_refresh(both)
 
 
-@pytest.mark.parametrize("claim", sorted(access_claims()))
+@with_each("claim", sorted(access_claims()))
 def test_an_access_token_without_one_of_its_claims_is_refused(tokens: Tokens, claim: str) -> None:
     with pytest.raises(TokenInvalid):
         tokens.verify_access(hs256(HEADER, access_claims(**{claim: None}), SECRET))
 
 
-@pytest.mark.parametrize("claim", sorted(refresh_claims()))
+@with_each("claim", sorted(refresh_claims()))
 def test_a_refresh_token_without_one_of_its_claims_is_refused(tokens: Tokens, claim: str) -> None:
     with pytest.raises(TokenInvalid):
         tokens.verify_refresh(hs256(HEADER, refresh_claims(**{claim: None}), SECRET))
@@ -242,7 +243,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "value"), WRONG)
+@with_each(("claim", "value"), WRONG)
 def test_a_claim_of_another_type_or_value_is_refused(tokens: Tokens, claim: str, value: Any) -> None:
     with pytest.raises(TokenInvalid):
         tokens.verify_access(hs256(HEADER, access_claims(**{claim: value}), SECRET))
@@ -254,7 +255,7 @@ def test_a_null_does_not_stand_for_an_absent_claim(tokens: Tokens) -> None:
         tokens.verify_access(hs256(HEADER, claims, SECRET))
 
 
-@pytest.mark.parametrize("rid", ["", "short", "a" * 65, "a" * 23 + ":", "a" * 23 + "*", "a" * 23 + "\n", 7])
+@with_each("rid", ["", "short", "a" * 65, "a" * 23 + ":", "a" * 23 + "*", "a" * 23 + "\n", 7])
 def test_a_refresh_id_of_another_form_is_refused(tokens: Tokens, rid: Any) -> None:
     with pytest.raises(TokenInvalid):
         tokens.verify_refresh(hs256(HEADER, refresh_claims(rid=rid), SECRET))

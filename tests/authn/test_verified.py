@@ -16,6 +16,7 @@ from service.settings import Auth
 from tests.authn.conftest import SECRET
 from tests.authn.keys import hs256
 from tests.authn.test_tokens import HEADER, access_claims, issue_access
+from tests.support.cases import with_each
 
 
 @pytest.fixture
@@ -104,13 +105,13 @@ def test_equal_bits_share_one_set_of_codes(verified: VerifiedTokens) -> None:
     assert first.held is second.held
 
 
-@pytest.mark.parametrize("bits", ["A", "AQ", "AQ==\n", "AQ=", "-_==", "AQ==AQ=="])
+@with_each("bits", ["A", "AQ", "AQ==\n", "AQ=", "-_==", "AQ==AQ=="])
 def test_bits_that_are_no_base64_are_refused(verified: VerifiedTokens, bits: str) -> None:
     with pytest.raises(TokenInvalid):
         caller(verified, token(permissions=None, pb=bits), PermissionMap({"a": 0}))
 
 
-@pytest.mark.parametrize("text", ["", "é", "\ud800", "a" * 9000, "a.b.c"])
+@with_each("text", ["", "é", "\ud800", "a" * 9000, "a.b.c"])
 def test_what_is_no_token_is_refused(verified: VerifiedTokens, text: str) -> None:
     with pytest.raises(TokenInvalid):
         caller(verified, text, PermissionMap({}))

@@ -27,6 +27,7 @@ from tests.authn.conftest import SECRET, Container
 from tests.authn.people import execute, log_in
 from tests.authn.test_refresh import MAP
 from tests.features.service_accounts.test_holders import account, key_of
+from tests.support.cases import with_each
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
 
@@ -209,7 +210,7 @@ async def test_a_request_does_not_share_a_reading_of_before_the_end(
     assert (await early).caller.held.codes in ({"*"}, set())
 
 
-@pytest.mark.parametrize(("left", "lives"), [(None, LIFE), (1000, LIFE), (20.5, 20), (0.1, 1)])
+@with_each(("left", "lives"), [(None, LIFE), (1000, LIFE), (20.5, 20), (0.1, 1)])
 def test_an_assertion_ends_with_what_its_caller_was_known_by(left: float | None, lives: int) -> None:
     settings = Auth(jwt_secret=SECRET, forward_assertion=True)
     moment = 1_800_000_000.0

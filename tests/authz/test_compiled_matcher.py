@@ -17,6 +17,7 @@ from service.kernel.assurance import EVERY_CALLER, WORDS
 from service.kernel.codes import HeldCodes
 from service.laboratory.matcher_rows import Matcher, matcher_of
 from tests.policies.stock import MODEL, stock_enforcer
+from tests.support.cases import with_each
 
 TEXT = MODEL.read_text("utf-8")
 SEGMENTS = ("a", "b", "c")
@@ -85,7 +86,7 @@ def _mutants() -> list[str]:
     return [each.expression.replace("True == True", "'a' == 'a'") for each in (*fewer, *both, *looser)]
 
 
-@pytest.mark.parametrize("expression", _mutants())
+@with_each("expression", _mutants())
 def test_a_mutant_of_the_matcher_is_compiled_to_what_simpleeval_makes_of_it(expression: str) -> None:
     chance = random.Random(expression)
     walked = SimpleEval(expression, dict(PREDICATES))
@@ -99,7 +100,7 @@ def test_a_mutant_of_the_matcher_is_compiled_to_what_simpleeval_makes_of_it(expr
         assert compiled.eval(names) is walked.eval(names), names
 
 
-@pytest.mark.parametrize(
+@with_each(
     "expression",
     [
         "not isLoggedIn(r_caller)",

@@ -21,6 +21,7 @@ from service.kernel.request_objects import (
     stage_takes,
 )
 from service.kernel.services import NO_DEMAND, BoundResource, PublishedOpening, Service
+from tests.support.cases import with_each
 
 RULES = (Rule("resource", "GET /api/x", "@login"), Rule("resource", "GET /api/y", "a:x"))
 
@@ -45,7 +46,7 @@ def test_a_code_has_a_line_of_the_grant_layer_and_that_of_an_enabled_button_one_
     ]
 
 
-@pytest.mark.parametrize("code", ["@anyone", "", "a, b", "a:"])
+@with_each("code", ["@anyone", "", "a, b", "a:"])
 def test_a_poisoned_code_of_a_button_is_named_and_gives_no_lines(code: str) -> None:
     with pytest.raises(PolicyError, match="the Button of "):
         derive([], ["good", code])
@@ -153,7 +154,7 @@ def test_a_resource_of_another_service_with_nothing_bound_stays_closed_until_a_l
     ]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("opening", "fault"),
     [
         (PublishedOpening("bills @unregistered", "@login"), "can't be opened"),
@@ -194,7 +195,7 @@ def test_a_revision_without_demands_gets_the_lines_of_resources_and_services_tha
     assert list(with_demands(Lines())) == []
 
 
-@pytest.mark.parametrize(
+@with_each(
     "poisoned",
     [
         BoundResource("GET", "/api/a,b", []),

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import pytest
-
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import Rule
 from service.authz.publishing.sync import RouteGuard, any_request, guard_of, unregistered, unrouted
 from tests.policies.stock import MODEL
+from tests.support.cases import with_each
 
 ROUTES = ["GET /api/user/{id}", "GET /api/user/list", "POST /api/user", "GET /api/{area}/summary"]
 RULES = [
@@ -28,7 +27,7 @@ def test_a_route_is_registered_by_a_resource_of_its_shape_and_no_other() -> None
     assert missing == ["GET /api/user/list", "POST /api/user", "GET /api/{area}/summary"]
 
 
-@pytest.mark.parametrize(
+@with_each(
     "resource",
     [
         "GET /api/user/7",
@@ -42,7 +41,7 @@ def test_a_resource_that_some_request_of_a_route_fits_is_routed(resource: str) -
     assert unrouted([resource], ROUTES) == []
 
 
-@pytest.mark.parametrize(
+@with_each(
     "resource", ["DELETE /api/user/7", "GET /api/role/list", "GET /api/user", "GET /api/user/list/x", "GET /"]
 )
 def test_a_resource_that_no_request_of_a_route_fits_is_unrouted(resource: str) -> None:
@@ -56,7 +55,7 @@ def test_any_request_of_a_template_fits_parameters_alone() -> None:
     assert ResourceIndex(["GET /api/user/{x}"]).find("GET", path) == "GET /api/user/{x}"
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("method", "path", "required", "resource", "codes"),
     [
         ("GET", "/api/user/{id}", ("system:user:detail",), "GET /api/user/{x}", ("a:b", "a:c")),

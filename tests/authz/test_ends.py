@@ -19,6 +19,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.origin import ObjectQuestion
 from service.kernel.services import with_end, word_and_end
 from tests.policies.stock import MODEL
+from tests.support.cases import with_each
 
 TEXT = MODEL.read_text("utf-8")
 FIRST = datetime(2026, 12, 31, tzinfo=UTC)
@@ -136,7 +137,7 @@ def test_the_policy_in_force_ends_lines_by_its_clock_and_without_any_event() -> 
     assert list(live.current.rules) == list(before.rules)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("layer", "name", "code"),
     [
         ("resource", "GET /api/report", UNTIL_FIRST),

@@ -18,6 +18,7 @@ from service.authz.engine.predicates import ANONYMOUS
 from service.authz.engine.rules import Rule
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL, stock_decide
+from tests.support.cases import with_each
 
 TEXT = MODEL.read_text("utf-8")
 ROLES = Rule("endpoint", "GET /api/role/list", "system:role:list")
@@ -93,7 +94,7 @@ def test_a_line_of_one_layer_or_object_says_nothing_about_another() -> None:
     assert not enforcer.enforce("endpoint", "GET /api/role/{id}", HOLDER)
 
 
-@pytest.mark.parametrize("held", ["*", "*:*", "@nobody", "@anyone", "@*", "@nobody:*"])
+@with_each("held", ["*", "*:*", "@nobody", "@anyone", "@*", "@nobody:*"])
 def test_nobody_is_nobody(held: str) -> None:
     enforcer = IndexedEnforcer(TEXT, [Rule("resource", "GET /a", "@nobody")])
 
@@ -101,7 +102,7 @@ def test_nobody_is_nobody(held: str) -> None:
     assert not enforcer.enforce("resource", "GET /a", ANONYMOUS)
 
 
-@pytest.mark.parametrize("caller", [None, "*", ["*"], {"*"}, ("*",), {"*": "*"}, object()])
+@with_each("caller", [None, "*", ["*"], {"*"}, ("*",), {"*": "*"}, object()])
 def test_a_caller_that_is_no_set_of_held_codes_is_nobody(caller: object) -> None:
     enforcer = IndexedEnforcer(TEXT, [ROLES, LOGIN])
 
@@ -145,21 +146,19 @@ def test_no_method_of_casbin_changes_it() -> None:
         assert enforcer.get_policy() == [ROLES], name
 
 
-@pytest.mark.parametrize(
-    "name", ["has_policy", "get_filtered_policy", "get_all_subjects", "get_permissions_for_user"]
-)
+@with_each("name", ["has_policy", "get_filtered_policy", "get_all_subjects", "get_permissions_for_user"])
 def test_a_question_that_casbin_would_answer_from_an_empty_list_is_refused(name: str) -> None:
     with pytest.raises(AttributeError, match=name):
         getattr(IndexedEnforcer(TEXT, [ROLES]), name)(0, "endpoint")
 
 
-@pytest.mark.parametrize("name", ["model", "fm", "eft", "adapter", "enabled", "_expression", "_all"])
+@with_each("name", ["model", "fm", "eft", "adapter", "enabled", "_expression", "_all"])
 def test_no_part_of_it_can_be_replaced(name: str) -> None:
     with pytest.raises(AttributeError, match="fixed"):
         setattr(IndexedEnforcer(TEXT, [ROLES]), name, None)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "request_",
     [
         (EnforceContext("r2", "p2", "e2", "m2"), *ROLES[:2], HOLDER),

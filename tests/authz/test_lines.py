@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.rules import PolicyError, Rule
 from service.kernel.cooperative_yield import cooperatively
+from tests.support.cases import with_each
 
 A, B = Rule("endpoint", "GET /a", "x:a"), Rule("endpoint", "GET /a", "x:b")
 OTHER, RESOURCE = Rule("endpoint", "GET /b", "x:a"), Rule("resource", "GET /a", "x:a")
@@ -63,7 +64,7 @@ def test_changed_lines_are_those_that_were_to_come_out(old: set[Rule], new: set[
     assert not changes(changed.by_object, after.by_object)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("place", "codes", "fault"),
     [
         (("resource", "GET /a, b"), ("x",), "the resource 'GET /a, b': a path starts"),

@@ -16,6 +16,7 @@ from service.authz.publishing.shipped import read_shipped
 from service.errors import Conflict
 from service.kernel.codes import HeldCodes
 from service.kernel.permission_catalogue import ADMINISTERING, CATALOGUE, codes_by_endpoint
+from tests.support.cases import with_each
 
 SHIPPED = read_shipped()
 STRICT = read_shipped(strict=True)
@@ -57,7 +58,7 @@ def test_without_the_line_for_unregistered_requests_all_of_it_is_closed() -> Non
     assert locked_out(policy_of(*opened, shipped=STRICT)) == []
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("resource", "lost"),
     [
         ("PUT /api/resource/{id}/buttons", ["PUT /api/resource/{id}/buttons"]),

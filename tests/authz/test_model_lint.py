@@ -6,6 +6,7 @@ import pytest
 from service.authz.engine.rules import PolicyError
 from service.authz.lint.model import lint_model
 from tests.policies.stock import MODEL
+from tests.support.cases import with_each
 
 SHIPPED = MODEL.read_text("utf-8")
 LINE_OF = {line.strip(): number for number, line in enumerate(SHIPPED.split("\n"), start=1)}
@@ -273,7 +274,7 @@ def test_the_shipped_model_passes() -> None:
     lint_model(SHIPPED)
 
 
-@pytest.mark.parametrize("what", BROKEN)
+@with_each("what", BROKEN)
 def test_a_broken_model_is_refused_with_its_line_and_the_reason(what: str) -> None:
     old, new, line, reason = BROKEN[what]
     assert old in SHIPPED
@@ -283,7 +284,7 @@ def test_a_broken_model_is_refused_with_its_line_and_the_reason(what: str) -> No
     assert any(fault.startswith(f"model.conf:{line}: ") and reason in fault for fault in faults), faults
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("old", "new"),
     [
         (EXACTLY, f"({EXACTLY} || holdsEverything(r.caller, p.code))"),
@@ -315,7 +316,7 @@ def test_all_faults_are_told_in_the_order_of_their_lines_and_by_the_given_file_n
 ROWS = [line for line in SHIPPED.splitlines() if line.startswith("    ") and line.strip() != ")"]
 
 
-@pytest.mark.parametrize("row", ROWS)
+@with_each("row", ROWS)
 def test_a_model_without_one_of_its_rows_is_refused(row: str) -> None:
     others = " \\\n    || ".join(other.strip(" |\\") for other in ROWS if other != row)
     matcher = f"m = r.layer == p.layer && r.object == p.object && ( \\\n    {others} \\\n    )\n"

@@ -12,6 +12,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.services import Service
 from tests.authz.test_policy import RULES, TEXT, caller
+from tests.support.cases import with_each
 
 ORDERS = (
     Rule("service", "orders", "@nobody"),
@@ -77,7 +78,7 @@ def test_a_line_opens_what_is_not_registered_and_nothing_else(who: Caller | None
     assert not policy.judge_route("orders", "put", "/orders/7", codes_asked(caller("*"))).allowed
 
 
-@pytest.mark.parametrize("service", ["bills", "", "@anyone", "Orders", "orders GET /orders/", "GET"])
+@with_each("service", ["bills", "", "@anyone", "Orders", "orders GET /orders/", "GET"])
 def test_an_unknown_service_is_closed_whatever_it_is_called(service: str) -> None:
     stray = Rule("resource", "bills @unregistered", "@anyone")
     bill = Rule("resource", "bills GET /b", "@anyone")
@@ -178,7 +179,7 @@ def test_a_canonical_path_of_another_service_may_end_in_a_slash(raw: str | bytes
     assert canonical_external_path(raw) == path
 
 
-@pytest.mark.parametrize("raw", ["//", "/a//", "/a/./", "/%61/", "/a/%2F", "a/", "", "/a;/"])
+@with_each("raw", ["//", "/a//", "/a/./", "/%61/", "/a/%2F", "a/", "", "/a;/"])
 def test_other_spellings_are_refused(raw: str) -> None:
     with pytest.raises(BadRequest):
         canonical_external_path(raw)

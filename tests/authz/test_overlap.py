@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.lint.coverage import losing
+from tests.support.cases import with_each
 
 SEGMENTS = ("a", "b", "{x}")
 PATHS = ["/" + "/".join(segments) for length in (1, 2, 3) for segments in product(SEGMENTS, repeat=length)]
@@ -26,7 +26,7 @@ def test_no_path_from_which_the_index_takes_requests_is_left_out(path: str, othe
     assert taken <= {f"GET {template}" for template in losing(path, sorted(others))}
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("path", "registered", "expected"),
     [
         ("/api/report/new", ["/api/report/{id}"], ["/api/report/{id}"]),

@@ -14,6 +14,7 @@ from service.authz.engine.paths import (
 )
 from service.errors import BadRequest
 from service.kernel.value_rules import MAX_REGISTERED_PATH
+from tests.support.cases import with_each
 
 PLAIN = [
     "/",
@@ -93,13 +94,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("path", PLAIN)
+@with_each("path", PLAIN)
 def test_a_plain_path_is_its_own_canonical_form(path: str) -> None:
     assert path == canonical(path)
     assert path == canonical(path.encode())
 
 
-@pytest.mark.parametrize("path", REFUSED)
+@with_each("path", REFUSED)
 def test_a_path_with_a_second_reading_is_refused_and_not_repeated(path: str) -> None:
     for raw in (path, path.encode()):
         with pytest.raises(BadRequest) as caught:
@@ -138,7 +139,7 @@ def test_an_accepted_path_is_what_percent_decoding_gives_and_encodes_back_to_one
     assert all(part not in ("", ".", "..") for part in path[1:].split("/"))
 
 
-@pytest.mark.parametrize(
+@with_each(
     "path",
     [
         "/",
@@ -155,7 +156,7 @@ def test_a_path_of_the_grammar_can_be_registered(path: str) -> None:
     assert registered_fault(path) is None
 
 
-@pytest.mark.parametrize(
+@with_each(
     "path",
     [
         "",

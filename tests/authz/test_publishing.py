@@ -30,6 +30,7 @@ from service.records.published import policy_lines as casbin_rule
 from service.records.published import policy_revisions
 from service.records.published.policy_lines import Stored
 from tests.policies.stock import MODEL
+from tests.support.cases import with_each
 
 pytestmark = pytest.mark.anyio
 
@@ -201,7 +202,7 @@ def test_the_own_digest_is_also_that_of_the_statements_wherever_they_stand() -> 
         assert replace(SHIPPED, invariants=fewer).digest != SHIPPED.digest
 
 
-@pytest.mark.parametrize(
+@with_each(
     "rule",
     [
         Rule("resource", "@unregistered", "@anyone"),

@@ -11,6 +11,7 @@ from service.authz.engine.rules import METHODS, PolicyError, Rule, as_csv, check
 from service.kernel.codes import HeldCodes
 from service.laboratory.analysis.comparison import differing_requests
 from tests.policies.stock import MODEL, stock_enforcer
+from tests.support.cases import with_each
 
 GOOD = "p, endpoint, GET /api/role/list, system:role:list"
 
@@ -64,7 +65,7 @@ def test_words_that_open_nothing_are_parted_and_the_old_ones_are_read(tmp_path: 
     assert differing_requests(policy, Policy(policy.model_text)) != []
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("line", "reason"),
     [
         (

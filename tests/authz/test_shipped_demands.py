@@ -17,6 +17,7 @@ from service.kernel.assurance import Demand, words_of
 from service.kernel.services import BoundResource, Service
 from service.laboratory.analysis.demands import demands_on, meeting
 from service.settings.policy import Demands
+from tests.support.cases import with_each
 
 SERVICES = ("orders", "endpoint", "account", "assurance")
 
@@ -37,8 +38,8 @@ def some_resources(dice: random.Random, routes: list[str]) -> list[BoundResource
     ]
 
 
-@pytest.mark.parametrize("name", LEVELS)
-@pytest.mark.parametrize("seed", range(4))
+@with_each("name", LEVELS)
+@with_each("seed", range(4))
 def test_no_edit_of_an_administrator_lowers_a_shipped_demand(name: Demands, seed: int) -> None:
     dice = random.Random(seed)
     shipped = read_shipped(assurance=name)

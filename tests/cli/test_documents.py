@@ -16,6 +16,7 @@ from service.features.tables.resource_import import ImportPlan, operations_of
 from service.kernel.operator_error import OperatorError
 from service.kernel.services import Service
 from service.kernel.strict_yaml import YamlError
+from tests.support.cases import with_each
 from tests.support.running import ROOT
 
 HEAD = "openapi: 3.0.0\npaths:\n  /a: {get: {summary: A}}\n"
@@ -69,7 +70,7 @@ def test_a_document_that_would_cost_much_is_refused_at_once(tmp_path: Path) -> N
     assert [name for name, (_, reason) in COSTLY.items() if reason not in refused[name]] == []
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("text", "reason"),
     [
         ("a: &b {x: 1}\nc:\n  <<: *b", "api.yaml:3: aliases"),

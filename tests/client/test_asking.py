@@ -14,6 +14,7 @@ import pytest
 from service.client import AsyncPortcullis, Portcullis, Question, Resource, Subject, asking
 from service.client.exchange import Kept
 from tests.client.decision_points import KEY, URL, Answer, DecisionPoint, decided
+from tests.support.cases import with_each
 
 pytestmark = pytest.mark.anyio
 
@@ -55,7 +56,7 @@ NOT_CLEAN: dict[str, Answer] = {
 }
 
 
-@pytest.mark.parametrize("answer", NOT_CLEAN.values(), ids=NOT_CLEAN.keys())
+@with_each("answer", NOT_CLEAN.values())
 async def test_anything_but_a_clean_answer_is_a_denial(answer: Answer) -> None:
     point = DecisionPoint(answer)
     with point.client() as client:
@@ -192,13 +193,13 @@ BAD: list[Callable[[], object]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(BAD)))
+@with_each("number", range(len(BAD)))
 def test_a_bad_value_is_refused(number: int) -> None:
     with pytest.raises(ValueError, match=r".+"):
         BAD[number]()
 
 
-@pytest.mark.parametrize("key", ["", "pck_1\r\nX: y", " pck", "pck_…"])
+@with_each("key", ["", "pck_1\r\nX: y", " pck", "pck_…"])
 def test_a_bad_key_is_refused_and_not_repeated(key: str) -> None:
     for kind in Portcullis, AsyncPortcullis:
         with pytest.raises(ValueError, match="API key") as caught:

@@ -18,6 +18,7 @@ from service.client.wsgi import AssertedWSGI
 from service.web.messages import original
 from service.web.requests.problems import refusals, type_of
 from tests.client.decision_points import ALICE, DecisionPoint, decided
+from tests.support.cases import with_each
 from tests.support.proxies import GUIDE, file_of_guide
 
 pytestmark = pytest.mark.anyio
@@ -394,7 +395,7 @@ async def test_a_path_beside_the_mount_is_refused(guarded: Any, target: str) -> 
     assert (response.status, response.seen, point.asked) == (400, None, [])
 
 
-@pytest.mark.parametrize("mounted_at", ["/", "pub", "/pub/", "pub/"])
+@with_each("mounted_at", ["/", "pub", "/pub/", "pub/"])
 def test_a_mount_begins_with_a_slash_and_ends_without_one(mounted_at: str) -> None:
     for guard in GuardASGI, GuardWSGI, AssertedWSGI:
         with pytest.raises(ValueError, match="mounted"):

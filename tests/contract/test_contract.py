@@ -12,6 +12,7 @@ import pytest
 from tests.contract import __main__ as command
 from tests.contract.breaks import Break, breaks
 from tests.contract.document import RELEASED, as_text, breaking_entries, contract, current, is_named, released
+from tests.support.cases import with_each
 
 Document = dict[str, Any]
 
@@ -184,7 +185,7 @@ BREAKING: dict[str, Rule] = {
 }
 
 
-@pytest.mark.parametrize("rule", BREAKING)
+@with_each("rule", BREAKING)
 def test_a_client_breaks_when(rule: str) -> None:
     path, value, (place, name) = BREAKING[rule]
     changes = breaks(base(), changed(path, value))
@@ -224,7 +225,7 @@ HARMLESS: dict[str, tuple[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("rule", HARMLESS)
+@with_each("rule", HARMLESS)
 def test_no_client_breaks_when(rule: str) -> None:
     assert breaks(base(), changed(*HARMLESS[rule])) == {}
 
@@ -239,7 +240,7 @@ REQUIRED = Break("Thing", "kind", "`kind` is required now")
 PLACES = {"setThing", "PUT /thing"}
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("entry", "named"),
     [
         ("- Breaking: `PUT /thing` refuses bodies without `kind`.", True),

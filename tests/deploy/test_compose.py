@@ -7,12 +7,12 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from service import __version__
 from service.server.stop_order import DRAIN, GRACE, STOP_MARGIN
 from service.settings import load
+from tests.support.cases import with_each
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 TEXT = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
@@ -25,7 +25,7 @@ OURS = (*NODES, "migration", "backup")
 REFERENCE = re.compile(r"(?<!\$)\$\{([A-Z0-9_]+)([^}]*)\}")
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@with_each("name", SERVICES)
 def test_every_container_is_confined(name: str) -> None:
     container = SERVICES[name]
     assert container["read_only"] is True
@@ -38,12 +38,12 @@ def test_every_container_is_confined(name: str) -> None:
     assert not container.keys() & {"privileged", "network_mode", "pid", "ipc", "devices"}
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@with_each("name", SERVICES)
 def test_every_image_is_named_by_a_version(name: str) -> None:
     assert re.fullmatch(r"[a-z/]+:v?\d+\.\d+(\.\d+(\.dev0)?)?", SERVICES[name]["image"])
 
 
-@pytest.mark.parametrize("name", STORES)
+@with_each("name", STORES)
 def test_the_stores_publish_no_port_and_have_no_way_out(name: str) -> None:
     assert "ports" not in SERVICES[name]
     assert SERVICES[name]["networks"] == ["inside"]

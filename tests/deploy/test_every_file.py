@@ -5,10 +5,9 @@ from __future__ import annotations
 import fnmatch
 from pathlib import Path
 
-import pytest
-
 import dev
 from tests.docs.pages import pages
+from tests.support.cases import with_each
 
 ROOT = Path(__file__).resolve().parents[2]
 UNTRACKED = {"deploy/.env"}
@@ -37,13 +36,13 @@ TESTED = {
 """The test that uses a file, by its path; it names the file, or the folder whose files it takes."""
 
 
-@pytest.mark.parametrize("path", FILES)
+@with_each("path", FILES)
 def test_a_file_is_validated_or_used(path: str) -> None:
     tests = {test for pattern, test in TESTED.items() if fnmatch.fnmatchcase(path, pattern)}
     assert path in CHECKED or tests or ROOT / path in pages()
 
 
-@pytest.mark.parametrize(("pattern", "test"), TESTED.items(), ids=TESTED)
+@with_each(("pattern", "test"), TESTED.items())
 def test_what_is_named_here_is_there(pattern: str, test: str) -> None:
     assert fnmatch.filter(FILES, pattern)
     words = [Path(pattern).name, *Path(pattern).parts[1:-1]]

@@ -15,6 +15,7 @@ from service import __version__
 from service.features.operations.diagnosis.store_checks import connections_of
 from service.server.stop_order import longest_stop, with_stop_grace
 from service.settings import Settings, load
+from tests.support.cases import with_each
 
 KUBERNETES = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
 BASE = KUBERNETES / "base"
@@ -70,7 +71,7 @@ def settings() -> Settings:
     return load({"PORTCULLIS_CONFIG": "", **GIVEN, **SHOWN, **SECRETS})
 
 
-@pytest.mark.parametrize("pod", PODS, ids=lambda pod: str(pod["kind"]))
+@with_each("pod", PODS)
 def test_every_pod_is_confined_and_has_no_token_for_the_cluster(pod: Document) -> None:
     spec = template(pod)["spec"]
     assert spec["automountServiceAccountToken"] is False
@@ -88,7 +89,7 @@ def test_every_pod_is_confined_and_has_no_token_for_the_cluster(pod: Document) -
     assert not [volume for volume in spec["volumes"] if "hostPath" in volume]
 
 
-@pytest.mark.parametrize("pod", PODS, ids=lambda pod: str(pod["kind"]))
+@with_each("pod", PODS)
 def test_secrets_are_given_by_reference(pod: Document) -> None:
     for container in template(pod)["spec"]["containers"]:
         assert "env" not in container
@@ -171,7 +172,7 @@ def test_the_migration_comes_before_the_nodes_which_refuse_an_older_schema() -> 
     assert {item["metadata"]["labels"]["app.kubernetes.io/component"] for item in founded} == {"foundation"}
 
 
-@pytest.mark.parametrize("folder", sorted(path.parent for path in KUBERNETES.rglob("kustomization.yaml")))
+@with_each("folder", sorted(path.parent for path in KUBERNETES.rglob("kustomization.yaml")))
 def test_a_kustomization_names_every_file_beside_it(folder: Path) -> None:
     named = yaml.safe_load((folder / "kustomization.yaml").read_text(encoding="utf-8"))
     paths = {*named.get("resources", []), *(patch["path"] for patch in named.get("patches", []))}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from service.cli.lazy_commands import CommandParser
 from service.features.follower.commands import add_arguments
 from service.features.follower.settings import PdpSettings
+from tests.support.cases import with_each
 
 PDP = Path(__file__).resolve().parents[2] / "deploy" / "pdp"
 SETTINGS = PdpSettings.read(PDP / "pdp.toml", {})
@@ -42,7 +42,7 @@ def test_the_settings_serve_a_socket_of_the_machine() -> None:
     assert (SETTINGS.services, SETTINGS.bound, SETTINGS.stale) == (("orders",), 2.0, "deny")
 
 
-@pytest.mark.parametrize("name", PODS)
+@with_each("name", PODS)
 def test_a_pod_is_confined_and_mounts_what_the_settings_name(name: str) -> None:
     pod = PODS[name]
     assert pod["automountServiceAccountToken"] is False

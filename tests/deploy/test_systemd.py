@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from service.server.stop_order import DRAIN, GRACE, STOP_MARGIN
+from tests.support.cases import with_each
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 SYSTEMD = DEPLOY / "systemd"
@@ -58,7 +59,7 @@ def analyze(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @needs_systemd
-@pytest.mark.parametrize("name", UNITS)
+@with_each("name", UNITS)
 def test_systemd_has_nothing_to_say_about_a_unit(units: Path, name: str) -> None:
     analysis = analyze("verify", f"./{name}", folder=units)  # its status is 0 for a key that it does not know
     assert (analysis.returncode, analysis.stdout + analysis.stderr) == (0, "")
@@ -73,7 +74,7 @@ def test_a_misspelt_key_is_noticed(units: Path) -> None:
 
 
 @needs_systemd
-@pytest.mark.parametrize("name", SERVICES)
+@with_each("name", SERVICES)
 def test_a_service_can_do_little_beside_its_work(units: Path, name: str) -> None:
     analysis = analyze("security", "--offline=true", f"--threshold={EXPOSURE}", f"./{name}", folder=units)
     assert analysis.returncode == 0, analysis.stdout

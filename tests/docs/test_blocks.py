@@ -16,6 +16,7 @@ from service.__main__ import _parser
 from service.settings import load
 from tests.docs.blocks import Block, blocks
 from tests.docs.pages import ROOT, pages
+from tests.support.cases import with_each
 
 SHOWING = [*pages(), ROOT / "policies" / "README.md"]
 PAGES = [page for page in SHOWING if blocks(page)]
@@ -41,7 +42,7 @@ def fault_of(page: Path, mark: str) -> str | None:
     return None if name in text or "blocks(page)" in text else f"{runner[1]} does not name the page"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@with_each("page", PAGES)
 def test_every_block_is_run_by_a_test_or_says_why_not(page: Path) -> None:
     wrong = {block.text.splitlines()[0]: fault_of(page, block.mark) for block in blocks(page)}
     assert {line: fault for line, fault in wrong.items() if fault} == {}
@@ -52,11 +53,10 @@ READERS = {reader for page in PAGES for block in blocks(page) for reader in _REA
 """The helpers of pages that read members of answers."""
 
 
-@pytest.mark.parametrize("reader", sorted(READERS))
-@pytest.mark.parametrize(
+@with_each("reader", sorted(READERS))
+@with_each(
     ("answer", "message"),
     [('{"detail": "Log in first"}', "Log in first\n"), ("", "no answer\n")],
-    ids=["refused", "no answer"],
 )
 def test_what_reads_an_answer_says_why_there_is_none(reader: str, answer: str, message: str) -> None:
     name, _, _ = reader.partition("(")

@@ -6,9 +6,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from tests.docs.pages import ROOT
+from tests.support.cases import with_each
 
 FOLDER = ROOT / "docs" / "decisions"
 MOST_WORDS = 600
@@ -111,7 +110,7 @@ LIST = """# Decisions
 """
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("name", "before", "after", "fault"),
     [
         ("0001-a.md", "0001: Keep", "0003: Keep", "0001-a.md: the title does not begin with the number"),

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from docs.site import made
 from docs.site.pages import complete, markdown
 from service import __version__
 from service.records.installation.schema_revision import is_older
 from tests.docs.pages import ROOT, anchors, pages
+from tests.support.cases import with_each
 
 PARTS = made.parts()
 _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
@@ -22,7 +21,7 @@ def links(page: Path) -> list[str]:
     return [link for link in _LINK.findall(re.sub(r"`[^`\n]*`", "", text)) if "://" not in link]
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+@with_each("page", pages())
 def test_every_relative_link_of_a_page_leads_to_a_file_and_a_heading(page: Path) -> None:
     broken = []
     for link in links(page):
@@ -35,7 +34,7 @@ def test_every_relative_link_of_a_page_leads_to_a_file_and_a_heading(page: Path)
     assert broken == []
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+@with_each("page", pages())
 def test_every_page_has_a_title(page: Path) -> None:
     assert re.search(r"^# \S", page.read_text(encoding="utf-8"), re.MULTILINE)
 

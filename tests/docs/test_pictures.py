@@ -6,9 +6,8 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import pytest
-
 from tests.docs.pages import ROOT, pages
+from tests.support.cases import with_each
 
 FOLDER = ROOT / "docs" / "explanation" / "pictures"
 PICTURES = sorted(FOLDER.glob("*.svg"))
@@ -26,7 +25,7 @@ def shown() -> dict[Path, list[str]]:
     return texts
 
 
-@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.stem)
+@with_each("picture", PICTURES)
 def test_a_picture_has_a_title_and_a_description_that_readers_of_screens_are_given(picture: Path) -> None:
     root = ET.fromstring(picture.read_text("utf-8"))
     assert root.attrib["role"] == "img"
@@ -37,7 +36,7 @@ def test_a_picture_has_a_title_and_a_description_that_readers_of_screens_are_giv
     assert len(texts["desc"]) > len(texts["title"])
 
 
-@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.stem)
+@with_each("picture", PICTURES)
 def test_a_picture_stays_within_its_frame_and_loads_and_runs_nothing(picture: Path) -> None:
     source = picture.read_text("utf-8")
     root = ET.fromstring(source)

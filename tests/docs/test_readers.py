@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from docs.site.pages import markdown
 from tests.docs.pages import ROOT
+from tests.support.cases import with_each
 
 DOCS = ROOT / "docs"
 READERS = ("front-end developer", "service developer", "administrator", "reviewer", "operator")
@@ -35,7 +34,7 @@ def readers_of(text: str) -> list[str]:
     return match[1].split(", ") if match else []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+@with_each("page", PAGES)
 def test_a_page_names_its_readers_below_its_heading(page: Path) -> None:
     readers = readers_of(page.read_text("utf-8"))
     assert readers, "below the heading: *For: operator*, or several of the readers of this test"

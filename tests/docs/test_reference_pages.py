@@ -25,6 +25,7 @@ from service.settings import Auth, load, table
 from service.web.messages.cookies import CSRF_HEADER, Cookies
 from service.web.observability.exposition import Family
 from tests.docs.pages import ROOT, anchors, between, rows
+from tests.support.cases import with_each
 from tests.support.unstarted import SHIPPED
 
 LABEL = re.compile(r"(?:^|, )`?(\w+)(?:`|$)")
@@ -36,7 +37,7 @@ def complete(name: str) -> str:
     return pages.complete((REFERENCE / name).read_text(encoding="utf-8"), made.parts())
 
 
-@pytest.mark.parametrize("command", ["serve", "backup", "policy explain", "audit verify"])
+@with_each("command", ["serve", "backup", "policy explain", "audit verify"])
 def test_every_command_is_shown_with_its_arguments(command: str) -> None:
     section = complete("command-line.md").partition(f"## portcullis {command}\n")[2].partition("\n## ")[0]
     assert "| `--data DIR` |" in section

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.docs.pages import ROOT
 from tests.docs.terms import headwords, terms_of, unexplained
 from tests.docs.test_readers import DOCS, PAGES
+from tests.support.cases import with_each
 
 GLOSSARY = DOCS / "reference" / "glossary.md"
 TERMS = terms_of(GLOSSARY.read_text("utf-8"))
@@ -32,16 +31,14 @@ def test_the_glossary_has_at_most_forty_entries() -> None:
     assert len(TERMS) < len(headwords(GLOSSARY.read_text("utf-8"))) <= 40
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page != GLOSSARY], ids=lambda page: str(page.relative_to(DOCS))
-)
+@with_each("page", [page for page in PAGES if page != GLOSSARY])
 def test_a_page_explains_or_links_a_word_of_the_project_where_it_first_uses_it(page: Path) -> None:
     text = page.read_text("utf-8")
     places = [(len(text[:place].splitlines()), word) for word, place in unexplained(text, TERMS)]
     assert places == [], "link the word to the glossary, or set it in bold where the page explains it"
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: str(page.relative_to(ROOT)))
+@with_each("page", [*PAGES, ROOT / "README.md"])
 def test_no_page_uses_a_word_that_was_replaced(page: Path) -> None:
     text = re.sub(r"^```.*?^```|`[^`]*`", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     used = [word for word in REPLACED if re.search(rf"\b{word}\b", text, re.IGNORECASE)]

@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import Final
 
 import psycopg
-import pytest
 
 from docs.site.made import parts
 from service.administration.events import TRIGGERS
 from service.kernel.events import events
 from service.kernel.feature import declared
 from tests.docs.pages import rows
+from tests.support.cases import with_each
 from tests.support.running import ROOT
 
 LISTENERS: Final[dict[str, list[str]]] = {
@@ -40,7 +40,7 @@ def declaring() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", LISTENERS)
+@with_each("name", LISTENERS)
 def test_an_event_has_these_listeners_in_this_order(name: str) -> None:
     import_module(declaring()[name])
     expected = []

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from service.cli.lazy_commands import add_commands, families
 from service.features import NAMES
 from service.kernel.feature import Feature, about_any, declared, named, off_by, on_by, switch_faults
 from service.settings import table
+from tests.support.cases import with_each
 from tests.support.running import ROOT
 
 SERVICE: Final = ROOT / "service"
@@ -46,7 +45,7 @@ def test_nothing_outside_the_features_names_a_module_of_one() -> None:
     assert naming == [LOADER]
 
 
-@pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)
+@with_each("feature", declared())
 def test_a_feature_imports_those_that_it_needs_and_no_others(feature: Feature) -> None:
     names = {
         name.split(".")[2]
@@ -57,7 +56,7 @@ def test_a_feature_imports_those_that_it_needs_and_no_others(feature: Feature) -
     assert names - {feature.name} == set(feature.needs)
 
 
-@pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)
+@with_each("feature", declared())
 def test_a_feature_writes_sql_in_its_store_schema_and_migrations_alone(feature: Feature) -> None:
     folder = FEATURES / feature.name
     writing = {
@@ -68,7 +67,7 @@ def test_a_feature_writes_sql_in_its_store_schema_and_migrations_alone(feature: 
     assert [name for name in writing if not re.match(r"(store|schema|migrations/v)\w*\.py$", name)] == []
 
 
-@pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)
+@with_each("feature", declared())
 def test_everything_that_a_feature_names_is_there(feature: Feature) -> None:
     named = [text for name in PARTS if (text := getattr(feature, name))]
     named += [
@@ -88,7 +87,7 @@ def listed(family: str) -> list[str]:
     return [*(subparsers.choices or ())]
 
 
-@pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)
+@with_each("feature", declared())
 def test_a_command_of_a_feature_stands_behind_the_one_that_it_names(feature: Feature) -> None:
     for added in (each for each in feature.commands if each.after):
         names = [family.name for family in families()] if added.help else listed(added.family)
@@ -99,7 +98,7 @@ def test_a_command_of_a_feature_stands_behind_the_one_that_it_names(feature: Fea
             assert names.index(first) > names.index(added.after)
 
 
-@pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)
+@with_each("feature", declared())
 def test_what_a_feature_declares_imports_nothing_but_the_kernel(feature: Feature) -> None:
     names = [name for name in imported(FEATURES / feature.name / "feature.py") if "." in name]
     assert [
@@ -107,7 +106,7 @@ def test_what_a_feature_declares_imports_nothing_but_the_kernel(feature: Feature
     ] == []
 
 
-@pytest.mark.parametrize("feature", declared(), ids=lambda feature: feature.name)
+@with_each("feature", declared())
 def test_what_a_feature_alone_obeys_are_settings_and_it_can_be_off(feature: Feature) -> None:
     assert {*feature.settings} <= {row.title for row in table()}
     assert feature.off or not feature.settings
@@ -158,7 +157,7 @@ def test_a_name_that_has_no_switch_is_refused_with_those_that_have_one() -> None
     assert "scim" in fault
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("text", "owned"),
     [
         ("GET /scim/v2/Users", True),

@@ -9,6 +9,7 @@ import pytest
 
 from service.files.object_store import PART
 from tests.files.forms import PDF, PNG, download, send, uploaded
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
@@ -87,7 +88,7 @@ async def test_an_empty_file_has_no_range(shared: Inside) -> None:
         assert answer.header("content-range") == "bytes */0"
 
 
-@pytest.mark.parametrize(
+@with_each(
     "given",
     ["bytes=0-1,4-5", "bytes=4-2", "bytes=", "bytes=-", "bytes=a-b", "lines=1-2", "bytes=0-1x", "0-1"],
 )

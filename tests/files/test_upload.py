@@ -23,6 +23,7 @@ from tests.files.forms import (
     upload,
     uploaded,
 )
+from tests.support.cases import with_each
 from tests.support.inside import Inside, inside_published
 from tests.web.driver import Answer
 
@@ -76,7 +77,7 @@ async def test_an_empty_text_is_a_file(shared: Inside) -> None:
     assert (await download(shared, data["id"])).body == b""
 
 
-@pytest.mark.parametrize(
+@with_each(
     "name",
     [
         "../../etc/passwd.txt",
@@ -105,7 +106,7 @@ async def test_a_name_that_is_none_is_refused_by_its_field(shared: Inside, folde
     refused_without_a_trace(answer, "validation_failed", shared, folder)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "name",
     [
         'quo"ted.png',
@@ -134,7 +135,7 @@ async def test_a_path_of_windows_is_cut_to_its_name(shared: Inside) -> None:
     assert (await uploaded(shared, "C:\\fakepath\\picture.png"))["name"] == "picture.png"
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("name", "content", "code"),
     [
         ("a.svg", b'<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>', "unsupported_media_type"),
@@ -205,7 +206,7 @@ async def test_active_content_is_taken_where_the_settings_name_it_and_is_never_r
     assert refused.code == "unsupported_media_type"
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("body", "code"),
     [
         (b"", "bad_request"),
@@ -243,7 +244,7 @@ async def test_a_second_part_behind_the_file_leaves_no_trace_of_the_first(
     assert not any(traces(either, either_folder))
 
 
-@pytest.mark.parametrize(
+@with_each(
     "media_type",
     ["application/json", "multipart/mixed; boundary=x", "text/plain", "application/x-www-form-urlencoded"],
 )
@@ -253,7 +254,7 @@ async def test_another_kind_of_body_is_refused_by_its_type(shared: Inside, media
     assert answer.code == "unsupported_media_type"
 
 
-@pytest.mark.parametrize("boundary", ["", "; boundary=", "; boundary=" + "b" * 71, '; boundary="a\tb\x7f"'])
+@with_each("boundary", ["", "; boundary=", "; boundary=" + "b" * 71, '; boundary="a\tb\x7f"'])
 async def test_a_boundary_that_is_none_is_refused(shared: Inside, boundary: str) -> None:
     answer = await send(
         shared, form(PNG, disposition("a.png")), ("Content-Type", f"multipart/form-data{boundary}")

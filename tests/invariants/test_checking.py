@@ -12,6 +12,7 @@ from service.authz.invariants.checking import Holders, Situation, check, newly_b
 from service.authz.invariants.reading import read_invariants
 from service.authz.invariants.statements import NONE, Apart, Invariants, OnlyRoles
 from tests.invariants.stated import SHIPPED, holders, policy_of, stated
+from tests.support.cases import with_each
 
 ONLY_SUPER = stated("only_roles: [super], reach: ['DELETE /api/user/{id}']")
 DELETE = "system:user:delete"
@@ -265,7 +266,7 @@ def test_several_files_are_read_as_one(tmp_path: Path) -> None:
     assert (NONE.about_roles, NONE.about_users) == (False, False)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("wrong", "right", "line", "reason"),
     [
         ("name: deletion", "name: Deletion!", 2, "a name is words"),

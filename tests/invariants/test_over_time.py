@@ -12,6 +12,7 @@ from service.authz.invariants.checking import Holders, Situation, Violation, che
 from service.authz.invariants.spans import Held, Span, joined, pieces
 from service.authz.invariants.statements import Invariants
 from tests.invariants.stated import NOW, holders, policy_of, stated
+from tests.support.cases import with_each
 
 ROLES = {"maker": "a:make", "checker": "a:check", "both": "a:make a:check", "top": "a:*"}
 APART = stated("no_user_holds: ['a:make', 'a:check'], except_roles: [top]")
@@ -71,7 +72,7 @@ def test_a_breach_may_become_shorter_and_neither_longer_nor_earlier() -> None:
     assert new(APART, holders(ROLES, {"ibis": ("both",)}), before) == []
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("windows", "broken"),
     [
         ([held("maker", None, 30)], False),
@@ -103,7 +104,7 @@ def test_a_statement_about_ends_asks_for_roles_and_users() -> None:
     assert check(WITHIN, POLICY).unchecked == WITHIN.statements
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("text", "reason"),
     [
         ("grants_end_within: {days: 0, roles: [a]}", "days is 1 or more"),

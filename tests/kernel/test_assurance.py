@@ -16,6 +16,7 @@ from service.kernel.assurance import (
     words_at,
     words_proving,
 )
+from tests.support.cases import with_each
 
 NOW = 1_800_000_000.0
 
@@ -27,8 +28,8 @@ def words(acr: Acr, age: float, *, initial: bool = False) -> frozenset[str]:
     return words_at(Authentication(acr, ("pwd",), NOW - age, initial), NOW).codes
 
 
-@pytest.mark.parametrize("acr", ["pwd", "mfa", "phr"])
-@pytest.mark.parametrize(
+@with_each("acr", ["pwd", "mfa", "phr"])
+@with_each(
     ("age", "ages"),
     [
         (-60, ["", "-within-12h", "-within-15m"]),
@@ -69,9 +70,9 @@ def test_equal_sets_of_words_are_one_object() -> None:
     assert frozenset().union(*(each.codes for each in EVERY_CALLER)) == set(WORDS)
 
 
-@pytest.mark.parametrize("initial", [True, False])
-@pytest.mark.parametrize("age", [0, 900, 43_200])
-@pytest.mark.parametrize("acr", get_args(Acr))
+@with_each("initial", [True, False])
+@with_each("age", [0, 900, 43_200])
+@with_each("acr", get_args(Acr))
 def test_who_sends_the_current_password_satisfies_its_word_beside_those_of_the_session(
     acr: Acr, age: float, initial: bool
 ) -> None:

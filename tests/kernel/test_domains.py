@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.kernel.domains import ascii_domain, plain_address
 from service.kernel.text import name_fault, name_key
+from tests.support.cases import with_each
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("spelling", "plain"),
     [
         ("a@xn--mnchen-3ya.example", "a@m\u00fcnchen.example"),
@@ -39,7 +39,7 @@ def test_two_spellings_of_an_address_are_one_name() -> None:
     assert name_fault("a@xn--pple-43d.example") == "must not mix letters of scripts that look alike"
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("domain", "known"),
     [
         ("M\u00fcnchen.example", "xn--mnchen-3ya.example"),

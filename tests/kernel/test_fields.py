@@ -25,6 +25,7 @@ from service.kernel.text import text_fault
 from service.kernel.value_rules import RangeRule, TextRule, one_line
 from service.records.user_list import UserValues
 from tests.policies.stock import MODEL
+from tests.support.cases import with_each
 
 
 @declared
@@ -70,7 +71,7 @@ class LateWithoutValue:
     remark: Annotated[str, Field(text_fault, late=True)]
 
 
-@pytest.mark.parametrize("kind", [Undeclared, WithTwo, Unruled, UnruledNumber, UnruledPart, LateWithoutValue])
+@with_each("kind", [Undeclared, WithTwo, Unruled, UnruledNumber, UnruledPart, LateWithoutValue])
 def test_a_field_that_does_not_say_what_it_may_be_stops_every_start(kind: type) -> None:
     with pytest.raises(TypeError, match=rf"{kind.__name__}\.remark"):
         declared(dataclass(kind))
@@ -121,7 +122,7 @@ def test_the_context_of_a_password_has_the_values_that_say_so() -> None:
     assert password_context(UserValues, heron) == ("heron", "Grey", "h@example.org", "+49 30 739")
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("rule", "allowed", "refused"),
     [
         (one_line(3), ["abc", "a c"], ["abcd", "a\n", " a", ""]),

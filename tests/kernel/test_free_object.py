@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-import pytest
-
 from service.kernel.value_rules import MOST_BYTES, MOST_KEYS, MOST_LEVELS, free_object_fault
+from tests.support.cases import with_each
 
 
 def nested(levels: int) -> dict[str, Any]:
@@ -18,7 +17,7 @@ WIDE = {"a": "x" * (MOST_BYTES - 8)}
 KEYED = {f"k{number}": number for number in range(MOST_KEYS)}
 
 
-@pytest.mark.parametrize(
+@with_each(
     "value",
     [
         {},
@@ -28,13 +27,12 @@ KEYED = {f"k{number}": number for number in range(MOST_KEYS)}
         WIDE,
         KEYED,
     ],
-    ids=str,
 )
 def test_small_objects_with_names_as_keys_are_taken(value: dict[str, Any]) -> None:
     assert free_object_fault(value) is None
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("value", "part"),
     [
         (nested(MOST_LEVELS + 1), "levels"),
@@ -60,7 +58,6 @@ def test_small_objects_with_names_as_keys_are_taken(value: dict[str, Any]) -> No
         ({"a": "\ud800"}, "U+D800"),
         ({"a": date(2026, 11, 23)}, "only"),
     ],
-    ids=str,
 )
 def test_what_is_too_large_or_means_something_else_is_refused(value: dict[str, Any], part: str) -> None:
     fault = free_object_fault(value)

@@ -3,11 +3,11 @@ from __future__ import annotations
 import io
 import zipfile
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.kernel.media_types import HEAD, KIND_OF, KINDS, extension_of, kinds_of
+from tests.support.cases import with_each
 
 OOXML = "application/vnd.openxmlformats-officedocument."
 ODF = "application/vnd.oasis.opendocument."
@@ -26,7 +26,7 @@ def media_types_of(head: bytes) -> list[str]:
     return [kind.media_type for kind in kinds_of(head)]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("head", "kinds"),
     [
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", ["image/png"]),
@@ -108,7 +108,7 @@ def test_each_extension_stands_for_one_kind_and_each_type_stands_once() -> None:
     assert len({kind.media_type for kind in KINDS}) == len(KINDS)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("name", "extension"),
     [("a.PNG", "png"), ("a.tar.gz", "gz"), (".profile", ""), ("README", ""), ("a.", ""), ("ä.İ", "i̇")],
 )

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from unicodedata import category
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,9 +19,10 @@ from service.kernel.text import (
     unseen_fault,
 )
 from service.kernel.value_rules import BAN_REASON, COMPONENT, DESCRIPTION, EMAIL, MENU_PATH, SHORT_LINE
+from tests.support.cases import with_each
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("spelling", "other"),
     [
         ("Admin", "ADMIN"),
@@ -38,9 +38,7 @@ def test_spellings_of_one_name_have_one_key(spelling: str, other: str) -> None:
     assert name_key(spelling) == name_key(other)
 
 
-@pytest.mark.parametrize(
-    ("name", "other"), [("admin", "\u0430dmin"), ("admin", "admin "), ("a", "ä"), ("", " ")]
-)
+@with_each(("name", "other"), [("admin", "\u0430dmin"), ("admin", "admin "), ("a", "ä"), ("", " ")])
 def test_different_names_have_different_keys(name: str, other: str) -> None:
     assert name_key(name) != name_key(other)
 
@@ -50,7 +48,7 @@ def test_a_key_is_its_own_key(text: str) -> None:
     assert name_key(name_key(text)) == name_key(text)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "text",
     [
         "",
@@ -74,7 +72,7 @@ def test_what_can_not_be_seen_is_no_name(text: str) -> None:
     assert name_fault(text) is not None
 
 
-@pytest.mark.parametrize(
+@with_each(
     "text", ["\u0430dmin", "r\u03bfot", "\uff21\u0410", "\u2126mega", "two  spaces", "two\u00a0 spaces"]
 )
 def test_a_name_that_imitates_another_by_other_letters_is_refused_as_a_user_name(text: str) -> None:
@@ -82,13 +80,13 @@ def test_a_name_that_imitates_another_by_other_letters_is_refused_as_a_user_name
     assert text_fault(text) is None
 
 
-@pytest.mark.parametrize("text", ["@", "@operator", "@review:7", "\uff20entra", "\ufe6boperator"])
+@with_each("text", ["@", "@operator", "@review:7", "\uff20entra", "\ufe6boperator"])
 def test_a_name_that_the_logs_have_for_what_is_no_user_is_refused_as_a_user_name(text: str) -> None:
     assert name_fault(text) is not None
     assert text_fault(text) is None
 
 
-@pytest.mark.parametrize(
+@with_each(
     "text",
     ["heron@example.org", "admin", "Björn Ærø", "Иван", "Ωμέγα", "王小明", "田中 taro", "%_'; --", "١٢٣"],
 )
@@ -109,7 +107,7 @@ RULES: dict[str, Callable[[str], str | None]] = {
 }
 
 
-@pytest.mark.parametrize("rule", RULES)
+@with_each("rule", RULES)
 def test_no_text_turns_the_direction_of_what_is_around_it(rule: str) -> None:
     wrong = "a%s@example.org" if rule == "an email address" else "users%sx"
     assert RULES[rule](wrong % "") is None
@@ -136,7 +134,7 @@ def test_every_control_format_and_separating_character_is_refused_alone_and_insi
 _REFUSED = {"Cc", "Cf", "Zl", "Zp"}
 
 
-@pytest.mark.parametrize(
+@with_each(
     "text",
     [
         "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian: I want
@@ -153,7 +151,7 @@ def test_joiners_are_accepted_in_displayed_names_where_words_are_spelt_with_them
     assert name_fault(text) is not None, "people type the names of users"
 
 
-@pytest.mark.parametrize(
+@with_each(
     "text",
     ["\U0001f469\u200d\U0001f4bb", "\u2764\ufe0f\u200d\U0001f525", "1\ufe0f\u20e3", "\u2699\ufe0f Settings"],
 )
@@ -162,7 +160,7 @@ def test_emoji_are_accepted_whole(text: str) -> None:
     assert SHORT_LINE(text) is None
 
 
-@pytest.mark.parametrize(
+@with_each(
     "text",
     [
         "ad\u200dmin",

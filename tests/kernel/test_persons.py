@@ -6,11 +6,11 @@ import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Final, get_args
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.kernel.persons import ControlAct, Edge, Persons, SamePerson, since_of
+from tests.support.cases import with_each
 
 NOW = datetime(2026, 5, 30, 12, tzinfo=UTC)
 MADE: Final = "made"
@@ -27,7 +27,7 @@ def same(edges: list[Edge], first: int, second: int, *parties: int) -> SamePerso
     return Persons(edges, {first, second, *parties}, since_of(NOW, 30)).same(first, second)
 
 
-@pytest.mark.parametrize("act", get_args(ControlAct))
+@with_each("act", get_args(ControlAct))
 def test_whoever_acted_on_an_account_and_its_owner_are_one_person_both_ways(act: ControlAct) -> None:
     edges = [edge(MIRA, NOAH, act)]
 
@@ -43,7 +43,7 @@ def test_an_act_counts_over_any_number_of_steps() -> None:
     assert Persons(edges, (), since_of(NOW, 30)).behind(NOAH) == {ANN, BOB, CID}
 
 
-@pytest.mark.parametrize("act", get_args(ControlAct))
+@with_each("act", get_args(ControlAct))
 def test_an_act_counts_for_the_set_days_and_no_longer(act: ControlAct) -> None:
     assert same([edge(MIRA, NOAH, act, days=29.9)], MIRA, NOAH)
     assert not same([edge(MIRA, NOAH, act, days=30)], MIRA, NOAH)
@@ -51,7 +51,7 @@ def test_an_act_counts_for_the_set_days_and_no_longer(act: ControlAct) -> None:
     assert not same([edge(ANN, MIRA, act, days=31), edge(MIRA, NOAH, act)], ANN, NOAH)
 
 
-@pytest.mark.parametrize("act", get_args(ControlAct))
+@with_each("act", get_args(ControlAct))
 def test_a_party_that_stands_behind_two_accounts_joins_them(act: ControlAct) -> None:
     edges = [edge(MIRA, ANN, act), edge(MIRA, BOB, act)]
 
@@ -66,7 +66,7 @@ def test_whoever_has_made_everybody_and_takes_no_part_joins_nobody() -> None:
     assert same(edges, BOB, NOAH)
 
 
-@pytest.mark.parametrize("act", [act for act in get_args(ControlAct) if act != MADE])
+@with_each("act", [act for act in get_args(ControlAct) if act != MADE])
 def test_a_later_takeover_joins_an_account_with_those_that_the_same_one_has_made(act: ControlAct) -> None:
     edges = [edge(MIRA, ANN, MADE), edge(MIRA, BOB, MADE), edge(MIRA, BOB, act)]
 
@@ -85,7 +85,7 @@ def test_two_who_have_taken_over_the_same_account_are_two_persons() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("edges", "first", "second", "sentence"),
     [
         (

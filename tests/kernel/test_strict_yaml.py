@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from service.kernel.strict_yaml import OWN, YamlError, read_yaml
+from tests.support.cases import with_each
 
 
 def written(folder: Path, text: str) -> Path:
@@ -18,7 +19,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("text", "line", "reason"),
     [
         ("a:\n  <<: {x: 1}\n  x: 2", 2, "merge keys"),
@@ -38,7 +39,7 @@ def test_what_people_could_misread_is_refused_with_its_line(
     assert str(refused.value).startswith(f"{path}:{line}: ")
 
 
-@pytest.mark.parametrize("text", ["a: !!bool maybe", "a: 2026-13-45", "a: !!python/object:os.x {}", "a: \0"])
+@with_each("text", ["a: !!bool maybe", "a: 2026-13-45", "a: !!python/object:os.x {}", "a: \0"])
 def test_a_value_that_is_none_of_its_type_is_a_fault_of_the_file(tmp_path: Path, text: str) -> None:
     with pytest.raises(YamlError):
         read_yaml(written(tmp_path, text), Any)

@@ -17,6 +17,7 @@ from service.laboratory.analysis.comparison import (
     smallest_example,
 )
 from tests.proof.small import CODES, FEW, TEXT, callers, compared_one_by_one, passes, policies, requests
+from tests.support.cases import with_each
 
 
 def smallest_by_trying(first: Policy, other: Policy, most: int) -> dict[bool, int | None]:
@@ -147,7 +148,7 @@ def test_who_may_hand_out_a_code_is_compared_too() -> None:
     assert differing == [DifferingRequest("a:b", PossibleCaller(("a:b",)), None, "grant")]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("line", "gains"),
     [
         ("p, service, orders bind, service:orders:bind", PossibleCaller(("service:orders:bind",))),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.features.explain.access import what, who
@@ -18,6 +16,7 @@ from service.laboratory.analysis.impact import Standing
 from service.laboratory.analysis.sources import holder_of
 from service.laboratory.prove import prove
 from tests.policies.stock import MODEL
+from tests.support.cases import with_each
 
 TEXT = MODEL.read_text("utf-8")
 ALL = [
@@ -41,7 +40,7 @@ def some(dice: random.Random) -> tuple[str, ...]:
     return tuple(dice.sample(WORDS, dice.randint(0, 3)))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@with_each("seed", range(20))
 def test_a_caller_meets_demands_exactly_if_it_satisfies_one_of_the_least_words(seed: int) -> None:
     dice = random.Random(seed)
     demands = (some(dice), some(dice))
@@ -56,7 +55,7 @@ def test_a_caller_meets_demands_exactly_if_it_satisfies_one_of_the_least_words(s
         assert not any(word in BY_STRONGEST[other].codes for other in least if other != word)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@with_each("seed", range(30))
 def test_two_policies_differ_where_some_caller_has_proved_enough_by_one_of_them_alone(seed: int) -> None:
     dice = random.Random(seed)
     before, after = (policy(some(dice), some(dice), some(dice)) for _ in range(2))

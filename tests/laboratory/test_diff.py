@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-import pytest
-
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
@@ -18,6 +16,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.services import BoundResource
 from service.laboratory.analysis.impact import Standing, access_diff, line_diff
 from service.web.messages.schema import PartQuery
+from tests.support.cases import with_each
 from tests.support.unstarted import SHIPPED
 
 CODES = ("x:one", "x:two", "y:one", "@login", "@anyone")
@@ -86,7 +85,7 @@ def covers(name: str, request: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("seed", range(40))
+@with_each("seed", range(40))
 def test_roles_gain_and_lose_what_the_two_policies_decide_differently(seed: int) -> None:
     dice = random.Random(seed)
     before, after = random_policy(dice), random_policy(dice)

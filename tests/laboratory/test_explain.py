@@ -8,6 +8,7 @@ from service.kernel.assurance import BY_STRONGEST, WORDS, Word
 from service.kernel.codes import HeldCodes
 from service.laboratory.analysis.explain import Explanation, Fired, explain, explain_decided, explain_object
 from tests.policies.stock import MODEL
+from tests.support.cases import with_each
 from tests.support.demands import undemanding
 
 RULES = [
@@ -112,7 +113,7 @@ def test_a_layer_without_a_line_says_so() -> None:
     assert strict.resource.reason == "no_line"
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("held", "predicate"),
     [
         ("system:*:list", "holdsExactly"),
@@ -167,7 +168,7 @@ DEMANDING = Policy(
 HELD = HeldCodes(["*", "audit:role:read"])
 
 
-@pytest.mark.parametrize("word", WORDS)
+@with_each("word", WORDS)
 def test_a_request_is_allowed_by_the_codes_and_by_what_the_caller_satisfies(word: Word) -> None:
     explanation = explain(DEMANDING, "GET", "/api/role/list", HELD, satisfied=BY_STRONGEST[word])
 

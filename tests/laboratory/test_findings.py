@@ -26,6 +26,7 @@ from service.laboratory.findings.stored_findings import StoredResource, unmet_de
 from service.settings.policy import Demands
 from tests.docs.pages import between
 from tests.policies.stock import POLICIES, SHIPPED
+from tests.support.cases import with_each
 
 OWN = Shipped(
     SHIPPED.model_text,
@@ -84,7 +85,7 @@ def test_resources_that_fit_routes_bindings_and_roles_have_one_finding_for_the_o
     assert findings_of() == OVERLAPPING
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("more", "finding"),
     [
         ({"GET /report": ("user:list",)}, ("resource-without-route", "GET /report")),
@@ -116,7 +117,7 @@ def test_a_route_that_nothing_registers_is_named_also_where_a_resource_is_disabl
     assert ("route-unregistered", "POST /login") not in findings_of(without)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("roles", "finding"),
     [
         ({"lister": ("user:*",)}, ("code-held-by-wildcards-only", "user:list")),
@@ -272,7 +273,7 @@ def test_a_demand_beside_a_weaker_one_of_the_same_object_is_a_finding() -> None:
     assert pointless[0].reason == "the line for @two-factors-within-15m means nothing beside @two-factors"
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@with_each("level", LEVELS)
 def test_the_shipped_demands_have_no_line_without_effect_and_no_opening_that_is_not_listed(
     level: Demands,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from service.laboratory.findings.menu_findings import PlacedMenu, menu_findings
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 
 
@@ -30,7 +31,7 @@ def test_a_doubled_route_name_and_a_doubled_whole_path_are_found() -> None:
     assert places(menu(1, path="https://a.example"), menu(2, path="https://a.example"), menu(3)) == []
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("redirect", "lost"),
     [
         ("/system/user", False),

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from service.authz.invariants.reading import read_invariants
 from service.authz.invariants.statements import NONE, Invariants
 from service.authz.publishing.derive import derive
@@ -16,6 +14,7 @@ from service.kernel.request_objects import PublishedRule, Stage
 from service.laboratory.analysis.impact import Standing
 from service.laboratory.findings.request_findings import request_findings
 from tests.policies.stock import SHIPPED
+from tests.support.cases import with_each
 
 ROLES = {"auditor": ("log:read",), "chief": ("log:*", "ok:one"), "second": ("ok:two",), "both": ("ok:*",)}
 TWO_FACTORS = ("@two-factors",)
@@ -34,7 +33,7 @@ def rule(*stages: Stage, grant_needed: bool = False, emergency: bool = False) ->
     return PublishedRule("auditor", "@login", stages, TWO_FACTORS, grant_needed, emergency)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("stages", "users", "short"),
     [
         ((Stage("ok:one", 1),), {("chief",): 2}, None),

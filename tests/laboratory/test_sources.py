@@ -10,20 +10,21 @@ from service.authz.publishing.derive import derive
 from service.kernel.codes import HeldCodes
 from service.kernel.services import BoundResource
 from service.laboratory.analysis.sources import export, read_folder, source_named, static_policy
+from tests.support.cases import with_each
 from tests.support.running import ROOT
 from tests.support.unstarted import SHIPPED
 
 REPORT = BoundResource("GET", "/api/report/{id}", [("report:detail", True)])
 
 
-@pytest.mark.parametrize(("name", "revision"), [("12", 12), ("r12", 12), ("live", None), ("shipped", None)])
+@with_each(("name", "revision"), [("12", 12), ("r12", 12), ("live", None), ("shipped", None)])
 def test_a_source_is_named_by_a_word_or_a_revision(name: str, revision: int | None) -> None:
     source = source_named(name)
     assert (source.name, source.revision, source.folder) == (name, revision, None)
     assert source.stored is (name != "shipped")
 
 
-@pytest.mark.parametrize("name", ["", "0", "r", "-1", "1.5", "Live", "/no/such/folder", "9" * 19])
+@with_each("name", ["", "0", "r", "-1", "1.5", "Live", "/no/such/folder", "9" * 19])
 def test_what_names_nothing_is_refused_with_what_could_be_named(name: str) -> None:
     with pytest.raises(PolicyError, match="is no policy: name live, shipped, a revision such as 12"):
         source_named(name)

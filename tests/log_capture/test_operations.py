@@ -12,6 +12,7 @@ import structlog
 
 from service.web.requests.application import Message
 from tests.log_capture.conftest import PASSWORD, Logged, watched
+from tests.support.cases import with_each
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside_published
 from tests.support.without import is_served
@@ -58,7 +59,7 @@ async def test_an_entry_says_who_asked_what_from_where_and_what_came_of_it(logge
     assert {name: entry[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("method", "target", "body", "expected"),
     [
         ("POST", "/api/resource", [], (422, "validation_failed")),
@@ -80,7 +81,7 @@ async def test_a_refusal_is_recorded_with_its_code(
     assert entry["decision"] == "allow"
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("body", "headers", "status", "code"),
     [
         (b'{"resourceName": ', (JSON,), 400, "bad_request"),
@@ -277,7 +278,7 @@ async def test_much_is_cut_and_stays_readable(logged: Logged) -> None:
     assert kept[50].startswith("\u2026")
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("asked", "expected"),
     [
         ("", None),

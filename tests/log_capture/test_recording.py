@@ -23,6 +23,7 @@ from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.recording import Recording
 from service.web.requests.routes import Routes
+from tests.support.cases import with_each
 from tests.support.schema_examples import example_of
 from tests.web.driver import JSON, ask
 from tests.web.example_service import OpenGate
@@ -288,7 +289,7 @@ def with_canaries(value: Any, name: str = "") -> Any:
     return [with_canaries(below) for below in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("operation", LOGGED, ids=lambda operation: str(operation.object))
+@with_each("operation", LOGGED)
 def test_whatever_else_has_a_sensitive_name_in_its_types_is_redacted(operation: Operation) -> None:
     metadata, signature = operation.metadata.logged, operation.signature
     assert metadata is not None

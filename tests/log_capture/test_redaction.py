@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from service.audit.redaction import (
     redacted_text,
 )
 from service.kernel.origin import FieldChange
+from tests.support.cases import with_each
 
 CANARY = "canary-7f3b"
 
@@ -56,7 +56,7 @@ def values(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
-@pytest.mark.parametrize(
+@with_each(
     "name",
     [
         *SENSITIVE,
@@ -82,7 +82,7 @@ def test_a_name_is_sensitive_in_every_spelling(name: str) -> None:
     assert is_sensitive(name)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "name",
     ["userName", "author", "authMark", "permissions", "key", "roleCode", "compass", "shipping", "id", ""],
 )
@@ -115,7 +115,7 @@ def test_what_is_short_and_says_nothing_secret_is_kept_as_it_is(value: Any) -> N
         assert kept(document, redact=False) == value
 
 
-@pytest.mark.parametrize(
+@with_each(
     "value",
     [
         ["x" * 1_000_000],
@@ -156,7 +156,7 @@ def test_a_long_query_is_cut() -> None:
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("text", "shown"),
     [
         (f"x {JWT} y", f"x {REDACTED} y"),
@@ -184,7 +184,7 @@ AdsBot-Google-Mobile-Apps
 python-httpx/0.28.1""".splitlines()
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@with_each("agent", AGENTS)
 def test_the_user_agents_of_common_programs_are_kept_whole(agent: str) -> None:
     assert redacted_text(agent) == agent
 
@@ -197,8 +197,8 @@ def test_any_text_becomes_one_line_that_can_be_stored(text: str) -> None:
     assert "\0" not in shown
 
 
-@pytest.mark.parametrize("redact", [True, False])
-@pytest.mark.parametrize(
+@with_each("redact", [True, False])
+@with_each(
     ("text", "shown"),
     [
         (f"/api/public/file/{CANARY}", "/api/public/file/[redacted]"),

@@ -25,6 +25,7 @@ from service.web.content import streams
 from service.web.content.streams import export
 from service.web.messages.schema import Schema
 from tests.log_reading.entries import at, logins, operations
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.running import Running, kilobytes, running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
@@ -83,7 +84,7 @@ async def test_a_csv_has_a_header_quoted_cells_and_the_line_ends_of_its_standard
     )
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("stored", "shown"),
     [
         *(

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.log_reading.entries import at, logins, operations
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
@@ -176,7 +177,7 @@ ADDRESSES = [
 ]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("target", "field"),
     [
         *(
@@ -230,7 +231,7 @@ async def test_the_refusal_of_an_unknown_kind_names_the_known_ones(shared: Insid
     assert "CREATE" not in fault["message"]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("path", "name", "some"),
     [
         ("/api/operation-log/list", "kind", {"INSERT", "UPDATE", "BAN"}),

@@ -17,6 +17,7 @@ from service.features.log_reading.store_paging import Position, follow_cursor, p
 from service.records.database.transactions import Database
 from tests.audit.conftest import operation
 from tests.log_reading.entries import START, at, logins, operations
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
@@ -160,7 +161,7 @@ def forged(order: int, microseconds: int, entry_id: int) -> str:
 GOOD = Position(START, 7, True).cursor
 
 
-@pytest.mark.parametrize(
+@with_each(
     "cursor",
     [
         "",

@@ -17,6 +17,7 @@ from service.features.log_reading.store_queries import LOGINS, OPERATIONS, Login
 from service.records.database.transactions import engine
 from service.records.installation.migrate import migrate
 from tests.log_reading.entries import at
+from tests.support.cases import with_each
 from tests.support.databases import database
 
 MONTH = (
@@ -86,7 +87,7 @@ INDEXED = {"Index Scan", "Index Only Scan", "Bitmap Index Scan", "Bitmap Heap Sc
 SEPTEMBER = Span(at(-70 * 86_400), at(-60 * 86_400))
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("log", "criteria", "columns"),
     [
         (OPERATIONS, OperationFilter(), ("create_time_id",)),
@@ -140,7 +141,7 @@ def indexes(connection: Connection, partitions: list[str]) -> set[str]:
     return {name for (name,) in connection.execute(query, {"names": partitions})}
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("criteria", "position", "months"),
     [
         (OperationFilter(span=SEPTEMBER), None, {"2026_09", "default"}),

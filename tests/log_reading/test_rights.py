@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.log_reading.entries import at, logins, operations, person
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import member
 
@@ -180,7 +181,7 @@ async def test_what_was_not_kept_is_null(shared: Inside) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("entry", "status"),
     [("999999", 404), ("0", 422), ("x", 422), ("-1", 422), ("01", 422), ("9223372036854775808", 422)],
 )

@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from tests.menus.test_menus import BUTTON, PAGE, created, edit_of
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member, query
 
@@ -29,7 +30,7 @@ async def state(service: Inside) -> list[Any]:
     )
 
 
-@pytest.mark.parametrize("code", ["*", "report:*", "report:list", "system:*:list", "system:user"])
+@with_each("code", ["*", "report:*", "report:list", "system:*:list", "system:user"])
 async def test_a_code_is_created_only_by_who_holds_it(shared: Inside, code: str) -> None:
     clerk = await member(shared, f"clerk-{abs(hash(code))}", *POWERS)
     before = await state(shared)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import member, query
 
@@ -169,7 +170,7 @@ async def test_what_is_shown_of_a_page_is_stored_and_kept_by_a_put_without_it(ho
     assert row[0] is True
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("name", "value"),
     [
         *(("redirect", path) for path in [*BAD_PATHS, "https://example.org/", "/" + "a" * 256]),
@@ -194,7 +195,7 @@ async def test_what_could_lead_elsewhere_or_is_too_much_is_refused_by_its_field(
     assert {fault["field"] for fault in answer.json["errors"]} == {name}
 
 
-@pytest.mark.parametrize("name", sorted(SHOWN))
+@with_each("name", sorted(SHOWN))
 async def test_a_button_is_no_page(shared: Inside, name: str) -> None:
     body = {"menuType": "Button", "title": "B", "authMark": "shown:no", "parentId": None, name: SHOWN[name]}
     answer = await shared.ask("POST", "/api/menu", body)

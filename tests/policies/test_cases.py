@@ -12,11 +12,12 @@ from service.laboratory.table_run import asked_plainly, plain, run_tables
 from service.laboratory.tables import Table, read_tables
 from service.laboratory.tested import own_tables
 from tests.policies.stock import EXAMPLE_TABLE, POLICIES, SHIPPED
+from tests.support.cases import with_each
 
 TABLES = own_tables(SHIPPED, [POLICIES / "cases"])
 
 
-@pytest.mark.parametrize("table", TABLES, ids=[table.path.name for table in TABLES])
+@with_each("table", TABLES)
 def test_both_enforcers_decide_each_case_as_its_table_says(table: Table) -> None:
     assert list(map(str, run_tables(SHIPPED.model_text, [table]))) == []
 

@@ -21,6 +21,7 @@ from service.laboratory.tested import DEMAND_CASES, demand_levels, table_places
 from service.settings import load
 from service.settings.policy import Demands
 from tests.policies.stock import MODEL, POLICIES, SHIPPED
+from tests.support.cases import with_each
 from tests.support.demand_rows import add_demands, set_demands, to_former_files
 
 HEAD = "base | administrators | everybody | object\n"
@@ -63,7 +64,7 @@ def test_each_word_of_a_cell_becomes_a_line_of_its_column(tmp_path: Path) -> Non
     ]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("text", "fault"),
     [
         ("", ": the first row names the columns: 'base | administrators | everybody | object', not ''"),
@@ -272,7 +273,7 @@ demanded:
 """
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("old", "new", "fault"),
     [
         ("demand: login}", "demand: logins}", ":5: no case asks about the demand 'login'"),

@@ -22,6 +22,7 @@ from service.laboratory.tables import read_tables
 from service.laboratory.tested import DEMAND_CASES, own_tables, table_places
 from service.settings.policy import Demands
 from tests.policies.stock import POLICIES
+from tests.support.cases import with_each
 from tests.support.demand_rows import set_demands
 
 OWN_DATA = [
@@ -141,7 +142,7 @@ def test_everybody_needs_two_factors_for_all_but_the_own_data() -> None:
     assert open_to_password == set(OWN_DATA)
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@with_each("level", LEVELS)
 def test_a_demand_is_never_less_than_the_one_before(level: Demands) -> None:
     weaker = LEVELS[max(LEVELS.index(level) - 1, 0)]
 
@@ -154,7 +155,7 @@ def test_a_demand_is_never_less_than_the_one_before(level: Demands) -> None:
     ] == []
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@with_each("level", LEVELS)
 def test_making_a_key_demands_what_all_endpoints_do_together(level: Demands) -> None:
     makers = [satisfied for satisfied in PERSONS if passes(demands(level)[MAKING_KEYS], satisfied)]
 
@@ -216,7 +217,7 @@ def test_an_extension_demands_nothing_of_what_is_not_its_own(name: str, word: st
         demands_of_extension(Path("shop.csv"), [*SHOP, Rule("assurance", name, word)])
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@with_each("level", LEVELS)
 def test_each_demand_of_the_cases_is_asked_of_every_kind_of_caller(level: Demands) -> None:
     (table,) = read_tables([POLICIES / DEMAND_CASES], shipped(level))
     asked: dict[str, list[Satisfied | None]] = {}

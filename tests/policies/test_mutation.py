@@ -18,6 +18,7 @@ from service.laboratory.tables import Question, read_tables
 from service.laboratory.tested import own_tables, table_places
 from service.laboratory.witness import Judge, Universe, mutated
 from tests.policies.stock import POLICIES, SHIPPED
+from tests.support.cases import with_each
 
 CASES = POLICIES / "cases"
 TABLES = table_places(POLICIES, "base")
@@ -69,7 +70,7 @@ def test_conditions_that_are_no_rows_are_one_row() -> None:
     assert len(matcher_of(model).rows) == 1
 
 
-@pytest.mark.parametrize("enforcer", ENFORCERS)
+@with_each("enforcer", ENFORCERS)
 def test_the_judge_of_mutants_answers_as_the_enforcers_do(enforcer: str) -> None:
     judge = Judge(MATCHER.expression)
     asked = 0

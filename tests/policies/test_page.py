@@ -16,6 +16,7 @@ from service.errors import BadRequest
 from service.kernel.codes import HeldCodes
 from tests.docs.pages import between, rows
 from tests.policies.stock import MODEL, ROOT
+from tests.support.cases import with_each
 
 PAGE = (ROOT / "docs" / "explanation" / "policy.md").read_text("utf-8")
 SHOWN = re.findall(r"```(sh|python)\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
@@ -33,7 +34,7 @@ def test_the_page_shows_what_is_tried_here() -> None:
     assert len(rows(between(PAGE, "refused"))) == 8
 
 
-@pytest.mark.parametrize(("kind", "source", "output"), SHOWN)
+@with_each(("kind", "source", "output"), SHOWN)
 def test_a_program_of_the_page_prints_what_the_page_says(kind: str, source: str, output: str) -> None:
     program = ["sh", "-c"] if kind == "sh" else [sys.executable, "-c"]
 
@@ -50,7 +51,7 @@ def test_the_decision_id_of_the_page_is_the_one_that_a_policy_gives() -> None:
     assert f"`{policy.judge('endpoint', 'GET /api/role/list', held).id}`" in PAGE
 
 
-@pytest.mark.parametrize(("held", "predicate", "opens", "not_opens"), WILDCARDS)
+@with_each(("held", "predicate", "opens", "not_opens"), WILDCARDS)
 def test_a_row_of_the_wildcard_table_holds(held: str, predicate: str, opens: str, not_opens: str) -> None:
     assert all(PREDICATES[predicate](HeldCodes([held]), code) for code in codes(opens))
     for name in PREDICATES:
@@ -58,7 +59,7 @@ def test_a_row_of_the_wildcard_table_holds(held: str, predicate: str, opens: str
             assert not any(PREDICATES[name](HeldCodes([held]), code) for code in codes(not_opens))
 
 
-@pytest.mark.parametrize("row", rows(between(PAGE, "refused")))
+@with_each("row", rows(between(PAGE, "refused")))
 def test_a_path_that_the_page_calls_refused_is(row: list[str]) -> None:
     with pytest.raises(BadRequest):
         canonical(row[0])

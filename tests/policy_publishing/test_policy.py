@@ -10,6 +10,7 @@ import pytest
 from service.authz.engine.paths import shape
 from service.authz.publishing.shipped import read_shipped
 from tests.policies.stock import MODEL, POLICIES
+from tests.support.cases import with_each
 from tests.support.inside import Inside, inside
 from tests.support.without import GONE
 
@@ -197,7 +198,7 @@ async def test_an_object_of_any_layer_is_explained(shared: Inside) -> None:
     assert bind["asked"]["wouldOpen"]["permissions"] == ["system:resource:bind"]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("question", "fields"),
     [
         ({}, ["method", "path"]),
@@ -222,7 +223,7 @@ async def test_a_question_is_about_one_request_one_code_or_one_object(
     assert (await shared.ask("POST", EXPLAIN, question)).fields == fields
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("change", "field"),
     [
         ({"path": "/api/role/list/"}, "path"),

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from tests.policy_publishing.conftest import PASSWORD, Workers
+from tests.support.cases import with_each
 from tests.support.raw import Seen, log_in, request, send
 
 pytestmark = pytest.mark.anyio
@@ -111,7 +112,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(SPELLINGS) + len(SAME) + len(HEADERS) + len(METHODS) > 100
 
 
-@pytest.mark.parametrize("path", SPELLINGS)
+@with_each("path", SPELLINGS)
 async def test_another_spelling_is_refused(workers: Workers, tokens: dict[str, str], path: str) -> None:
     seen = await send(workers.service.port, request(f"GET {path} HTTP/1.1", tokens[caller_of(path)]))
 
@@ -119,7 +120,7 @@ async def test_another_spelling_is_refused(workers: Workers, tokens: dict[str, s
     assert seen.status in (400, 403, 404)
 
 
-@pytest.mark.parametrize(("path", "line"), SAME)
+@with_each(("path", "line"), SAME)
 async def test_the_same_path_in_another_form_is_decided_alike(
     workers: Workers, tokens: dict[str, str], path: str, line: str
 ) -> None:
@@ -128,8 +129,8 @@ async def test_the_same_path_in_another_form_is_decided_alike(
     assert is_the_decision(seen)
 
 
-@pytest.mark.parametrize("path", BOUND)
-@pytest.mark.parametrize("header", HEADERS)
+@with_each("path", BOUND)
+@with_each("header", HEADERS)
 async def test_no_header_changes_the_decision(
     workers: Workers, tokens: dict[str, str], path: str, header: str
 ) -> None:
@@ -138,7 +139,7 @@ async def test_no_header_changes_the_decision(
     assert is_the_decision(seen)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@with_each("method", METHODS)
 async def test_another_method_is_no_way_around(workers: Workers, tokens: dict[str, str], method: str) -> None:
     for extra in ([], ["X-HTTP-Method-Override: GET"]):
         raw = request(f"{method} /api/user/info HTTP/1.1", tokens["newcomer"], *extra)

@@ -26,6 +26,7 @@ from service.kernel.write import Write
 from service.records.database.connection import PromptConnection, conninfo
 from service.records.database.failures import OVERLOADED
 from service.records.database.transactions import Database
+from tests.support.cases import with_each
 from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
@@ -144,7 +145,7 @@ async def test_what_a_url_asks_for_is_kept_beside_the_bounds(empty_database_url:
         assert await run(database, "SHOW statement_timeout") == "18s"
 
 
-@pytest.mark.parametrize("url", ["", "mysql://u:pass@h/d", "postgresql", "postgresql://u:pass@h:port:1/d?x"])
+@with_each("url", ["", "mysql://u:pass@h/d", "postgresql", "postgresql://u:pass@h:port:1/d?x"])
 async def test_a_url_that_is_none_is_refused_without_repeating_it(url: str) -> None:
     with pytest.raises(ValueError, match="database URL") as caught:
         Database(url)

@@ -15,6 +15,7 @@ from service.kernel.value_rules import EMAIL, SHORT_LINE
 from tests.contract.document import current
 from tests.features.scim.scim_client import GROUP, USER, ScimClient, scim_client
 from tests.files.forms import PDF, upload
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import query
 
@@ -227,7 +228,7 @@ def test_every_filter_by_text_is_walked_or_takes_ascii_alone() -> None:
     assert names >= WALKED
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("path", "name", "longest"),
     [
         ("/api/user/list", "email", f"{'a' * (254 - 10)}@b.example"),

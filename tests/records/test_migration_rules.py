@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import pytest
 from alembic.script import Script
 
 from service import __version__
@@ -17,6 +16,7 @@ from service.records.installation.table_locks import locks_of
 from service.records.migrations import running
 from service.records.migrations.running import declared_kind, declared_least, least_version_of
 from tests.records.test_schema_standing import execute
+from tests.support.cases import with_each
 
 FIRST_DECLARED = "v0021"
 RELEASED = "v0015"
@@ -63,9 +63,7 @@ def narrowing(statements: str) -> Iterator[str]:
                 yield match[0]
 
 
-@pytest.mark.parametrize(
-    "step", [candidate for candidate in steps() if candidate.revision >= FIRST_DECLARED], ids=str
-)
+@with_each("step", [candidate for candidate in steps() if candidate.revision >= FIRST_DECLARED])
 def test_a_migration_declares_its_kind_and_the_least_version(step: Script) -> None:
     before = [earlier for earlier in steps() if earlier.revision < step.revision]
     least = declared_least(step)
@@ -80,7 +78,7 @@ def test_a_migration_declares_its_kind_and_the_least_version(step: Script) -> No
         assert not is_older(__version__, least)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "statement",
     [
         "ALTER TABLE sys.role DROP COLUMN description",
@@ -98,7 +96,7 @@ def test_what_takes_something_from_older_versions_is_noticed(statement: str) -> 
     assert list(narrowing(f"CREATE TABLE sys.new (a integer NOT NULL);\n{statement};"))
 
 
-@pytest.mark.parametrize(
+@with_each(
     "statement",
     [
         "ALTER TABLE sys.role ADD COLUMN a integer NOT NULL DEFAULT 0",

@@ -25,6 +25,7 @@ from service.errors import Unavailable
 from service.features.embedded.stores import EmbeddedStores
 from service.records.database.row_mapper import PreparedSelect
 from service.records.database.transactions import SINGLE_READS, Database
+from tests.support.cases import with_each
 
 pytestmark = pytest.mark.anyio
 
@@ -71,7 +72,7 @@ async def test_a_select_by_itself_sees_what_is_committed_only(database: Database
     assert await BY_ID.one_or_none(database, id=1) == (1, "uno")
 
 
-@pytest.mark.parametrize(
+@with_each(
     "statement",
     [
         select(OTHER.c.facts),

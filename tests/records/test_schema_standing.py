@@ -26,6 +26,7 @@ from service.records.installation.schema_revision import (
     schema_standing,
 )
 from service.records.installation.seed_catalogue import Additions
+from tests.support.cases import with_each
 from tests.support.seeded import seed_database
 from tests.support.unstarted import COVERED
 
@@ -322,7 +323,7 @@ def test_a_migration_gets_its_tables_beside_requests_that_take_them_in_another_o
         assert min(each.result() for each in reading) > 0
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("version", "than", "older"),
     [
         ("0.2.0", "0.3.0", True),

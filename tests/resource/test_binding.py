@@ -5,6 +5,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
@@ -110,11 +111,11 @@ async def test_replacing_the_resources_of_a_button_leaves_those_of_other_buttons
     assert {entry["authMark"] for entry in left["buttons"]} == {"system:role:list", "system:user:update"}
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("path", "field"),
     [("/api/resource/{id}/buttons", "menuIds"), ("/api/menu/{id}/resources", "resourceIds")],
 )
-@pytest.mark.parametrize("ids", [[0], [-1], ["1"], [1.5], None, 1, [2**63]])
+@with_each("ids", [[0], [-1], ["1"], [1.5], None, 1, [2**63]])
 async def test_what_is_no_list_of_ids_is_refused_by_its_field(
     shared: Inside, path: str, field: str, ids: Any
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from service.kernel.assurance import EVERY_CALLER, opens_more, words_of
 from tests.menus.test_menus import BUTTON
 from tests.resource.test_resource import created, newest, report
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import member, query
 
@@ -120,7 +121,7 @@ async def test_service_accounts_are_let_past_no_demand_that_comes_later(house: I
     assert await lines(house, f"resource {resource['method']} {resource['path']}") == ["@two-factors"]
 
 
-@pytest.mark.parametrize(
+@with_each(
     "values",
     [{"assurance": word} for word in ("@login", "initial", "anyone", "service", "two-factors-within-1m", "")]
     + [{"services": None}, {"services": "yes"}],

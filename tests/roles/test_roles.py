@@ -29,88 +29,39 @@ async def test_a_new_role_is_answered_whole_and_gives_nothing(house: Inside) -> 
     assert given == {"menuIds": [], "permissions": []}
 
 
-async def test_a_put_replaces_all_values_of_a_role(house: Inside) -> None:
-    made = await created(house, enabled=False, description="Old")
-    values = {"roleName": "NIGHT AUDIT", "description": None, "enabled": True}
-
-    saved = await house.data("PUT", f"/api/role/{made['id']}", values)
-
-    assert saved == made | values | {"version": 2, "updateTime": saved["updateTime"]}
-
-
-async def test_a_patch_changes_what_it_has_and_null_removes(house: Inside) -> None:
-    made = await created(house, enabled=False, description="Old")
-    path = f"/api/role/{made['id']}"
-
-    saved = await house.data("PATCH", path, {"roleName": "NIGHT AUDIT"})
-    assert saved == made | {"roleName": "NIGHT AUDIT", "version": 2, "updateTime": saved["updateTime"]}
-    assert (await house.data("PATCH", path, {"description": None}))["description"] is None
-    assert (await house.ask("PATCH", path, {"roleName": None})).fields == ["roleName"]
-
-
-async def test_the_code_of_a_role_is_never_changed(house: Inside) -> None:
+async def test_a_name_or_a_code_that_another_role_has_is_a_conflict(house: Inside) -> None:
     made = await created(house)
-    path = f"/api/role/{made['id']}"
 
-    refused = await house.ask("PATCH", path, AUDIT | {"roleCode": "super-2"})
-    same = await house.ask("PATCH", path, AUDIT)
-
-    assert (refused.status, refused.fields) == (422, ["roleCode"])
-    assert (same.status, same.json["data"]["roleCode"]) == (200, "night-audit")
-
-
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
+    for change, field in (
         ({"roleCode": "x", "roleName": "night AUDIT"}, "roleName"),
         ({"roleCode": "x", "roleName": "\uff2eight audit"}, "roleName"),  # a full-width N
         ({"roleName": "x"}, "roleCode"),
-    ],
-)
-async def test_a_name_or_a_code_that_another_role_has_is_a_conflict(
-    house: Inside, change: dict[str, str], field: str
-) -> None:
-    made = await created(house)
-
-    answer = await house.ask("POST", "/api/role", AUDIT | change)
-
-    assert (answer.status, answer.code) == (409, "conflict")
-    assert (answer.json["field"], answer.json["roleId"]) == (field, made["id"])
+    ):
+        answer = await house.ask("POST", "/api/role", AUDIT | change)
+        assert (answer.status, answer.code) == (409, "conflict")
+        assert (answer.json["field"], answer.json["roleId"]) == (field, made["id"])
     other = await house.data("POST", "/api/role", {"roleName": "Other", "roleCode": "other"})
     taken = await house.ask("PATCH", f"/api/role/{other['id']}", {"roleName": "nIGHT audit"})
     assert (taken.status, taken.json["field"]) == (409, "roleName")
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("roleCode", ""),
-        ("roleCode", "Night"),
-        ("roleCode", "night audit"),
-        ("roleCode", "a:b"),
-        ("roleCode", "a\n"),
-        ("roleCode", "ä"),
-        ("roleCode", "a" * 65),
-        ("roleName", ""),
-        ("roleName", " x"),
-        ("roleName", "x\ny"),
-        ("roleName", "x\u200by"),
-        ("roleName", "x" * 65),
-        ("roleName", "x\0"),
-        ("description", "x" * 1001),
-        ("enabled", 1),
-        ("id", 7),
-        ("version", 7),
-        ("createTime", "2026-11-21T02:33:53.123Z"),
-        ("menuIds", "1"),
-    ],
-)
-async def test_a_value_that_breaks_a_rule_is_refused_by_its_field(
-    shared: Inside, field: str, value: Any
-) -> None:
-    answer = await shared.ask("POST", "/api/role", AUDIT | {field: value})
+REFUSED: dict[str, list[Any]] = {
+    "roleCode": ["", "Night", "night audit", "a:b", "a\n", "ä", "a" * 65],
+    "roleName": ["", " x", "x\ny", "x\u200by", "x" * 65, "x\0"],
+    "description": ["x" * 1001],
+    "enabled": [1],
+    "id": [7],
+    "version": [7],
+    "createTime": ["2026-11-21T02:33:53.123Z"],
+    "menuIds": ["1"],
+}
 
-    assert (answer.status, answer.fields) == (422, [field])
+
+async def test_a_value_that_breaks_a_rule_is_refused_by_its_field(shared: Inside) -> None:
+    for field, values in REFUSED.items():
+        for value in values:
+            answer = await shared.ask("POST", "/api/role", AUDIT | {field: value})
+            assert (answer.status, answer.fields) == (422, [field]), value
 
 
 async def test_a_name_is_taken_literally(house: Inside) -> None:
@@ -120,11 +71,11 @@ async def test_a_name_is_taken_literally(house: Inside) -> None:
         assert (await house.data("GET", f"/api/role/{made['id']}"))["roleName"] == name
 
 
-@pytest.mark.parametrize("keyword", ["IGHT aud", "ght-aud"])
-async def test_a_role_is_listed_by_a_part_of_its_name_or_of_its_code(house: Inside, keyword: str) -> None:
+async def test_a_role_is_listed_by_a_part_of_its_name_or_of_its_code(house: Inside) -> None:
     made = await created(house)
-    listed = await house.data("GET", f"/api/role/list?keyword={quote(keyword)}")
-    assert [role["id"] for role in listed["items"]] == [made["id"]]
+    for keyword in ("IGHT aud", "ght-aud"):
+        listed = await house.data("GET", f"/api/role/list?keyword={quote(keyword)}")
+        assert [role["id"] for role in listed["items"]] == [made["id"]]
 
 
 async def test_a_role_that_users_have_is_not_deleted_and_some_of_them_are_named(house: Inside) -> None:
@@ -147,15 +98,7 @@ async def test_a_role_without_users_is_deleted_and_its_name_is_free(house: Insid
     assert await house.data("DELETE", f"/api/role/{made['id']}") is None
 
     assert (await created(house))["id"] > made["id"]
-    for method, path, body in (
-        ("GET", "", None),
-        ("PATCH", "", {"roleName": "x"}),
-        ("DELETE", "", None),
-        ("GET", "/permissions", None),
-        ("PUT", "/permissions", {"menuIds": []}),
-    ):
-        answer = await house.ask(method, f"/api/role/{made['id']}{path}", body)
-        assert (answer.status, answer.code) == (404, "not_found")
+    assert (await house.ask("GET", f"/api/role/{made['id']}")).status == 404
 
 
 async def test_the_menus_of_a_role_are_replaced_as_a_whole(house: Inside) -> None:
@@ -180,37 +123,26 @@ async def test_one_bad_id_leaves_the_menus_of_a_role_as_they_were(house: Inside)
     assert (await house.data("GET", path))["menuIds"] == [1]
 
 
-@pytest.mark.parametrize("ids", [[0], ["1"], None, 1, [2**63], [1] * 10_001])
-async def test_what_is_no_list_of_ids_is_refused_by_its_field(shared: Inside, ids: Any) -> None:
-    answer = await shared.ask("PUT", "/api/role/1/permissions", {"menuIds": ids})
-    assert answer.status == 422
-    assert answer.fields[0].startswith("menuIds")
+async def test_what_is_no_list_of_ids_is_refused_by_its_field(shared: Inside) -> None:
+    refused: list[Any] = [[0], ["1"], None, 1, [2**63], [1] * 10_001]
+    for ids in refused:
+        answer = await shared.ask("PUT", "/api/role/1/permissions", {"menuIds": ids})
+        assert answer.status == 422
+        assert answer.fields[0].startswith("menuIds")
 
 
-async def test_what_somebody_else_has_changed_is_not_overwritten(house: Inside) -> None:
-    path = f"/api/role/{(await created(house))['id']}"
-    seen = {url: (await house.ask("GET", url)).header("etag") or "" for url in (path, f"{path}/permissions")}
-    await house.data("PATCH", path, AUDIT | {"description": "Theirs"}, ("If-Match", seen[path]))
-    await house.data(
-        "PUT", f"{path}/permissions", {"menuIds": [1]}, ("If-Match", seen[f"{path}/permissions"])
-    )
+async def test_permissions_that_somebody_else_has_changed_are_not_overwritten(house: Inside) -> None:
+    path = f"/api/role/{(await created(house))['id']}/permissions"
+    seen = (await house.ask("GET", path)).header("etag") or ""
+    await house.data("PUT", path, {"menuIds": [1]}, ("If-Match", seen))
 
-    for method, target, body in (
-        ("PATCH", path, AUDIT),
-        ("DELETE", path, None),
-        ("PUT", f"{path}/permissions", {"menuIds": []}),
-    ):
-        seen_before = seen.get(target, seen[path])
-        answer = await house.ask(method, target, body, ("If-Match", seen_before))
-        assert (answer.status, answer.code) == (412, "precondition_failed")
+    late = await house.ask("PUT", path, {"menuIds": []}, ("If-Match", seen))
 
-    now = await house.ask("GET", f"{path}/permissions")
+    assert (late.status, late.code) == (412, "precondition_failed")
+    now = await house.ask("GET", path)
     assert now.json["data"]["menuIds"] == [1]
-    again = await house.ask(
-        "PUT", f"{path}/permissions", {"menuIds": []}, ("If-Match", now.header("etag") or "")
-    )
+    again = await house.ask("PUT", path, {"menuIds": []}, ("If-Match", now.header("etag") or ""))
     assert again.status == 200
-    await house.data("DELETE", path, None, ("If-Match", '"2"'))
 
 
 async def test_writing_roles_publishes_nothing(house: Inside) -> None:

@@ -23,6 +23,7 @@ from service.server.http.deadlines import Deadlines, Limits, Overdue, Phase
 from service.server.shares import CLOSED, Share, SharedNumbers
 from service.server.stop_order import GRACE, with_stop_grace
 from service.settings import Database, Redis, Server, Settings
+from tests.support.cases import with_each
 from tests.support.running import ROOT
 from tests.support.waiting import eventually_here
 
@@ -144,7 +145,7 @@ def figures(soft: int, hard: int, requested: int) -> list[int]:
     return [int(word) for word in done.stdout.split()]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("soft", "hard", "requested", "most"),
     [
         (256, 512, 0, 363),
@@ -264,7 +265,7 @@ def test_a_reader_that_has_taken_all_begins_anew() -> None:
 DATABASE, STORE = Database(url="postgresql://h/d"), Redis(url="redis://h")
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("settings", "grace"),
     [
         (Settings(), 0.0),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from service.server.http import HttpProtocol, Limits, WorkerState, protocol
 from service.web.requests.middleware import REFUSAL
+from tests.support.cases import with_each
 from tests.web.test_garbage import Transport
 
 Verdict = tuple[object, ...]
@@ -103,7 +104,7 @@ def with_and_without_the_full_check(head: str) -> tuple[Verdict, Verdict]:
         return usual, verdict(sent)
 
 
-@pytest.mark.parametrize("head", ONE_ODD_PART, ids=lambda head: ascii(head)[1:60])
+@with_each("head", ONE_ODD_PART)
 def test_one_odd_part_of_a_head_gets_the_full_check(head: str) -> None:
     usual, full = with_and_without_the_full_check(head)
     assert usual == full

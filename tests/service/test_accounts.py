@@ -10,6 +10,7 @@ import pytest
 
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import External
+from tests.support.cases import with_each
 from tests.support.running import portcullis
 
 NEW = "five wary herons"
@@ -118,7 +119,7 @@ CHANGES: list[tuple[str, str, dict[str, Any] | None, str]] = [
 ]
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@with_each("change", CHANGES)
 def test_a_change_of_a_user_is_felt_by_the_next_request_on_every_worker(
     external: External,
     client: httpx.Client,

@@ -12,10 +12,11 @@ import pytest
 
 from tests.service.callers import PASSWORD
 from tests.service.conftest import External, variables_for
+from tests.support.cases import with_each
 from tests.support.running import Ended, portcullis
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("name", "reason"),
     [
         ("", "must have 1 to 254 characters"),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.cases import with_each
 from tests.support.running import PATIENCE, Running
 
 CANARY = "canary-7f3e9a"
@@ -83,7 +84,7 @@ def check_refusal(service: Running, answer: httpx.Response, status: int, code: s
     assert CANARY not in service.output + service.errors
 
 
-@pytest.mark.parametrize("name", BODIES)
+@with_each("name", BODIES)
 def test_a_bad_body_gets_its_refusal_and_leaves_no_trace(
     service: Running, client: httpx.Client, name: str
 ) -> None:
@@ -102,7 +103,7 @@ def test_a_body_in_chunks_is_refused_once_it_is_too_long(service: Running, clien
     check_refusal(service, answer, 413, "too_large")
 
 
-@pytest.mark.parametrize("media_type", MEDIA_TYPES)
+@with_each("media_type", MEDIA_TYPES)
 def test_a_body_of_another_media_type_is_refused(
     service: Running, client: httpx.Client, media_type: str
 ) -> None:
@@ -170,9 +171,9 @@ HEADS = {
 }
 
 
-@pytest.mark.parametrize("framing", ["Content-Length: 400", "Transfer-Encoding: chunked"])
-@pytest.mark.parametrize("expect", ["X-Expect: nothing", "Expect: 100-continue"])
-@pytest.mark.parametrize("line", HEADS)
+@with_each("framing", ["Content-Length: 400", "Transfer-Encoding: chunked"])
+@with_each("expect", ["X-Expect: nothing", "Expect: 100-continue"])
+@with_each("line", HEADS)
 def test_a_refusal_does_not_wait_for_the_body(service: Running, line: str, expect: str, framing: str) -> None:
     head = [f"{line} HTTP/1.1", "Host: x", "Content-Type: application/json", expect, framing, "", ""]
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests.service.test_framing import CONNECT, LOGIN, NEXT, UPGRADE
+from tests.support.cases import with_each
 from tests.support.proxies import caddy
 from tests.support.running import Running
 from tests.support.waiting import eventually
@@ -32,7 +33,7 @@ def proxy(service: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield port
 
 
-@pytest.mark.parametrize("kind", ATTACKS)
+@with_each("kind", ATTACKS)
 def test_no_body_becomes_the_answer_of_the_next_caller(service: Running, proxy: int, kind: str) -> None:
     head, body = ATTACKS[kind]
     with httpx.Client(

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from tests.service.conftest import variables_for
+from tests.support.cases import with_each
 from tests.support.running import PATIENCE, ROOT, command, environment, portcullis
 from tests.support.waiting import eventually
 
@@ -86,7 +87,7 @@ def test_a_check_of_the_policy_prints_the_digest_that_the_setting_may_name(tmp_p
     assert f"{digest}, is not among those that policy.own_digests lets serve" in other.errors
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["admin", "--help"], ["policy", "--help"]])
+@with_each("arguments", [["--help"], ["--version"], ["admin", "--help"], ["policy", "--help"]])
 def test_help_is_given_without_any_library(tmp_path: Path, arguments: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-X", "importtime", "-m", "service", *arguments],

@@ -8,6 +8,7 @@ import pytest
 
 from service.app import check_routes
 from service.authz.publishing.shipped import read_shipped
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.inside_fixtures import service
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
@@ -174,7 +175,7 @@ async def test_the_example_of_an_api_key_is_taken_for_a_service_account(service:
     assert (await service.ask("POST", f"/api/user/{made['id']}/keys", example)).status == 201
 
 
-@pytest.mark.parametrize("name", sorted(PROOFS))
+@with_each("name", sorted(PROOFS))
 async def test_the_example_of_a_second_factor_has_the_form_that_is_read(service: Inside, name: str) -> None:
     method, template = name.split(" ")
     answer = await service.ask(method, template.format(id=1), OPERATIONS[name].metadata.example)

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import External
+from tests.support.cases import with_each
 from tests.support.running import portcullis
 from tests.support.waiting import eventually
 
@@ -58,7 +58,7 @@ def test_without_a_token_the_answer_is_401(client: httpx.Client) -> None:
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
-@pytest.mark.parametrize("token", ["x", "a.b.c", "null", "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0."])
+@with_each("token", ["x", "a.b.c", "null", "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0."])
 def test_a_made_up_token_is_refused_as_such(client: httpx.Client, token: str) -> None:
     answer = client.get(ROLE_LIST, headers={"Authorization": f"Bearer {token}"})
     assert (answer.status_code, problem(answer)["code"]) == (401, "token_invalid")

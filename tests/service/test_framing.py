@@ -8,6 +8,7 @@ import pytest
 
 from service.server.http import MAX_HEAD
 from tests.service.wire import Received, exchange
+from tests.support.cases import with_each
 from tests.support.running import PATIENCE, Running, kilobytes
 
 NEXT = b"GET /health/live HTTP/1.1\r\nHost: x\r\nX-Request-Id: smuggled\r\nConnection: close\r\n\r\n"
@@ -74,8 +75,8 @@ def check_refused(seen: list[Received], status: int) -> None:
     assert seen[0].problem["code"] == codes[status]
 
 
-@pytest.mark.parametrize("kind", WITH_A_BODY)
-@pytest.mark.parametrize("cut", [True, False], ids=["in two packets", "in one packet"])
+@with_each("kind", WITH_A_BODY)
+@with_each("cut", [True, False])
 def test_an_upgrade_with_a_body_is_refused_and_its_body_is_never_served(
     service: Running, kind: str, cut: bool
 ) -> None:
@@ -92,8 +93,8 @@ def test_an_upgrade_without_a_body_is_answered_and_nothing_behind_it_is(service:
     assert "smuggled" not in answer.head
 
 
-@pytest.mark.parametrize("kind", MALFORMED)
-@pytest.mark.parametrize("cut", [True, False], ids=["byte by byte", "in one packet"])
+@with_each("kind", MALFORMED)
+@with_each("cut", [True, False])
 def test_what_can_be_read_in_two_ways_is_refused(service: Running, kind: str, cut: bool) -> None:
     raw, status = MALFORMED[kind]
     packets = [raw[at : at + 1] for at in range(len(raw))] if cut else [raw + NEXT]
@@ -117,9 +118,7 @@ def test_a_connection_outlives_refusals(service: Running) -> None:
         assert "\r\nserver:" not in answer.head
 
 
-@pytest.mark.parametrize(
-    "host", ["x", "X.example:8080", "127.0.0.1:", "[::1]", "[::ffff:127.0.0.1]:80", "a_b.c%20"]
-)
+@with_each("host", ["x", "X.example:8080", "127.0.0.1:", "[::1]", "[::ffff:127.0.0.1]:80", "a_b.c%20"])
 def test_every_other_host_is_served(service: Running, host: str) -> None:
     request = PLAIN + f"Host: {host}\r\nConnection: close\r\n\r\n".encode()
     assert [answer.status for answer in exchange(service.port, request)] == [200]
@@ -129,8 +128,8 @@ def test_http_1_0_needs_no_host(service: Running) -> None:
     assert [seen.status for seen in exchange(service.port, b"GET /health/live HTTP/1.0\r\n\r\n")] == [200]
 
 
-@pytest.mark.parametrize("pieces", [1, 2, 7, 70])
-@pytest.mark.parametrize("kind", ["one header", "many headers", "the target"])
+@with_each("pieces", [1, 2, 7, 70])
+@with_each("kind", ["one header", "many headers", "the target"])
 def test_a_head_above_the_limit_is_refused_however_it_is_cut(
     service: Running, kind: str, pieces: int
 ) -> None:
@@ -247,7 +246,7 @@ DETOURS = (
 )
 
 
-@pytest.mark.parametrize(("line", "expected"), [*SPELLINGS.items(), *METHODS.items()])
+@with_each(("line", "expected"), [*SPELLINGS.items(), *METHODS.items()])
 def test_no_spelling_of_a_guarded_route_passes_without_a_token(
     service: Running, line: str, expected: int
 ) -> None:
@@ -257,7 +256,7 @@ def test_no_spelling_of_a_guarded_route_passes_without_a_token(
 SAME = {f"GET {LIST}?", f"GET http://x{LIST}"}
 
 
-@pytest.mark.parametrize("line", [line for line in SPELLINGS if line not in SAME])
+@with_each("line", [line for line in SPELLINGS if line not in SAME])
 def test_no_other_spelling_of_a_guarded_route_is_served_to_who_may_call_it(
     service: Running, administrator: dict[str, str], line: str
 ) -> None:
@@ -265,7 +264,7 @@ def test_no_other_spelling_of_a_guarded_route_is_served_to_who_may_call_it(
     assert status(talk(service.port, request(line, token))) in (400, 404, 422)
 
 
-@pytest.mark.parametrize(("method", "header", "expected"), DETOURS)
+@with_each(("method", "header", "expected"), DETOURS)
 def test_no_header_leads_around_the_gate(service: Running, method: str, header: str, expected: int) -> None:
     assert status(talk(service.port, request(f"{method} {LIST}", header))) == expected
 
@@ -292,7 +291,7 @@ def test_a_canonical_request_with_a_token_is_served(service: Running, administra
     assert status(talk(service.port, request(f"GET {LIST}", token, version="HTTP/1.0"))) == 200
 
 
-@pytest.mark.parametrize("version", ["HTTP/0.9", "HTTP/2.0", "HTTP/3.0", "HTTP/1.2", "HTTQ/1.1"])
+@with_each("version", ["HTTP/0.9", "HTTP/2.0", "HTTP/3.0", "HTTP/1.2", "HTTQ/1.1"])
 def test_a_version_that_is_not_spoken_is_refused(
     service: Running, administrator: dict[str, str], version: str
 ) -> None:
@@ -328,7 +327,7 @@ def most_memory(service: Running) -> int:
     return max(kilobytes(pid, "Rss") for pid in service.workers)
 
 
-@pytest.mark.parametrize("kind", ENDLESS)
+@with_each("kind", ENDLESS)
 def test_a_request_without_end_is_cut_off(service: Running, kind: str) -> None:
     piece = (
         b"X-Filler: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n" * 1000 if kind[-1] == "s" else PIECE

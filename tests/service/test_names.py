@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import pytest
-
+from tests.support.cases import with_each
 from tests.support.running import ROOT
 
 BANNED: Final = frozenset({"one", "found", "wanted", "told", "said"})
@@ -71,7 +70,7 @@ def test_nothing_has_a_name_that_says_nothing() -> None:
     assert wrong == {}
 
 
-@pytest.mark.parametrize(
+@with_each(
     "source",
     [
         "one = 1",

@@ -16,6 +16,7 @@ import pytest
 from service.server.serve import Preparation, PreparationError
 from service.settings import Database, Policy, Settings
 from tests.service.conftest import variables_for
+from tests.support.cases import with_each
 from tests.support.demand_rows import add_demands, set_demands
 from tests.support.running import ROOT, lives, portcullis
 from tests.support.waiting import eventually
@@ -64,7 +65,7 @@ WRONG_MODELS = {
 }
 
 
-@pytest.mark.parametrize("fault", WRONG_MODELS)
+@with_each("fault", WRONG_MODELS)
 def test_a_wrong_model_is_refused_with_its_line_and_the_reason(tmp_path: Path, fault: str) -> None:
     (old, new), part, reason = WRONG_MODELS[fault]
     assert MODEL.count(old) == 1

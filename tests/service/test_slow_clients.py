@@ -14,6 +14,7 @@ import pytest
 from service.features.embedded.stores import EmbeddedStores
 from tests.service.conftest import variables_for
 from tests.service.wire import Received, answers, exchange, read_all
+from tests.support.cases import with_each
 from tests.support.databases import database, session_store
 from tests.support.running import Running, running
 from tests.support.waiting import eventually
@@ -99,7 +100,7 @@ def replies(impatient: Running) -> Iterator[Said]:
         }
 
 
-@pytest.mark.parametrize("kind", UNFINISHED)
+@with_each("kind", UNFINISHED)
 def test_a_request_that_does_not_go_on_is_refused(replies: Said, kind: str) -> None:
     (answer,) = replies[kind].result()
     status = UNFINISHED[kind][1]
@@ -107,12 +108,12 @@ def test_a_request_that_does_not_go_on_is_refused(replies: Said, kind: str) -> N
     assert answer.problem["code"] == {408: "request_timeout", 401: "unauthenticated"}[status]
 
 
-@pytest.mark.parametrize("kind", TRICKLING)
+@with_each("kind", TRICKLING)
 def test_a_request_that_trickles_is_refused(replies: Said, kind: str) -> None:
     assert replies[kind].result()[0].status == 408
 
 
-@pytest.mark.parametrize("kind", SILENT)
+@with_each("kind", SILENT)
 def test_a_connection_without_a_request_is_closed_without_a_word(replies: Said, kind: str) -> None:
     assert [answer.status for answer in replies[kind].result()] == [200] * bool(SILENT[kind])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import httpx
-import pytest
 
 from tests.sessions.site import (
     Site,
@@ -19,6 +18,7 @@ from tests.sessions.site import (
     session_of,
     works,
 )
+from tests.support.cases import with_each
 
 MOST = 5
 
@@ -159,7 +159,7 @@ def test_a_refresh_token_that_was_spent_before_the_race_window_ends_the_session(
     assert not any(token in str(line) for token in (stolen.refresh, current.refresh, current.access))
 
 
-@pytest.mark.parametrize("form", NO_DEVICES)
+@with_each("form", NO_DEVICES)
 def test_a_login_on_what_is_no_device_is_refused(site: Site, client: httpx.Client, form: str) -> None:
     answer = client.post("/api/auth/login", json=credentials(site.user()) | {"device": NO_DEVICES[form]})
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import httpx
-import pytest
 
 from tests.sessions.site import PROXY, Site, User, at_once, code_of, credentials, log_in, renew
+from tests.support.cases import with_each
 
 ACCOUNT_LIMIT = 40  # as the fixture ``site`` sets it
 WRONG = "not the password"
@@ -76,7 +76,7 @@ def test_a_locked_account_is_told_to_the_log_once_without_name_or_password(site:
     assert user.name not in site.service.output
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("local", "forwarded", "address"),
     [
         (PROXY, "203.0.113.7", "203.0.113.7"),

@@ -12,6 +12,7 @@ import pytest
 
 from service.settings import Destination, SettingsError, load, written_secrets
 from service.settings.secrecy import is_open_to_others
+from tests.support.cases import with_each
 
 SECRET = "whsec_k7h2m9Qx4vT1bW8nR5sY3cJ6dL0fGpZa"
 HOOK = {"url": "https://siem.example.com/hook", "secret": SECRET}
@@ -23,7 +24,7 @@ def read(**tables: Any) -> tuple[Destination, ...]:
     return load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_EXPORT__DESTINATIONS": text}).export.destinations
 
 
-@pytest.mark.parametrize(
+@with_each(
     "text", ["[" * 100_000, '{"siem":' * 100_000, '{"siem": {}, "siem": {}}', '{"siem": {"batch": NaN}}']
 )
 def test_a_text_that_is_no_table_by_name_is_a_fault_of_the_setting(text: str) -> None:
@@ -53,7 +54,7 @@ def test_the_file_has_a_table_for_each_and_secrets_by_reference(tmp_path: Path) 
     assert written_secrets(file) == ("export.destinations",)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("table", "expected"),
     [
         ({}, "needs a url"),
@@ -100,13 +101,13 @@ def test_a_member_that_does_not_fit_is_a_fault_without_its_value(
         assert secret not in message
 
 
-@pytest.mark.parametrize("name", ["", "Siem", "a b", "1st", "x" * 33])
+@with_each("name", ["", "Siem", "a b", "1st", "x" * 33])
 def test_names_are_short_and_plain(name: str) -> None:
     with pytest.raises(SettingsError, match="must have names"):
         read(**{name: HOOK})
 
 
-@pytest.mark.parametrize("text", ["[]", "{", '{"siem": 5}', "whsec_secret"])
+@with_each("text", ["[]", "{", '{"siem": 5}', "whsec_secret"])
 def test_the_variable_is_a_json_object_of_tables(text: str) -> None:
     with pytest.raises(SettingsError, match="must") as faults:
         load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_EXPORT__DESTINATIONS": text})

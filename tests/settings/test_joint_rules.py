@@ -11,6 +11,7 @@ import pytest
 
 from service.keyspace.store import HAND_OUT
 from service.settings import SettingsError, check_secret, load, local_secret
+from tests.support.cases import with_each
 
 DATABASE = {"DATABASE_URL": "postgresql://db/portcullis"}
 STORE = {"REDIS_URL": "redis://store"}
@@ -37,7 +38,7 @@ def test_without_external_stores_the_secret_may_be_missing() -> None:
     assert faults({}) == {}
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("bucket", "endpoint", "faulty"),
     [
         ("files", "http://[::1]:9000", ["objstore.addressing"]),
@@ -53,9 +54,7 @@ def test_a_bucket_stands_only_before_a_name_of_a_host(bucket: str, endpoint: str
     assert faults(given) == {}
 
 
-@pytest.mark.parametrize(
-    ("window", "timeout", "good"), [(10, 1, True), (2, 1, False), (2, 0.5, True), (10, 9, False)]
-)
+@with_each(("window", "timeout", "good"), [(10, 1, True), (2, 1, False), (2, 0.5, True), (10, 9, False)])
 def test_a_refresh_whose_worker_was_killed_can_be_repeated_within_the_window(
     window: int, timeout: float, good: bool
 ) -> None:
@@ -82,7 +81,7 @@ def test_the_secret_is_at_least_as_long_as_the_hash(algorithm: str, least: int) 
     assert f"{least} bytes" in (check_secret(algorithm, secret[: least - 1]) or "")
 
 
-@pytest.mark.parametrize(
+@with_each(
     "secret",
     [
         "a" * 64,
@@ -129,7 +128,7 @@ def test_an_asymmetric_algorithm_needs_both_key_files_and_no_secret(tmp_path: Pa
     assert faults(given) == {}
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("given", "named"),
     [
         ({"OBJSTORE_ENDPOINT": "https://s3.example"}, {"objstore.bucket"}),
@@ -151,7 +150,7 @@ def test_the_longest_life_of_a_public_link_is_no_shorter_than_the_usual_one() ->
     assert list(faults(given)) == ["upload.link_max_life"]
 
 
-@pytest.mark.parametrize("types", ["", "image/png,image/jxl", "image", "image/png,"])
+@with_each("types", ["", "image/png,image/jxl", "image", "image/png,"])
 def test_only_known_media_types_can_be_taken(types: str) -> None:
     assert list(faults({"PORTCULLIS_UPLOAD__TYPES": types})) == ["upload.types"]
 
@@ -186,7 +185,7 @@ def test_a_previous_key_has_an_end_and_is_a_good_one(tmp_path: Path) -> None:
     assert "not an existing file" in messages["auth.jwt_previous_private_key"]
 
 
-@pytest.mark.parametrize("text", ["tomorrow", "2026-11-30", "2026-11-30T12:00:00", "1793000000"])
+@with_each("text", ["tomorrow", "2026-11-30", "2026-11-30T12:00:00", "1793000000"])
 def test_the_end_of_a_key_is_a_time_with_its_offset(text: str) -> None:
     assert "offset" in faults({"PORTCULLIS_AUTH__JWT_PREVIOUS_UNTIL": text})["auth.jwt_previous_until"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from service.settings import FIRST_PASSWORD, SettingsError, first_password, load, table
+from tests.support.cases import with_each
 
 SECRET = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
 VALUES = {
@@ -45,7 +46,7 @@ def test_each_secret_can_be_in_a_file_and_no_other_setting() -> None:
     assert not {name for _, name in IN_FILES} & {name for row in table() for name in row.variables}
 
 
-@pytest.mark.parametrize(("title", "variable"), [case for case in IN_FILES if case[0] in VALUES])
+@with_each(("title", "variable"), [case for case in IN_FILES if case[0] in VALUES])
 def test_a_file_gives_the_same_as_the_variable(tmp_path: Path, title: str, variable: str) -> None:
     given = VALUES[title]
     others = {} if title == "auth.jwt_secret" else {"JWT_SECRET": SECRET}
@@ -53,7 +54,7 @@ def test_a_file_gives_the_same_as_the_variable(tmp_path: Path, title: str, varia
     assert load({"PORTCULLIS_CONFIG": "", **others, variable: written(tmp_path, given)}) == expected
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n", ""])
+@with_each("end", ["\n", "\r\n", "\n\n", ""])
 def test_line_breaks_at_the_end_do_not_count(tmp_path: Path, end: str) -> None:
     path = written(tmp_path, SECRET + end)
     assert load({"PORTCULLIS_CONFIG": "", "JWT_SECRET_FILE": path}).auth.jwt_secret == SECRET
@@ -74,7 +75,7 @@ def test_a_link_and_a_mode_for_everybody_are_accepted_as_platforms_mount_secrets
     assert settings.auth.jwt_secret == SECRET
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("content", "complaint"),
     [
         ("", "is empty"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from service.settings import SettingsError, load
+from tests.support.cases import with_each
 
 
 def issuer(tmp_path: Path, text: str, **environ: str) -> str:
@@ -15,7 +16,7 @@ def issuer(tmp_path: Path, text: str, **environ: str) -> str:
     return load(environ, file=file).auth.jwt_issuer
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("text", "environ", "expected"),
     [
         ("${NAME}", {"NAME": "a"}, "a"),
@@ -42,7 +43,7 @@ def test_a_reference_without_fallback_must_be_set(tmp_path: Path) -> None:
         issuer(tmp_path, "${NAME}")
 
 
-@pytest.mark.parametrize("text", ["${", "${}", "${1A}", "${NAME", "${NA-ME}", "${NAME:-"])
+@with_each("text", ["${", "${}", "${1A}", "${NAME", "${NA-ME}", "${NAME:-"])
 def test_a_broken_reference_is_a_fault(tmp_path: Path, text: str) -> None:
     with pytest.raises(SettingsError, match=r"has a \$\{ that is not part of"):
         issuer(tmp_path, text, NAME="a")

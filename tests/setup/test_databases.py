@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from service.features.embedded.stores import EmbeddedStores
+from tests.support.cases import with_each
 from tests.support.databases import database
 from tests.support.recycled import Recycled
 
@@ -83,7 +84,7 @@ def changed(stores: EmbeddedStores, template: str) -> Iterator[tuple[Recycled, p
         yield copies, connection
 
 
-@pytest.mark.parametrize(
+@with_each(
     "change",
     [
         "ALTER TABLE sys.user ADD COLUMN height integer",
@@ -151,7 +152,7 @@ def rows(url: str) -> list[list[tuple[object, ...]]]:
         return [connection.execute(query.encode()).fetchall() for query in READ]
 
 
-@pytest.mark.parametrize(
+@with_each(
     "change",
     [
         "UPDATE sys.role SET description = 'changed' WHERE id = 1",

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-
 import service
 from service.kernel.about import DISTRIBUTION
+from tests.support.cases import with_each
 from tests.support.running import ROOT
 
 
@@ -90,7 +89,7 @@ def test_nothing_is_installed_by_a_name_that_is_not_ours() -> None:
     assert named == ours
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("text", "names"),
     [
         ("pip install 'portcullis[tracing]'", ["portcullis"]),

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 import dev
+from tests.support.cases import with_each
 
 ROOT = Path(__file__).parents[2]
 OURS = (".py", ".md", ".lua", ".yaml", ".toml", ".js", ".css", ".html", ".conf", ".csv", ".example")
@@ -68,7 +69,7 @@ def test_editors_break_lines_where_ruff_does() -> None:
     assert int(editor_config()["*.py"]["max_line_length"]) == ruff["line-length"]
 
 
-@pytest.mark.parametrize("hook", hooks(), ids=lambda hook: str(hook["id"]))
+@with_each("hook", hooks())
 def test_a_hook_runs_a_program_of_the_checkout(hook: dict[str, Any]) -> None:
     words = shlex.split(hook["entry"])
     assert hook["language"] == "system"

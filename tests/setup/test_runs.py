@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import importlib
+import inspect
 import os
 import tempfile
 from collections import OrderedDict
@@ -15,6 +16,7 @@ import pytest
 
 from service.features.embedded.stores import EmbeddedStores
 from tests.support import own_environment
+from tests.support.cases import with_each
 from tests.support.collecting import TESTS, import_share
 from tests.support.marks import STARTERS
 from tests.support.own_environment import forget_settings
@@ -28,7 +30,7 @@ def test_every_file_that_is_named_exists() -> None:
     assert {name for name in named if not (ROOT / name).exists()} == set()
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("test_id", "bundle"),
     [
         ("tests/service/test_framing.py::test_a[/x::y]", SHARED),
@@ -40,6 +42,37 @@ def test_every_file_that_is_named_exists() -> None:
 )
 def test_files_that_share_a_service_are_run_by_one_process(test_id: str, bundle: str) -> None:
     assert bundle_of(test_id) == bundle
+
+
+def test_all_cases_run_and_those_that_fail_are_reported_together() -> None:
+    seen = []
+
+    @with_each("even", [True, False])
+    @with_each("number", [1, 2])
+    def check(fixture: str, number: int, even: bool) -> None:
+        seen.append((fixture, number))
+        assert (number % 2 == 0) == even
+
+    assert list(inspect.signature(check).parameters) == ["fixture"]
+    with pytest.RaisesGroup(pytest.RaisesGroup(AssertionError), pytest.RaisesGroup(AssertionError)) as raised:
+        check(fixture="a")  # type: ignore[call-arg]
+    assert seen == [("a", 1), ("a", 2)] * 2
+    (first, _) = raised.value.exceptions
+    assert first.__notes__ == ["in the case even=True"]
+
+
+@pytest.mark.anyio
+async def test_so_do_the_cases_of_a_coroutine() -> None:
+    @with_each(("number", "square"), [(1, 1), (2, 5), (3, 9), (4, 17)])
+    async def check(number: int, square: int) -> None:
+        assert number**2 == square
+
+    with pytest.RaisesGroup(AssertionError, AssertionError) as raised:
+        await check()  # type: ignore[call-arg]
+    assert [failure.__notes__ for failure in raised.value.exceptions] == [
+        ["in the case number=2, square=5"],
+        ["in the case number=4, square=17"],
+    ]
 
 
 def test_what_takes_longest_is_handed_out_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from service.kernel import fields
 from service.kernel.fields import ITS_EDIT, ITS_TYPE
 from service.kernel.strict_yaml import YamlError
 from tests.features.tables.tables import faults, send
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +44,7 @@ WRITES: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("line", "body", "field"), WRITES, ids=lambda value: str(value)[:40])
+@with_each(("line", "body", "field"), WRITES)
 async def test_no_request_stores_it(shared: Inside, line: str, body: dict[str, Any], field: str) -> None:
     method, path = line.split(" ")
     answer = await shared.ask(method, path, body | {field: TURNED})

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from service.features.embedded.stores import EmbeddedStores
+from tests.support.cases import with_each
 from tests.support.running import Running, RunningAnew, command, environment
 from tests.support.set_clock import open_folder
 from tests.support.waiting import eventually
@@ -113,7 +114,7 @@ def without_a_failure(ask: Callable[[], httpx.Response]) -> Iterator[list[int]]:
     assert set(statuses) == {200}, statuses
 
 
-@pytest.mark.parametrize("name", ROLLING)
+@with_each("name", ROLLING)
 def test_nodes_of_both_versions_serve_side_by_side_and_the_earlier_one_starts_again(name: str) -> None:
     with installation(name) as both:
         before = both.earlier()

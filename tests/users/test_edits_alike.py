@@ -35,7 +35,24 @@ PATCH = {
     "menu": {"title": "New"},
     "resource": {"description": "New"},
 }
+EMPTIED = {"user": "phone", "role": "description", "menu": "icon", "resource": "description"}
 FIXED = {"role": {"roleCode": "other"}, "menu": {"menuType": "Menu"}}
+BELOW: dict[str, list[tuple[str, str, Any]]] = {
+    "user": [
+        ("PUT", "/status", {"status": "disabled"}),
+        ("PUT", "/password", {"newPassword": "four wary storks"}),
+    ],
+    "role": [("GET", "/permissions", None), ("PUT", "/permissions", {"menuIds": []})],
+    "menu": [],
+    "resource": [
+        ("PUT", "/enabled", {"enabled": False}),
+        ("GET", "/buttons", None),
+        ("PUT", "/buttons", {"menuIds": []}),
+    ],
+}
+"""Requests below the path of a record."""
+STATE = ("/status", "/enabled")
+"""What has the entity tag of its record."""
 
 
 @pytest.fixture(scope="module", params=NEW)
@@ -83,7 +100,7 @@ async def test_a_post_tells_where_the_new_record_is(shared: Inside, noun: str) -
     }
 
 
-async def test_a_put_of_what_was_read_changes_nothing_and_one_without_a_member_is_refused(
+async def test_a_put_replaces_all_values_and_is_refused_without_one_of_them(
     shared: Inside, noun: str, path: str
 ) -> None:
     before = await shared.data("GET", path)
@@ -93,6 +110,9 @@ async def test_a_put_of_what_was_read_changes_nothing_and_one_without_a_member_i
         short = {key: value for key, value in body.items() if key != name}
         for query in ("", "?dryRun=true"):
             assert (await shared.ask("PUT", path + query, short)).fields == [name]
+    assert values_of(await shared.data("PUT", path, body)) == values_of(before)
+    changed = values_of(before) | PATCH[noun]
+    assert values_of(await shared.data("PUT", path, body | PATCH[noun])) == changed
     assert values_of(await shared.data("PUT", path, body)) == values_of(before)
 
 
@@ -107,27 +127,44 @@ async def test_a_patch_is_the_put_of_the_members_that_it_has(shared: Inside, nou
 
     assert values_of(after) == values_of(before) | PATCH[noun]
     assert after["version"] == before["version"] + 1
+    assert after["updateTime"] > before["updateTime"]
     assert values_of(await shared.data("PATCH", path, {})) == values_of(after)
+    assert (await shared.data("PATCH", path, {EMPTIED[noun]: None}))[EMPTIED[noun]] is None
 
 
-async def test_both_are_refused_for_a_record_that_has_changed_since_it_was_read(
-    shared: Inside, noun: str, path: str
+async def test_a_record_that_has_changed_since_it_was_read_is_neither_edited_nor_deleted(
+    shared: Inside, noun: str
 ) -> None:
+    path = (await shared.ask("POST", f"/api/{noun}", NEW[noun] | OTHER[noun])).header("location") or ""
     read = await shared.ask("GET", path)
     old, body = read.header("etag") or "", body_of(noun, read.json["data"])
-    await shared.data("PATCH", path, PATCH[noun], ("If-Match", old))
+    theirs = await shared.ask("PATCH", path, PATCH[noun], ("If-Match", old))
 
-    for method, edit in (("PUT", body), ("PATCH", PATCH[noun])):
-        for query in ("", "?dryRun=true"):
-            late = await shared.ask(method, path + query, edit, ("If-Match", old))
-            assert (late.status, late.code) == (412, "precondition_failed")
-    status = await shared.ask("PUT", f"{path}/status", {"status": "enabled"}, ("If-Match", old))
-    assert status.status == (412 if noun == "user" else 404)
+    late: list[tuple[str, str, Any]] = [("PUT", "", body), ("PATCH", "", PATCH[noun]), ("DELETE", "", None)]
+    late += [("PUT", "?dryRun=true", body), ("PATCH", "?dryRun=true", PATCH[noun])]
+    late += [request for request in BELOW[noun] if request[1] in STATE]
+    for method, below, edit in late:
+        answer = await shared.ask(method, path + below, edit, ("If-Match", old))
+        assert (answer.status, answer.code) == (412, "precondition_failed"), (method, below)
+    now = await shared.ask("GET", path)
+    assert values_of(now.json["data"]) == values_of(theirs.json["data"])
+    await shared.data("DELETE", path, None, ("If-Match", now.header("etag") or ""))
+
+
+async def test_a_record_that_does_not_exist_is_not_found(shared: Inside, noun: str, path: str) -> None:
+    body = body_of(noun, await shared.data("GET", path))
+
+    usual = [("GET", "", None), ("PUT", "", body), ("PATCH", "", PATCH[noun]), ("DELETE", "", None)]
+    for method, below, edit in [*usual, *BELOW[noun]]:
+        answer = await shared.ask(method, f"/api/{noun}/999999{below}", edit)
+        assert (answer.status, answer.code) == (404, "not_found"), (method, below)
 
 
 @pytest.mark.parametrize("noun", FIXED, indirect=True)
 async def test_what_never_changes_is_refused_in_both(shared: Inside, noun: str, path: str) -> None:
-    body = body_of(noun, await shared.data("GET", path))
+    record = await shared.data("GET", path)
+    same = {name: record[name] for name in FIXED[noun]}
 
-    for method, edit in (("PUT", body), ("PATCH", {})):
+    for method, edit in (("PUT", body_of(noun, record)), ("PATCH", {})):
         assert (await shared.ask(method, path, edit | FIXED[noun])).fields == [*FIXED[noun]]
+        assert (await shared.data(method, path, edit | same)).items() >= same.items()

@@ -10,6 +10,7 @@ import pytest
 
 from service.features.embedded.stores import EmbeddedStores
 from service.records.user_list import SORTS
+from tests.support.cases import with_each
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.users.people import execute, role_id
@@ -84,7 +85,7 @@ def birds(*numbers: int) -> list[str]:
     return [f"bird{number}" for number in numbers]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("query", "expected"),
     [
         ({"userName": "BIRD1"}, birds(1, *range(10, 20))),
@@ -135,7 +136,7 @@ async def test_each_user_is_listed_with_all_roles_given(aviary: Inside) -> None:
     assert user == await aviary.data("GET", f"/api/user/{user['id']}")
 
 
-@pytest.mark.parametrize("sort", [*SORTS, *(f"-{field}" for field in SORTS)])
+@with_each("sort", [*SORTS, *(f"-{field}" for field in SORTS)])
 async def test_the_pages_of_each_sort_hold_every_user_once_and_in_order(aviary: Inside, sort: str) -> None:
     whole = await listed(aviary, sort=sort)
     pages = [await listed(aviary, sort=sort, size=7, page=number) for number in range(1, 11)]
@@ -166,7 +167,7 @@ async def test_a_page_beyond_the_last_is_empty_and_still_counts(aviary: Inside) 
     assert (page["items"], page["total"]) == ([], MANY + 2)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "query",
     [
         "sort=passwordHash",

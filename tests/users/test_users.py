@@ -46,15 +46,6 @@ async def test_everything_that_can_be_said_is_kept(house: Inside) -> None:
     assert (await house.ask("POST", "/api/auth/login", login)).code == "account_disabled"
 
 
-async def test_a_patch_leaves_alone_what_it_leaves_out_and_null_clears(house: Inside) -> None:
-    before = await made(house, "heron", role_id(house, "auditor"), **ALL_OF_IT)
-
-    after = await house.data("PATCH", f"/api/user/{before['id']}", {"phone": None, "nickName": "Egret"})
-
-    changed = {"phone": None, "nickName": "Egret", "version": 2, "updateTime": after["updateTime"]}
-    assert after == before | changed
-
-
 async def test_an_edit_replaces_all_roles(house: Inside) -> None:
     auditor, user = role_id(house, "auditor"), role_id(house, "user")
     heron = await made(house, "heron", auditor)
@@ -93,53 +84,48 @@ async def test_the_own_name_in_another_spelling_is_free(house: Inside) -> None:
     assert after["userName"] == "Heron"
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("userName", ""),
-        ("userName", "x" * 255),
-        ("userName", " heron"),
-        ("userName", "her\non"),
-        ("userName", "her\u202eon"),
-        ("userName", "h\u0435ron"),  # a Cyrillic e
-        ("userName", None),
-        ("userName", 7),
-        ("nickName", ""),
-        ("nickName", "her\u200bon"),
-        ("nickName", "\0"),
-        ("email", "heron"),
-        ("email", "heron@example.org\nBcc: all@example.org"),
-        ("email", "<script>@example.org"),
-        ("email", "h" * 250 + "@example.org"),
-        ("phone", "call me"),
-        ("phone", "1" * 33),
-        ("gender", "bird"),
-        ("avatar", "javascript:alert(1)"),
-        ("avatar", "//evil.example/x.png"),
-        ("avatar", "/\\evil.example"),
-        ("avatar", "data:image/png;base64,AAAA"),
-        ("avatar", "https://example.org/a b"),
-        ("avatar", "/" + "a" * 1024),
-        ("status", "asleep"),
-        ("id", 7),
-        ("isAdmin", True),
-        ("passwordHash", "x"),
-        ("createTime", "2026-11-21T02:33:53.123Z"),
-        ("version", 7),
-        ("roles", [{"id": 1}]),
+REFUSED: dict[str, list[Any]] = {
+    # The last name has a Cyrillic e.
+    "userName": ["", "x" * 255, " heron", "her\non", "her\u202eon", None, 7, "h\u0435ron"],
+    "nickName": ["", "her\u200bon", "\0"],
+    "email": [
+        "heron",
+        "heron@example.org\nBcc: all@example.org",
+        "<script>@example.org",
+        "h" * 250 + "@example.org",
     ],
-)
-async def test_what_can_not_be_is_refused_by_name(shared: Inside, field: str, value: Any) -> None:
-    for method, path in (("POST", "/api/user"), ("PATCH", "/api/user/1")):
-        body = (HERON if method == "POST" else {}) | {field: value}
-        answer = await shared.ask(method, path, body)
-        assert answer.fields == [field], (method, answer.body)
+    "phone": ["call me", "1" * 33],
+    "gender": ["bird"],
+    "avatar": [
+        "javascript:alert(1)",
+        "//evil.example/x.png",
+        "/\\evil.example",
+        "data:image/png;base64,AAAA",
+        "https://example.org/a b",
+        "/" + "a" * 1024,
+    ],
+    "status": ["asleep"],
+    "id": [7],
+    "isAdmin": [True],
+    "passwordHash": ["x"],
+    "createTime": ["2026-11-21T02:33:53.123Z"],
+    "version": [7],
+    "roles": [[{"id": 1}]],
+}
 
 
-@pytest.mark.parametrize("name", ["\ud800", "\udfff\ud800", "a\udcff"])
-async def test_half_a_character_is_never_a_fault_of_the_service(shared: Inside, name: str) -> None:
-    for body in ({"userName": name}, {"nickName": name}, {"email": f"{name}@example.org"}, {name: 1}):
-        assert (await shared.ask("PATCH", "/api/user/1", body)).status in (400, 422)
+async def test_what_can_not_be_is_refused_by_name(shared: Inside) -> None:
+    for field, values in REFUSED.items():
+        for value in values:
+            for method, path, body in (("POST", "/api/user", HERON), ("PATCH", "/api/user/1", {})):
+                answer = await shared.ask(method, path, body | {field: value})
+                assert answer.fields == [field], (method, value)
+
+
+async def test_half_a_character_is_never_a_fault_of_the_service(shared: Inside) -> None:
+    for name in ("\ud800", "\udfff\ud800", "a\udcff"):
+        for body in ({"userName": name}, {"nickName": name}, {"email": f"{name}@example.org"}, {name: 1}):
+            assert (await shared.ask("PATCH", "/api/user/1", body)).status in (400, 422)
 
 
 async def test_all_faults_are_told_together(shared: Inside) -> None:
@@ -147,11 +133,11 @@ async def test_all_faults_are_told_together(shared: Inside) -> None:
     assert answer.fields == ["userName", "email", "avatar"]
 
 
-@pytest.mark.parametrize("password", ["short", "password1", "heronheron", "x" * 200])
-async def test_a_weak_password_is_refused_and_not_repeated(shared: Inside, password: str) -> None:
-    answer = await shared.ask("POST", "/api/user", HERON | {"password": password})
-    assert answer.fields == ["password"]
-    assert password not in answer.body.decode()
+async def test_a_weak_password_is_refused_and_not_repeated(shared: Inside) -> None:
+    for password in ("short", "password1", "heronheron", "x" * 200):
+        answer = await shared.ask("POST", "/api/user", HERON | {"password": password})
+        assert answer.fields == ["password"], password
+        assert password not in answer.body.decode()
 
 
 async def test_a_password_is_no_part_of_an_edit(shared: Inside) -> None:
@@ -159,16 +145,12 @@ async def test_a_password_is_no_part_of_an_edit(shared: Inside) -> None:
     assert answer.fields == ["password"]
 
 
-@pytest.mark.parametrize(("method", "path"), [("POST", "/api/user"), ("PATCH", "/api/user/{id}")])
-async def test_roles_that_do_not_exist_are_named_by_their_place(
-    house: Inside, method: str, path: str
-) -> None:
-    heron = await made(house, "stork")
-    body = (HERON if method == "POST" else {}) | {"roleIds": [role_id(house, "user"), 4711, 4712]}
+async def test_roles_that_do_not_exist_are_named_by_their_place(house: Inside) -> None:
+    stork = await made(house, "stork")
 
-    answer = await house.ask(method, path.format(id=heron["id"]), body)
-
-    assert answer.fields == ["roleIds[1]", "roleIds[2]"]
+    for method, path, body in (("POST", "/api/user", HERON), ("PATCH", f"/api/user/{stork['id']}", {})):
+        answer = await house.ask(method, path, body | {"roleIds": [role_id(house, "user"), 4711, 4712]})
+        assert answer.fields == ["roleIds[1]", "roleIds[2]"]
     assert execute(house, "SELECT count(*) FROM sys.user WHERE user_name = 'heron'") == [(0,)]
 
 
@@ -178,37 +160,6 @@ async def test_payloads_are_names_like_others(house: Inside) -> None:
         heron = await made(house, name)
         assert heron["userName"] == name
         assert (await house.data("GET", f"/api/user/{heron['id']}"))["userName"] == name
-
-
-async def test_an_edit_of_what_somebody_else_has_changed_is_refused(house: Inside) -> None:
-    heron = await made(house)
-    path = f"/api/user/{heron['id']}"
-    await house.data("PATCH", path, {"nickName": "Theirs"}, ("If-Match", '"1"'))
-
-    for method, body in (("PATCH", {"nickName": "Mine"}), ("DELETE", None)):
-        answer = await house.ask(method, path, body, ("If-Match", '"1"'))
-        assert (answer.status, answer.code) == (412, "precondition_failed")
-
-    now = await house.ask("GET", path)
-    assert (now.json["data"]["nickName"], now.header("etag")) == ("Theirs", '"2"')
-    assert (await house.ask("DELETE", path, None, ("If-Match", '"2"'))).status == 200
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("GET", "", None),
-        ("PATCH", "", {}),
-        ("DELETE", "", None),
-        ("PUT", "/status", {"status": "disabled"}),
-        ("PUT", "/password", {"newPassword": PASSWORD}),
-    ],
-)
-async def test_a_user_that_does_not_exist_is_not_found(
-    shared: Inside, method: str, path: str, body: Any
-) -> None:
-    answer = await shared.ask(method, f"/api/user/999999{path}", body)
-    assert (answer.status, answer.code) == (404, "not_found")
 
 
 async def test_a_deleted_user_is_gone_and_the_files_stay(house: Inside) -> None:
@@ -245,13 +196,10 @@ async def test_callers_edit_their_own_profile(house: Inside) -> None:
     assert stale.code == "precondition_failed"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"userName": "root"}, {"status": "enabled"}, {"roleIds": [1]}, {"password": PASSWORD}, {"id": 1}],
-)
-async def test_a_profile_is_no_way_to_the_rest_of_the_account(shared: Inside, change: Any) -> None:
-    answer = await shared.ask("PUT", "/api/user/profile", change)
-    assert answer.fields == list(change)
+async def test_a_profile_is_no_way_to_the_rest_of_the_account(shared: Inside) -> None:
+    rest = {"userName": "root", "status": "enabled", "roleIds": [1], "password": PASSWORD, "id": 1}
+    for field, value in rest.items():
+        assert (await shared.ask("PUT", "/api/user/profile", {field: value})).fields == [field]
 
 
 async def test_each_operation_needs_its_code(house: Inside) -> None:

@@ -18,6 +18,7 @@ from service.web.messages.bodies import MAX_BODY, JsonBody, ProtocolBody
 from service.web.messages.faults import faults_of
 from service.web.messages.request import REQUEST_OPTIONS, Request
 from service.web.messages.schema import Schema
+from tests.support.cases import with_each
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import example
 
@@ -46,7 +47,7 @@ async def test_a_good_body_is_taken() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@with_each(
     "body",
     [
         b'{"userName":"alice","userName":"mallory"}',
@@ -71,7 +72,7 @@ async def test_a_member_of_any_type_may_nest_within_reason() -> None:
     assert (await put(b'{"anything":' + b"[" * 50 + b"]" * 50 + b"}")).status == 200
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("body", "field"),
     [
         (b"[]", "body"),
@@ -139,7 +140,7 @@ async def test_no_more_than_a_hundred_faults_of_a_body_are_named() -> None:
     assert len((await post(body)).fields) == 100
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("body", "field"),
     [
         (b'{"userName":"a\\u0000b"}', "userName"),
@@ -179,7 +180,7 @@ async def test_a_message_of_our_own_is_passed_on() -> None:
     assert answer.json["errors"] == [{"field": "body", "message": "Thirteen things are bad luck"}]
 
 
-@pytest.mark.parametrize(
+@with_each(
     "body",
     [
         b'{"userName":"alice","colour":"hunter2"}',
@@ -198,7 +199,7 @@ async def test_no_value_is_echoed(body: bytes) -> None:
     assert b"hunter2" not in answer.body
 
 
-@pytest.mark.parametrize(
+@with_each(
     "content_type",
     [
         "application/json",
@@ -213,7 +214,7 @@ async def test_json_in_utf_8_is_read(content_type: str) -> None:
     assert (await post(b'{"userName":"alice"}', ("Content-Type", content_type))).status == 201
 
 
-@pytest.mark.parametrize(
+@with_each(
     "headers",
     [
         [("X-None", "1")],

@@ -21,6 +21,7 @@ from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
 from service.web.requests.credentials import CookieToken
 from service.web.requests.middleware import RequestMiddleware
+from tests.support.cases import with_each
 from tests.support.demands import undemanding
 from tests.web.driver import JSON, Answer, ask
 from tests.web.test_guard import CALLERS, ENDPOINTS, OPENINGS, over
@@ -74,7 +75,7 @@ async def test_without_the_cookie_the_header_carries_it() -> None:
     assert (await get(cookie("theme=dark"))).code == "unauthenticated"
 
 
-@pytest.mark.parametrize("header", ["Bearer all", "Bearer lister", "bearer  all", "Bearer ", "Bearer a b"])
+@with_each("header", ["Bearer all", "Bearer lister", "bearer  all", "Bearer ", "Bearer a b"])
 async def test_a_token_in_both_is_a_bad_request(header: str) -> None:
     answer = await get(cookie(f"{ACCESS}=all"), ("Authorization", header))
     assert (answer.status, answer.code) == (400, "bad_request")
@@ -96,13 +97,13 @@ async def test_two_access_cookies_are_a_bad_request(second: str) -> None:
         assert (answer.status, answer.code) == (400, "bad_request")
 
 
-@pytest.mark.parametrize("value", ["", '"all"', '"all', "%61ll", "a\\154l", "all,all", "all=", "\xe9", "a b"])
+@with_each("value", ["", '"all"', '"all', "%61ll", "a\\154l", "all,all", "all=", "\xe9", "a b"])
 async def test_a_value_is_taken_as_sent_or_not_at_all(value: str) -> None:
     answer = await get(cookie(f"{ACCESS}={value}"))
     assert (answer.status, answer.code) == (401, "token_invalid")
 
 
-@pytest.mark.parametrize(
+@with_each(
     "name",
     [
         "portcullis_access",
@@ -148,7 +149,7 @@ async def test_a_change_by_cookie_needs_its_source_and_the_csrf_token() -> None:
     assert (await delete(cookie(f"{ACCESS}=all"), ("Origin", "https://admin.example"), proof())).status == 200
 
 
-@pytest.mark.parametrize(
+@with_each(
     "headers",
     [
         [],

@@ -22,6 +22,7 @@ from service.errors import HeadTooLarge, RequestTimeout
 from service.settings import load
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.middleware import REFUSAL, RequestMiddleware
+from tests.support.cases import with_each
 from tests.support.chromium import chromium
 from tests.support.demands import undemanding
 from tests.web.driver import Answer, ask
@@ -55,7 +56,7 @@ def cross_origin(answer: Answer) -> dict[str, str]:
     return {name: value for name, value in answer.headers if name.startswith("access-control-")}
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("method", "path", "token", "status"),
     [
         ("GET", "/api/thing", "lister", 200),
@@ -91,7 +92,7 @@ async def test_what_the_http_server_refuses_may_be_read_too(refusal: Exception) 
     assert answer.header("access-control-allow-origin") == OURS
 
 
-@pytest.mark.parametrize(
+@with_each(
     "origin",
     [
         "https://other.example",
@@ -142,7 +143,7 @@ async def test_a_preflight_request_needs_no_token() -> None:
     assert int(cors_headers["access-control-max-age"]) <= 7200  # what Chromium takes at most
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("path", "method", "status"),
     [
         ("/api/nothing", "GET", 404),

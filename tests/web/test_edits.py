@@ -23,6 +23,7 @@ from service.web.openapi.document import openapi
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
+from tests.support.cases import with_each
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import OpenGate, example
 
@@ -94,7 +95,7 @@ def test_a_patch_has_the_values_that_it_was_sent() -> None:
     assert read(BirdPatch, seenAt=None, colours=["grey"]) == {"seen_at": None, "colours": ["grey"]}
 
 
-@pytest.mark.parametrize("name", ["birdName", "colours", "wild", "ringCode"])
+@with_each("name", ["birdName", "colours", "wild", "ringCode"])
 def test_null_removes_optional_values_only(name: str) -> None:
     assert f"at `$.{name}`" in fault(BirdPatch, **{name: None})
 
@@ -152,7 +153,7 @@ async def test_another_type_or_no_body_is_refused_with_those_that_are_taken() ->
     assert (await ask(example()[0], "POST", "/api/thing", PATCH, body=b"{}")).status == 415
 
 
-@pytest.mark.parametrize("body", [b"[]", b"null", b"7", b'"x"'])
+@with_each("body", [b"[]", b"null", b"7", b'"x"'])
 async def test_a_patch_that_is_no_object_would_replace_the_record_and_is_refused(body: bytes) -> None:
     assert (await patch(body, PATCH)).fields == ["body"]
 
@@ -180,7 +181,7 @@ def call_with(*if_match: str) -> RequestContext:
     return context
 
 
-@pytest.mark.parametrize("given", ['"7"', "*", ' "6" , "7"', '"6","7","8"', ',"7",', '"a,b", "7"'])
+@with_each("given", ['"7"', "*", ' "6" , "7"', '"6","7","8"', ',"7",', '"a,b", "7"'])
 def test_a_request_that_names_the_record_may_change_it(given: str) -> None:
     require_match(call_with(given), version_tag(7))
 
@@ -193,13 +194,13 @@ def test_several_headers_are_one_list() -> None:
     require_match(call_with('"6"', '"7"'), version_tag(7))
 
 
-@pytest.mark.parametrize("given", ['"6"', '"77"', 'W/"7"', '"6", "8"', '"x,7"', '"6,"7,8""'])
+@with_each("given", ['"6"', '"77"', 'W/"7"', '"6", "8"', '"x,7"', '"6,"7,8""'])
 def test_a_request_that_names_another_version_is_refused(given: str) -> None:
     with pytest.raises((PreconditionFailed, BadRequest)):
         require_match(call_with(given), version_tag(7))
 
 
-@pytest.mark.parametrize("given", ["7", "", '"7', "'7'", '"7" "8"', '*, "7"', '"7"x', '""7""'])
+@with_each("given", ["7", "", '"7', "'7'", '"7" "8"', '*, "7"', '"7"x', '""7""'])
 def test_what_is_no_list_of_entity_tags_is_a_bad_request(given: str) -> None:
     with pytest.raises(BadRequest):
         require_match(call_with(given), version_tag(7))

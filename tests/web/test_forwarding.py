@@ -12,6 +12,7 @@ from service.web.messages.address import address_behind
 from service.web.messages.context import RequestContext
 from service.web.messages.request import Request
 from service.web.observability.readiness import ForwardingWatch
+from tests.support.cases import with_each
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +62,7 @@ class Watched:
         return health.details["kind"] if health.state == "degraded" else None
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("networks", "peer", "forwarded", "kind"),
     [
         ((), PROXY, False, None),
@@ -123,7 +124,7 @@ async def test_it_is_forgotten_within_two_minutes() -> None:
     assert site.watch.counts["unnamed"] == 1
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("peer", "server", "host"),
     [
         ("127.0.0.1", "127.0.0.1", "127.0.0.1:8080"),
@@ -142,7 +143,7 @@ async def test_a_call_from_the_node_itself_degrades_nothing_though_a_proxy_there
     assert site.watch.counts["silent"] == 0
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("headers", "http_version"),
     [
         ({"host": "access.example.com"}, "1.1"),
@@ -181,7 +182,7 @@ def scope(peer: str | None, *forwarded: str) -> dict[str, object]:
     return {"client": (peer, 4711) if peer else None, "headers": [(b"host", b"x"), *headers]}
 
 
-@pytest.mark.parametrize("sent", ["unknown", "203.0.113.7, unknown", "_hidden", ""])
+@with_each("sent", ["unknown", "203.0.113.7, unknown", "_hidden", ""])
 async def test_a_named_proxy_that_tells_no_address_is_as_silent_as_one_without_the_header(sent: str) -> None:
     site = Watched("10.0.0.0/8")
     site.arrives(PROXY, forwarded=True, times=2)
@@ -198,7 +199,7 @@ async def test_a_named_proxy_that_sends_forwarded_alone_is_silent_and_not_believ
     assert address_behind(PROXIES)(request) == PROXY
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("claim", "peer", "forwarded", "address"),
     [
         ("the peer itself without a header", "10.0.0.1", (), "10.0.0.1"),
@@ -229,7 +230,7 @@ def test_without_trusted_proxies_the_header_is_never_read() -> None:
     assert address_behind(())(scope("10.0.0.1", "203.0.113.7")) == "10.0.0.1"
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("peer", "address"),
     [
         ("::ffff:203.0.113.7", "203.0.113.7"),

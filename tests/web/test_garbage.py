@@ -13,6 +13,7 @@ import uvicorn
 from service.server.http import HttpProtocol, Limits, WorkerState
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.middleware import RequestMiddleware
+from tests.support.cases import with_each
 from tests.web.example_service import example
 from tests.web.test_guard import APP as GUARDED
 
@@ -83,10 +84,9 @@ def garbage_of(app: RequestMiddleware, request: bytes, status: bytes, times: int
     return garbage
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("request_", "status"),
     [(GET, b"200"), (MADE, b"201"), (UNKNOWN, b"404"), (FAULTY_BODY, b"422")],
-    ids=["a read", "a write", "an unknown path", "a refused body"],
 )
 def test_a_request_leaves_no_cyclic_garbage(request_: bytes, status: bytes) -> None:
     assert garbage_of(example()[0], request_, status) == []

@@ -31,6 +31,7 @@ from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.policies.stock import MODEL
+from tests.support.cases import with_each
 from tests.support.demands import undemanding
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import OpenGate, example
@@ -161,7 +162,7 @@ async def test_a_login_is_enough_where_nothing_else_is_needed() -> None:
     assert (await get("/api/echo", None)).code == "unauthenticated"
 
 
-@pytest.mark.parametrize("token", [None, "lister", "unknown", "down", "", "two, tokens"])
+@with_each("token", [None, "lister", "unknown", "down", "", "two, tokens"])
 async def test_a_public_route_ignores_tokens(token: str | None) -> None:
     answer = await get("/api/open", token)
     assert (answer.status, answer.json["data"]["caller"]) == (200, "nobody")
@@ -173,7 +174,7 @@ async def test_a_public_route_without_its_line_is_closed() -> None:
     assert (answer.status, answer.json["layer"]) == (403, "endpoint")
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("token", "status", "code", "challenge"),
     [
         (None, 401, "unauthenticated", "Bearer"),
@@ -195,14 +196,14 @@ async def test_a_request_is_admitted_before_it_is_parsed() -> None:
     assert (await get("/api/thing/one", "nobody")).code == "permission_denied"
 
 
-@pytest.mark.parametrize(
+@with_each(
     "value", ["Bearer lister", "bearer lister", "BEARER lister", "Bearer   lister", "  Bearer lister  "]
 )
 async def test_the_scheme_is_read_in_any_case_and_spacing(value: str) -> None:
     assert (await ask(APP, "GET", "/api/thing", ("Authorization", value))).status == 200
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("value", "status", "code"),
     [
         ("", 401, "unauthenticated"),
@@ -224,7 +225,7 @@ async def test_any_other_value_of_the_header_is_refused(value: str, status: int,
     assert (answer.status, answer.code) == (status, code)
 
 
-@pytest.mark.parametrize("others", [["Bearer lister"], ["Bearer all"], ["Basic x"], [""]])
+@with_each("others", [["Bearer lister"], ["Bearer all"], ["Basic x"], [""]])
 async def test_two_headers_with_a_token_are_refused(others: list[str]) -> None:
     values = ["Bearer lister", *others]
     for order in (values, values[::-1]):
@@ -288,9 +289,7 @@ async def test_a_revision_that_nobody_has_published_is_refused_and_is_no_error_i
     assert [line["log_level"] for line in lines] == ["info"]
 
 
-@pytest.mark.parametrize(
-    "revision", ["", "-1", "+1", "1.0", "x", "1, 2", "9" * 19, "\u0663".encode().decode("latin-1")]
-)
+@with_each("revision", ["", "-1", "+1", "1.0", "x", "1, 2", "9" * 19, "\u0663".encode().decode("latin-1")])
 async def test_what_is_no_revision_is_a_bad_request(revision: str) -> None:
     answer = await at_least(revision)
     assert (answer.status, answer.code) == (400, "bad_request")

@@ -14,6 +14,7 @@ from service.web.requests.application import Application
 from service.web.requests.credentials import OperatorToken
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
+from tests.support.cases import with_each
 from tests.support.waiting import eventually_here
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
@@ -72,7 +73,7 @@ async def test_ready_names_the_state_of_each_part_and_nothing_else() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("check", "state"),
     [
         (check_of("degraded"), "degraded"),

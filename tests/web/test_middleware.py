@@ -7,6 +7,7 @@ import pytest
 from service.app import Lifespan
 from service.web.messages.context import MAX_USER_AGENT
 from service.web.requests.application import Message
+from tests.support.cases import with_each
 from tests.support.unstarted import unstarted
 from tests.web.driver import ask
 from tests.web.example_service import example
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.anyio
 APP, _ = example()
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("method", "target", "status"),
     [
         ("GET", "/api/open", 200),
@@ -42,7 +43,7 @@ async def test_a_good_request_id_is_kept(sent: str) -> None:
     assert (await ask(APP, "GET", "/api/open", ("X-Request-Id", sent))).header("x-request-id") == sent
 
 
-@pytest.mark.parametrize("sent", ["", "x" * 65, "a b", "a\r\nX-Evil: 1", "a\n", "é", "a;b", "<b>"])
+@with_each("sent", ["", "x" * 65, "a b", "a\r\nX-Evil: 1", "a\n", "é", "a;b", "<b>"])
 async def test_any_other_request_id_is_replaced(sent: str) -> None:
     made = (await ask(APP, "GET", "/api/open", ("X-Request-Id", sent))).header("x-request-id")
     assert made
@@ -54,7 +55,7 @@ async def test_made_request_ids_differ() -> None:
     assert len(ids) == 100
 
 
-@pytest.mark.parametrize(
+@with_each(
     "path",
     [
         "//api/open",

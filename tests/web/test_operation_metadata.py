@@ -22,6 +22,7 @@ from service.web.messages.operation_metadata import (
     refuses,
 )
 from service.web.messages.schema import Members, members_of
+from tests.support.cases import with_each
 
 
 def responder() -> None: ...
@@ -35,7 +36,7 @@ MARKS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-@pytest.mark.parametrize("order", list(permutations(range(4))))
+@with_each("order", list(permutations(range(4))))
 def test_marks_say_the_same_in_any_order(order: tuple[int, ...]) -> None:
     def function() -> None: ...
 
@@ -66,8 +67,8 @@ def test_refusals_of_several_marks_add_up() -> None:
     assert metadata_of(function).refusals == (Conflict, NotFound)
 
 
-@pytest.mark.parametrize("outer", [public, login, needs("a:b")])
-@pytest.mark.parametrize("inner", [public, login, needs("a:b")])
+@with_each("outer", [public, login, needs("a:b")])
+@with_each("inner", [public, login, needs("a:b")])
 def test_two_marks_that_say_who_may_call_are_refused(outer: Any, inner: Any) -> None:
     def function() -> None: ...
 
@@ -84,7 +85,7 @@ def test_two_logged_are_refused() -> None:
         def function() -> None: ...
 
 
-@pytest.mark.parametrize(
+@with_each(
     "codes",
     [
         (),

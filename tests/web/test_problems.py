@@ -12,6 +12,7 @@ from service.web.requests.application import Application, Message
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.problems import document, refusal_of, refusals
 from service.web.requests.routes import Routes
+from tests.support.cases import with_each
 from tests.web.driver import JSON, ask
 from tests.web.example_service import OpenGate, example
 
@@ -39,9 +40,7 @@ async def test_an_unknown_path_is_not_found() -> None:
     assert (answer.status, answer.code) == (404, "not_found")
 
 
-@pytest.mark.parametrize(
-    "method", ["DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "CONNECT", "PROPFIND", "BREW", "get"]
-)
+@with_each("method", ["DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "CONNECT", "PROPFIND", "BREW", "get"])
 async def test_any_other_method_is_not_allowed(method: str) -> None:
     answer = await ask(APP, method, "/api/thing")
     assert (answer.status, answer.header("allow")) == (405, "GET, POST")
@@ -63,7 +62,7 @@ async def test_a_fault_tells_nothing_and_keeps_no_promise() -> None:
     assert answer.header("set-cookie") is None
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("error", "status", "code"),
     [
         (Conflict(), 409, "conflict"),

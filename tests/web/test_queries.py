@@ -25,6 +25,7 @@ from service.web.messages.schema import (
     envelope,
     moment,
 )
+from tests.support.cases import with_each
 from tests.web.driver import Answer, ask
 from tests.web.example_service import example
 
@@ -37,7 +38,7 @@ async def read(path: str) -> Answer:
     return await ask(APP, "GET", path)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("query", "expected"),
     [
         ("", {"page": 1, "size": 20, "userName": "-", "colour": None, "deep": False}),
@@ -60,7 +61,7 @@ async def test_parameters_become_types(query: str, expected: dict[str, Any]) -> 
     assert expected.items() <= answer.json["data"].items()
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("query", "field"),
     [
         ("page=0", "page"),
@@ -104,9 +105,7 @@ class Since(Schema):
     since: Annotated[datetime, Meta(tz=True)] | None = None
 
 
-@pytest.mark.parametrize(
-    "text", ["1700000000", "1e9", "0.5", "-1", "null", "2026-11-21", "2026-11-21T02:33:53"]
-)
+@with_each("text", ["1700000000", "1e9", "0.5", "-1", "null", "2026-11-21", "2026-11-21T02:33:53"])
 def test_a_time_is_taken_in_one_form_only(text: str) -> None:
     read = Query(Since).read
     assert read("since=2026-11-21T02:33:53Z") == Since(datetime(2026, 11, 21, 2, 33, 53, tzinfo=UTC))
@@ -143,7 +142,7 @@ async def test_ids_become_integers() -> None:
     assert (await read(f"/api/thing/{MAX_ID}")).json["data"]["id"] == MAX_ID
 
 
-@pytest.mark.parametrize(
+@with_each(
     "id_",
     [
         "0",
@@ -249,7 +248,7 @@ def test_the_offset_of_a_page_fits_the_database(page: int, size: int) -> None:
     assert 0 <= PageQuery(page=page, size=size).offset <= MAX_ID
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("name", "on_the_wire"),
     [("id", "id"), ("user_name", "userName"), ("a_b_c", "aBC"), ("last_refresh_time", "lastRefreshTime")],
 )
@@ -258,7 +257,7 @@ def test_names_are_renamed_as_msgspec_renames_fields(name: str, on_the_wire: str
     assert (on_the_wire, on_the_wire) == (camel(name), struct.__struct_encode_fields__[0])
 
 
-@pytest.mark.parametrize("text", ["ab\n", "ab ", " ab", "abc", "a", "AB", "ab\r\n", "xx ab"])
+@with_each("text", ["ab\n", "ab ", " ab", "abc", "a", "AB", "ab\r\n", "xx ab"])
 def test_a_whole_pattern_matches_nothing_but_the_whole_text(text: str) -> None:
     kind = msgspec.json.Decoder(Annotated[str, msgspec.Meta(pattern=whole("[a-z]{2}|q"))])
     assert kind.decode(b'"ab"') == "ab"

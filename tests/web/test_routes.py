@@ -13,6 +13,7 @@ from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.operation import SignatureError
 from service.web.requests.routes import Routes, RoutesError
+from tests.support.cases import with_each
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
 
@@ -122,7 +123,7 @@ async def test_a_method_that_is_not_there_is_not_declared_public() -> None:
         routes().add("/api/unmarked", Unmarked(), public=["POST"])
 
 
-@pytest.mark.parametrize(
+@with_each(
     "template",
     ["api/x", "/api/x/", "/api//x", "/api/{id:int}", "/api/{id}.json", "/api/a b", "/api/", "/other"],
 )
@@ -211,7 +212,7 @@ async def body_is_no_json(_context: RequestContext, body: NoBody) -> None: ...
 def not_async(_context: RequestContext, body: Body) -> None: ...
 
 
-@pytest.mark.parametrize(
+@with_each(
     "function",
     [
         no_call,

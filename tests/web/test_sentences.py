@@ -16,12 +16,13 @@ from service.kernel.sentences import expected
 from service.kernel.type_faults import MOST, fields_of_struct
 from service.kernel.value_rules import DESCRIPTION, SORT, bounds_of
 from service.web.messages.faults import faults_of
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("kind", "sentence"),
     [
         (str, "must be a text"),
@@ -77,7 +78,7 @@ WRONG: tuple[Any, ...] = (
 LIBRARY = re.compile(r"`|\b(Expected|Object|Invalid|array|str|int|bool|regex|len)\b")
 
 
-@pytest.mark.parametrize("kind", BODIES, ids=lambda kind: str(kind.__name__))
+@with_each("kind", BODIES)
 def test_no_fault_of_a_body_is_told_in_words_of_the_library(kind: type[Struct]) -> None:
     fields = fields_of_struct(kind)
     for wrong in WRONG:

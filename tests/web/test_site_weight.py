@@ -19,6 +19,7 @@ from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from service.web.sites.api_document import add_document
 from service.web.sites.sites import takes_gzip
+from tests.support.cases import with_each
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
 
@@ -61,7 +62,7 @@ def vary(answer: Answer) -> str | None:
     return answer.header("vary")
 
 
-@pytest.mark.parametrize("path", ["/console", f"{GUIDE}/index.html", *DOCUMENTS])
+@with_each("path", ["/console", f"{GUIDE}/index.html", *DOCUMENTS])
 async def test_a_document_is_sent_compressed_to_who_takes_it_and_plain_to_others(
     app: RequestMiddleware, path: str
 ) -> None:
@@ -77,7 +78,7 @@ async def test_a_document_is_sent_compressed_to_who_takes_it_and_plain_to_others
     assert packed.header("content-type") == plain.header("content-type")
 
 
-@pytest.mark.parametrize("path", ["/console", f"{GUIDE}/index.html", *DOCUMENTS])
+@with_each("path", ["/console", f"{GUIDE}/index.html", *DOCUMENTS])
 async def test_each_representation_has_an_entity_tag_and_a_client_with_the_other_gets_the_whole(
     app: RequestMiddleware, path: str
 ) -> None:
@@ -97,8 +98,8 @@ async def test_each_representation_has_an_entity_tag_and_a_client_with_the_other
     assert (await ask(app, "GET", path, ("If-None-Match", tags[1]))).body == plain.body
 
 
-@pytest.mark.parametrize("headers", [(), (GZIP,)], ids=["plain", "compressed"])
-@pytest.mark.parametrize("path", ["/console", f"{GUIDE}/index.html", GUIDE, *DOCUMENTS])
+@with_each("headers", [(), (GZIP,)])
+@with_each("path", ["/console", f"{GUIDE}/index.html", GUIDE, *DOCUMENTS])
 async def test_head_has_the_headers_of_get_and_no_body(
     app: RequestMiddleware, path: str, headers: tuple[tuple[str, str], ...]
 ) -> None:
@@ -113,7 +114,7 @@ async def test_a_file_that_gzip_would_make_longer_is_sent_as_it_is(app: RequestM
     assert (tiny.body, tiny.header("content-encoding"), vary(tiny)) == (b"x", None, None)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("accepted", "expected"),
     [
         (None, False),

@@ -17,6 +17,7 @@ from service.web.openapi.document import openapi
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
+from tests.support.cases import with_each
 from tests.support.waiting import eventually_here
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate, example
@@ -229,7 +230,7 @@ def test_media_types_are_at_least_one() -> None:
         sends()
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("name", "header"),
     [
         ("a-b_c.csv", 'attachment; filename="a-b_c.csv"'),

@@ -21,6 +21,7 @@ from tests.benchmarks.fault_matrix.proxy import Proxy
 from tests.benchmarks.fault_matrix.stores import thaw
 from tests.benchmarks.fault_matrix.verdict import complaints, row
 from tests.benchmarks.faults import main
+from tests.support.cases import with_each
 from tests.support.waiting import freeze
 
 
@@ -50,7 +51,7 @@ def test_refusals_for_want_of_a_store_are_as_documented() -> None:
     assert list(complaints("database", "frozen", outcome())) == []
 
 
-@pytest.mark.parametrize(
+@with_each(
     "changed",
     [
         {"wrong_allows": 1},

@@ -17,6 +17,7 @@ from tests.benchmarks.frame.runner import read
 from tests.benchmarks.frame.table import number, printed
 from tests.benchmarks.frameworks import Peer
 from tests.benchmarks.servers import ServerError
+from tests.support.cases import with_each
 
 
 def test_a_ratio_is_that_of_neighbouring_rounds() -> None:
@@ -50,7 +51,7 @@ def test_a_result_without_rounds_or_with_a_ratio_to_nothing_is_refused() -> None
         result("one", "s", [1.0], against=result("other", "s", [1.0, 2.0]))
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("value", "shown"),
     [(0, "0"), (0.02512, "0.025"), (0.5, "0.500"), (2.3456, "2.35"), (45.67, "45.7"), (12345.6, "12,346")],
 )

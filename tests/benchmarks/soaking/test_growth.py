@@ -9,6 +9,7 @@ import pytest
 from tests.benchmarks.soak import main
 from tests.benchmarks.soaking.sampling import Process, Sample
 from tests.benchmarks.soaking.verdict import complaints, judged, processor, slope, thirds
+from tests.support.cases import with_each
 
 Change = Callable[[float], float]
 
@@ -60,7 +61,7 @@ def test_memory_that_is_taken_and_given_back_is_no_complaint() -> None:
     assert list(complaints(hashing)) == []
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("grown", "named"),
     [
         (samples(memory=lambda hours: 30 * hours), "memory of the worker 1"),

@@ -13,6 +13,7 @@ import pytest
 
 from service.features.embedded.stores import EmbeddedStores
 from tests.roles.test_request_rules import RULE
+from tests.support.cases import with_each
 from tests.support.databases import database, session_store
 from tests.support.running import Ended, Running, portcullis, running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
@@ -120,7 +121,7 @@ def test_what_the_service_refuses_is_said_and_the_password_is_not(
     assert (shown["state"], shown["decisions"]) == ("pending", [])
 
 
-@pytest.mark.parametrize("url", ["http://id.example.com", "ftp://127.0.0.1", "127.0.0.1:8080", "http://[::1"])
+@with_each("url", ["http://id.example.com", "ftp://127.0.0.1", "127.0.0.1:8080", "http://[::1"])
 def test_no_password_goes_over_plain_http_to_another_machine(site: Site, url: str) -> None:
     words = "decide", "1", "deny", "--reason", "No", "--user", "kestrel", "--url", url
 

@@ -20,6 +20,7 @@ from service.kernel.account_acts import CONTROL_ACTS
 from service.kernel.persons import ControlAct, Edge, Persons
 from service.laboratory.findings import passing
 from tests.features.access_requests.person_walk import ACTS, PersonFoundError, Walk
+from tests.support.cases import with_each
 
 NOW: Final = datetime(2026, 5, 30, tzinfo=UTC)
 STEPS: Final = 60
@@ -154,7 +155,7 @@ def test_no_walk_lets_one_person_decide_twice_or_for_themselves(walks: int) -> N
     assert done["sign off True"] > walks // 10 < done["sign off False"]
 
 
-@pytest.mark.parametrize("cut", CUTS)
+@with_each("cut", CUTS)
 def test_with_the_relation_cut_in_one_place_a_walk_finds_a_person_who_decides_as_two(cut: str) -> None:
     with pytest.raises(PersonFoundError):
         walked(cut, 300)

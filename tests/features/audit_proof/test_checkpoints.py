@@ -16,6 +16,7 @@ from service.features.audit_proof.lineage import lineage_of
 from service.records.database.transactions import engine
 from service.records.installation.restore_epochs import RecoveryPointHead, RestoreEpoch
 from tests.audit.conftest import Place, operation
+from tests.support.cases import with_each
 from tests.support.running import Ended, portcullis
 
 pytestmark = pytest.mark.anyio
@@ -118,7 +119,7 @@ async def test_a_timeline_that_no_restore_has_ended_is_a_fault() -> None:
     assert lineage.faults == ["timeline elsewhere: 1 heads were told of it, and it is not of this database"]
 
 
-@pytest.mark.parametrize(
+@with_each(
     "forged",
     [
         {"heads": (RecoveryPointHead("operation_log", DAY, "k", 1),)},

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from service.features.bulk_acts.api import MAX_RECORDS
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import member
 from tests.web.driver import Answer
@@ -117,7 +118,7 @@ async def test_who_administers_no_resource_of_a_service_changes_none_of_many(hou
     assert await states(house, "resource", [own]) == [True]
 
 
-@pytest.mark.parametrize("path", [ROLES, RESOURCES])
-@pytest.mark.parametrize("ids", [[], [0], list(range(1, MAX_RECORDS + 2))], ids=["none", "no id", "too many"])
+@with_each("path", [ROLES, RESOURCES])
+@with_each("ids", [[], [0], list(range(1, MAX_RECORDS + 2))])
 async def test_an_order_that_is_none_is_refused(shared: Inside, path: str, ids: list[int]) -> None:
     assert (await shared.ask("POST", path, {"ids": ids, "enabled": False})).status == 422

@@ -20,6 +20,7 @@ from service.keyspace.inspection import inspect
 from service.keyspace.keys import PARTS, SLOTS, ClusterNames, Names, slot_of
 from service.settings import Auth, Redis
 from tests.features.sentinel.test_sentinel import until
+from tests.support.cases import with_each
 from tests.support.cluster_raw import ClusterRaw
 from tests.support.valkey_cluster import ValkeyCluster
 
@@ -95,7 +96,7 @@ def test_parts_lie_evenly_over_the_slots_and_names_of_users_do_not_move_them() -
     assert slot_of(NAMES.of("auth:rights", NAMES.part("7"))) * PARTS // SLOTS == slot_of("7") * PARTS // SLOTS
 
 
-@pytest.mark.parametrize(
+@with_each(
     "url",
     ["redis+cluster://", "redis+cluster://h:0", "redis+cluster://h/1", "redis+cluster://h?unheard_of=1"],
 )

@@ -9,6 +9,7 @@ import pytest
 from service.errors import NotFound
 from service.features.decisions.api_configuration import AccessConfiguration
 from tests.features.decisions.conftest import EVALUATION, EVALUATIONS, Access
+from tests.support.cases import with_each
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +22,7 @@ GOOD = {"subject": ALICE, "action": READ, "resource": FIRST}
 MOMENT = {"time": "2025-06-27T18:03-07:00", "ip": "192.168.1.1"}
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("body", "decision"),
     [
         (GOOD, True),
@@ -50,7 +51,7 @@ async def test_basic_a_question_is_decided_as_the_fixture_says(
         assert isinstance(answer.json["context"], dict)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "body",
     [
         {"action": READ, "resource": FIRST},
@@ -74,7 +75,7 @@ async def test_basic_a_faulty_question_is_a_bad_request(access: Access, body: An
         assert (answer.status, answer.code) == (400, "bad_request")
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("content_type", "body"),
     [
         ("text/plain", b"{}"),
@@ -120,7 +121,7 @@ async def test_an_id_that_is_too_long_is_replaced_and_no_id_of_the_api_is_echoed
     assert other.header("x-request-id") != "a b"
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("body", "decisions"),
     [
         (
@@ -188,7 +189,7 @@ async def test_batch_ends_behind_the_question_that_decides_it(
     assert [evaluation["decision"] for evaluation in answer.json["evaluations"]] == decisions
 
 
-@pytest.mark.parametrize(
+@with_each(
     "body",
     [
         {**GOOD, "evaluations": [{}], "options": {"evaluations_semantic": "some_day"}},
@@ -220,7 +221,7 @@ async def search_results(access: Access, what: str, body: dict[str, Any]) -> Any
     return answer.json
 
 
-@pytest.mark.parametrize("what", SEARCHES)
+@with_each("what", SEARCHES)
 async def test_search_finds_what_would_be_allowed(access: Access, what: str) -> None:
     searched = what if what != "action" else "subject"
     plain = (await search_results(access, what, SEARCHES[what]))["results"]
@@ -232,10 +233,8 @@ async def test_search_finds_what_would_be_allowed(access: Access, what: str) -> 
         assert (await search_results(access, what, {**SEARCHES[what], searched: entity}))["results"] == plain
 
 
-@pytest.mark.parametrize("what", SEARCHES)
-@pytest.mark.parametrize(
-    "entity", [{"type": "spaceship", "id": "alice"}, {"type": "user", "id": "nonexistent-user"}]
-)
+@with_each("what", SEARCHES)
+@with_each("entity", [{"type": "spaceship", "id": "alice"}, {"type": "user", "id": "nonexistent-user"}])
 async def test_search_finds_nothing_for_what_is_unknown(access: Access, what: str, entity: Any) -> None:
     body = {**SEARCHES[what], "subject": entity}
     if what == "subject":
@@ -245,7 +244,7 @@ async def test_search_finds_nothing_for_what_is_unknown(access: Access, what: st
     assert (await search_results(access, what, body))["results"] == []
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("what", "body"),
     [
         ("subject", {"subject": {"type": "user"}, "resource": FIRST}),
@@ -270,7 +269,7 @@ async def test_search_needs_each_input_whole(access: Access, what: str, body: di
     assert (answer.status, answer.code) == (400, "bad_request")
 
 
-@pytest.mark.parametrize("what", SEARCHES)
+@with_each("what", SEARCHES)
 async def test_search_pages_lead_to_all_results_once(access: Access, what: str) -> None:
     whole = await search_results(access, what, SEARCHES[what])
     pages = [await search_results(access, what, {**SEARCHES[what], "page": {"limit": 1}})]

@@ -21,6 +21,7 @@ from tests.features.decisions.decision_point import (
     DecisionPoint,
     caller,
 )
+from tests.support.cases import with_each
 from tests.web.driver import Answer, ask
 
 pytestmark = pytest.mark.anyio
@@ -203,8 +204,8 @@ async def test_a_path_with_more_than_one_reading_is_refused(kind: str, target: s
     assert (answer.status, answer.code) == (400, "bad_request")
 
 
-@pytest.mark.parametrize("kind", ["caddy", "traefik", "nginx"])
-@pytest.mark.parametrize("target", ["*", "", "orders/7", "http://orders.test/orders/7", "?x=/status"])
+@with_each("kind", ["caddy", "traefik", "nginx"])
+@with_each("target", ["*", "", "orders/7", "http://orders.test/orders/7", "?x=/status"])
 async def test_a_path_begins_with_a_slash(kind: str, target: str) -> None:
     assert (await POINT.ask(kind, f"GET {target}", BEARER + "zoe")).code == "bad_request"
 
@@ -253,8 +254,8 @@ async def test_the_headers_of_other_dialects_are_not_read(kind: str) -> None:
     assert (await POINT.ask(kind, "GET /status", *forged)).status == 200
 
 
-@pytest.mark.parametrize("kind", ["caddy", "traefik", "nginx"])
-@pytest.mark.parametrize("part", ["Method", "Uri", "Host"])
+@with_each("kind", ["caddy", "traefik", "nginx"])
+@with_each("part", ["Method", "Uri", "Host"])
 async def test_each_header_of_the_dialect_is_there_once(kind: str, part: str) -> None:
     name = f"X-{'Original' if kind == 'nginx' else 'Forwarded'}-{part}"
     for value in ("GET", "/status", "orders.test"):

@@ -34,11 +34,12 @@ from service.laboratory.analysis.answers import (
     UseOf,
 )
 from tests.policies.stock import MODEL
+from tests.support.cases import with_each
 from tests.support.demands import undemanding
 from tests.support.unstarted import SHIPPED
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("action", "resource", "bound_to", "question"),
     [
         ("read", Resource("record", "record-1"), None, UseOf("record:record-1:read")),
@@ -80,7 +81,7 @@ def test_a_question_names_one_object_or_is_not_answerable(
     assert question_of(action, resource, bound_to) == question
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("action", "resource", "is_own"),
     [
         ("GET", Resource("route", "/x"), True),
@@ -151,7 +152,7 @@ def allows(question: Question, *held: str) -> bool:
     return Answers().of(POLICY, question, HeldCodes(held), BY_PASSWORD).allowed
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("template", "held", "allowed"),
     [
         ("/orders/{id}", ["orders:order:read"], False),  # /orders/new is another resource
@@ -191,7 +192,7 @@ def test_a_template_is_read_as_the_router_of_its_service_reads_it() -> None:
     assert not allows(RequestsTo("nowhere", "GET", "/items/{id}"), "*")
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("template", "held", "allowed"),
     [
         ("/api/role/{id}", ["role:read"], False),  # also takes role 7 and the list
@@ -232,7 +233,7 @@ DEMANDING = Policy(
 )
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("question", "strongest", "reason"),
     [
         (RequestTo("orders", "GET", "/orders/7"), "@login", "opened"),

@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 
 from service.keyspace import SessionStore
 from tests.features.decisions.conftest import EVALUATION, EVALUATIONS, Access, user
+from tests.support.cases import with_each
 from tests.support.members import ids_of, member
 from tests.web.driver import JSON, ask
 
@@ -33,7 +34,7 @@ async def test_a_subject_is_named_in_three_ways(access: Access) -> None:
         assert (await access.decision({"type": kind, "id": name}, "delete", FIRST))["decision"] is False
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("kind", "name"),
     [
         ("user", "nobody-here"),

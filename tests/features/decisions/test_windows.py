@@ -21,6 +21,7 @@ from tests.docs.pages import ROOT
 from tests.docs.shown_by import missing_files, missing_tests
 from tests.features.decisions.conftest import Access
 from tests.features.decisions.test_whole_service import key_of, set_up
+from tests.support.cases import with_each
 from tests.support.members import member, query
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.windows import Record, Window, repeat
@@ -262,7 +263,7 @@ def test_the_page_names_the_test_of_each_way() -> None:
     assert missing_files(page) + missing_tests(page) == []
 
 
-@pytest.mark.parametrize("way", WAYS)
+@with_each("way", WAYS)
 async def test_a_role_begins_and_ends_at_its_instant(records: dict[str, Record], way: str) -> None:
     record = records[way]
     assert record.faults() == []

@@ -33,6 +33,7 @@ from service.laboratory.analysis.explain import Explanation, explain
 from service.laboratory.analysis.impact import Standing, differences
 from service.laboratory.analysis.request_paths import request_path
 from service.web.messages.schema import PageQuery
+from tests.support.cases import with_each
 from tests.support.unstarted import SHIPPED
 
 CODES = ("system:user:list", "system:user:delete", "system:role:list", "x:one", "x:two")
@@ -96,7 +97,7 @@ def random_standing(dice: random.Random) -> Standing:
     return Standing(policy, roles, users)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@with_each("seed", range(6))
 def test_who_passes_a_request_is_what_is_decided_for_each_role_and_user(seed: int) -> None:
     dice = random.Random(seed)
     standing = random_standing(dice)
@@ -130,7 +131,7 @@ def test_who_passes_a_request_is_what_is_decided_for_each_role_and_user(seed: in
                 assert layer.line == str(judged.line)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@with_each("seed", range(6))
 def test_what_somebody_passes_is_what_is_decided_for_each_request_and_code(seed: int) -> None:
     dice = random.Random(seed)
     policy = random_standing(dice).policy
@@ -161,7 +162,7 @@ def test_what_somebody_passes_is_what_is_decided_for_each_request_and_code(seed:
         assert [access.object for access in accesses if access.kind == "grant"] == grants
 
 
-@pytest.mark.parametrize("seed", range(3))
+@with_each("seed", range(3))
 def test_an_explanation_says_what_is_decided_and_a_denial_what_would_open_it(seed: int) -> None:
     dice = random.Random(seed)
     policy = random_standing(dice).policy
@@ -178,7 +179,7 @@ def test_an_explanation_says_what_is_decided_and_a_denial_what_would_open_it(see
                     assert policy.judge(layer.layer, layer.object, HeldCodes([*held.codes, code])).allowed
 
 
-@pytest.mark.parametrize("seed", range(3))
+@with_each("seed", range(3))
 def test_the_matrix_of_roles_is_what_is_decided_for_each_role_and_request(seed: int) -> None:
     standing = random_standing(random.Random(seed))
     matrix = Matrix(standing)
@@ -247,8 +248,8 @@ def test_requests_that_need_no_role_are_those_that_visitors_or_bare_logins_pass(
     assert "GET /api/user/list" not in requirements
 
 
-@pytest.mark.parametrize(("word", "needs"), [("@anyone", "nothing"), ("@login", "login")])
-@pytest.mark.parametrize("services", [[], [Service("billing")]], ids=["not registered", "registered"])
+@with_each(("word", "needs"), [("@anyone", "nothing"), ("@login", "login")])
+@with_each("services", [[], [Service("billing")]])
 def test_what_a_file_opens_of_a_service_is_an_opening_before_the_service_is_registered(
     word: str, needs: str, services: list[Service]
 ) -> None:
@@ -285,7 +286,7 @@ def test_a_template_stands_for_any_other_value_and_the_rest_is_named() -> None:
 OTHERS = [Service("billing")]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("name", "bound", "without", "with_"),
     [
         ("GET /api/user/list", ["x:one"], ["x:one"], ["x:two"]),

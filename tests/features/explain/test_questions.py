@@ -14,6 +14,7 @@ import pytest
 from service.__main__ import main
 from tests.docs.pages import ROOT
 from tests.log_reading.entries import person
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import ids_of
 
@@ -262,7 +263,7 @@ async def test_two_revisions_are_compared_with_who_gains_and_loses_what(asked: I
     ]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("target", "field"),
     [
         ("who?method=GET&path=/api//user", "path"),

@@ -14,6 +14,7 @@ from ocsf_json_schema import OcsfJsonSchemaEmbedded, get_ocsf_schema
 from service.features.export.entry import Entry
 from service.features.export.ocsf import VERSION, ocsf_event
 from service.records.logs.events import OperationKind, SessionEvent
+from tests.support.cases import with_each
 
 CHAIN = {"day": "2026-11-22", "key": "", "number": 17, "hash": "00" * 32}
 LOGIN = {
@@ -98,8 +99,8 @@ def event(log: Any, members: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-@pytest.mark.parametrize("outcome", ["success", "failure"])
-@pytest.mark.parametrize("name", [*get_args(SessionEvent), "of a later version"])
+@with_each("outcome", ["success", "failure"])
+@with_each("name", [*get_args(SessionEvent), "of a later version"])
 def test_every_event_of_the_login_log_is_valid(name: str, outcome: str) -> None:
     record = event("logins", {**LOGIN, "event": name, "outcome": outcome, "reason": "invalid_credentials"})
     assert record["status_id"] == (1 if outcome == "success" else 2)
@@ -132,7 +133,7 @@ def test_a_login_of_nobody_that_is_known_is_valid() -> None:
     assert record["severity_id"] == 2
 
 
-@pytest.mark.parametrize("kind", [*get_args(OperationKind), "of a later version"])
+@with_each("kind", [*get_args(OperationKind), "of a later version"])
 def test_every_kind_of_operation_is_valid(kind: str) -> None:
     record = event("operations", {**OPERATION, "kind": kind})
     assert record["class_uid"] == 6003
@@ -142,7 +143,7 @@ def test_every_kind_of_operation_is_valid(kind: str) -> None:
     assert record["unmapped"]["changes"][0]["after"] == "Ann"
 
 
-@pytest.mark.parametrize("kind", ["INSERT", "UPDATE", "DELETE", "IMPORT", "BAN"])
+@with_each("kind", ["INSERT", "UPDATE", "DELETE", "IMPORT", "BAN"])
 def test_a_preview_is_a_read_and_no_change(kind: str) -> None:
     done = event("operations", {**OPERATION, "kind": kind})
     preview = event("operations", {**OPERATION, "kind": kind, "dryRun": True})
@@ -187,7 +188,7 @@ def test_decisions_are_valid(members: dict[str, Any]) -> None:
     event("decisions", without)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("log", "members"),
     [
         ("operations", {**OPERATION, "kind": "UPDATE", "error": "conflict", "dryRun": True}),

@@ -33,6 +33,7 @@ from service.settings import Destination
 from service.web.observability.log_format import configure_logging
 from tests.features.export.conftest import SECRET
 from tests.features.export.receiver import HttpReceiver, answering
+from tests.support.cases import with_each
 from tests.support.tls import Authority
 
 pytestmark = pytest.mark.anyio
@@ -108,7 +109,7 @@ async def test_nothing_is_sent_unsigned_when_the_file_of_the_secret_was_emptied_
     assert receiver.requests == []
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@with_each("status", [301, 302, 307, 308])
 async def test_a_redirect_is_not_followed(status: int) -> None:
     async with HttpReceiver().listening() as second:
         async with HttpReceiver(answer=answering(status, Location=second.url)).listening() as first:
@@ -117,14 +118,14 @@ async def test_a_redirect_is_not_followed(status: int) -> None:
         assert second.requests == []
 
 
-@pytest.mark.parametrize("status", [400, 413, 415, 422])
+@with_each("status", [400, 413, 415, 422])
 async def test_some_answers_refuse_what_was_sent(status: int) -> None:
     async with HttpReceiver(answer=answering(status)).listening() as receiver:
         with pytest.raises(Refused):
             await send(destination(receiver.url, secret=SECRET), entry(1))
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 408, 410, 429, 500, 502, 503])
+@with_each("status", [401, 403, 404, 408, 410, 429, 500, 502, 503])
 async def test_other_answers_are_a_failure_of_the_receiver(status: int) -> None:
     async with HttpReceiver(answer=answering(status)).listening() as receiver:
         with pytest.raises(Failed) as failure:

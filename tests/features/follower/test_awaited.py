@@ -10,6 +10,7 @@ import pytest
 
 from service.features.follower.followers import is_reached
 from tests.features.follower.conftest import House, log_in, may, shown_followers, waiting_hub
+from tests.support.cases import with_each
 
 pytestmark = pytest.mark.anyio
 
@@ -79,7 +80,7 @@ async def test_a_process_that_was_started_again_is_shown_once(house: House) -> N
     assert shown["leaseTime"] > shown["seenTime"]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("place", "at", "reached"),
     [
         ("5-0", "5-0", True),

@@ -7,9 +7,10 @@ import pytest
 
 from service.features.follower.kept import Kept, opened, pieces, sealed
 from tests.benchmarks.pdp_followed import followed
+from tests.support.cases import with_each
 
 
-@pytest.mark.parametrize("size", [1, 499, 500, 501, 1_300])
+@with_each("size", [1, 499, 500, 501, 1_300])
 def test_pieces_are_what_would_be_encoded_at_once(size: int) -> None:
     kept = followed(size).state.kept()
     together = b"".join(pieces(kept))

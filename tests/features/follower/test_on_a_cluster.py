@@ -15,6 +15,7 @@ from service.keyspace.keys import ClusterNames
 from service.keyspace.scripts import Revoked
 from tests.features.follower.conftest import House, log_in, may, waiting_hub
 from tests.features.follower.test_tokens import WAYS, asked, end, hub_reason, refused
+from tests.support.cases import with_each
 from tests.support.valkey_cluster import ValkeyCluster
 from tests.support.waiting import eventually_here
 
@@ -28,7 +29,7 @@ async def user_with_token(house: House, name: str) -> tuple[int, str]:
     return await house.user(name, role), await log_in(house.hub, name)
 
 
-@pytest.mark.parametrize("how", WAYS)
+@with_each("how", WAYS)
 async def test_a_token_that_was_ended_is_refused_as_by_the_hub(house_on_a_cluster: House, how: str) -> None:
     await end(house_on_a_cluster, how)
 

@@ -23,6 +23,7 @@ from service.features.follower.server import PdpApp
 from service.features.follower.settings import PdpSettings, PdpSettingsError
 from service.kernel.metrics import Sample
 from tests.features.follower.conftest import House, OfAnotherHub, log_in
+from tests.support.cases import with_each
 from tests.support.members import query
 from tests.web.driver import Answer
 
@@ -167,7 +168,7 @@ async def test_a_faulty_question_is_refused_as_by_the_hub(beside: Beside, path: 
     assert statuses == expected
 
 
-@pytest.mark.parametrize(
+@with_each(
     "headers",
     [
         [],
@@ -205,7 +206,7 @@ SENT_IDS = [
 ]
 
 
-@pytest.mark.parametrize("sent", SENT_IDS)
+@with_each("sent", SENT_IDS)
 async def test_the_id_of_a_request_returns_and_is_logged_as_at_the_hub(
     beside: Beside, sent: list[str]
 ) -> None:
@@ -354,7 +355,7 @@ FORWARDED = [
 ]
 
 
-@pytest.mark.parametrize("dialect", ["caddy", "traefik", "nginx", "envoy"])
+@with_each("dialect", ["caddy", "traefik", "nginx", "envoy"])
 async def test_proxies_are_answered_as_by_the_hub(beside: Beside, token: str, dialect: str) -> None:
     await beside.follower.renew(wait=False)
     names = {"nginx": ("X-Original-Method", "X-Original-URI", "X-Original-Host")}.get(
@@ -469,7 +470,7 @@ async def test_a_question_may_demand_what_the_answer_knows(house: House) -> None
         assert (await http.post("/access/v1/evaluation", json=question, headers=both)).status_code == 200
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("listen", "hosts", "answered", "refused"),
     [
         (

@@ -18,6 +18,7 @@ from service.features.follower.settings import PdpSettingsError
 from service.keyspace import SessionFacts, SessionStore
 from service.settings import Auth, Redis
 from tests.features.follower.conftest import House, OfAnotherHub, log_in
+from tests.support.cases import with_each
 from tests.support.inside import inside_published
 from tests.support.members import query
 
@@ -58,7 +59,7 @@ async def test_a_token_has_the_rights_that_it_carries(house: House) -> None:
 WAYS = ("logout", "kick", "role", "ban", "disable", "delete", "again", "evicted")
 
 
-@pytest.mark.parametrize("how", WAYS)
+@with_each("how", WAYS)
 async def test_a_token_that_was_ended_is_refused_as_by_the_hub(house: House, how: str) -> None:
     await end(house, how)
 

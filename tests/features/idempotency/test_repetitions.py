@@ -12,6 +12,7 @@ from service.features.idempotency import store as idempotent_answers
 from service.records.database.transactions import Database
 from service.web.requests.idempotency import KeyScope, hash_of
 from tests.features.idempotency.keyed import KEPT, count, key, new, was_replayed
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.users.people import execute
 from tests.web.driver import JSON
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.anyio
 CREATING = ("/api/user", "/api/role", "/api/menu", "/api/resource")
 
 
-@pytest.mark.parametrize("path", CREATING)
+@with_each("path", CREATING)
 async def test_a_repetition_gets_the_same_answer_and_creates_nothing(shared: Inside, path: str) -> None:
     body, mine = new(path), key()
     before = await count(shared, path)
@@ -96,7 +97,7 @@ async def test_a_key_means_one_request_of_one_user_at_one_path(shared: Inside) -
     assert not was_replayed(of_another_user)
 
 
-@pytest.mark.parametrize("value", ["x" * 256, "gr\u00fcn", "a\tb", "\x7f"])
+@with_each("value", ["x" * 256, "gr\u00fcn", "a\tb", "\x7f"])
 async def test_a_malformed_key_is_refused(shared: Inside, value: str) -> None:
     body = new("/api/role")
 
@@ -111,7 +112,7 @@ async def test_a_key_is_given_once(shared: Inside) -> None:
     assert (answer.status, answer.code) == (400, "bad_request")
 
 
-@pytest.mark.parametrize("value", ["~", '"8e03978e-40d5-43dd-bc93-6894a57f9324"', "x" * 255, "two words"])
+@with_each("value", ["~", '"8e03978e-40d5-43dd-bc93-6894a57f9324"', "x" * 255, "two words"])
 async def test_a_key_is_any_short_text_with_quotes_or_without(shared: Inside, value: str) -> None:
     body = new("/api/role")
     first = await shared.ask("POST", "/api/role", body, key(value))

@@ -14,6 +14,7 @@ from service.features.notices.notices import _provider
 from service.records.database.transactions import Database
 from tests.features.account_links.conftest import Mailing
 from tests.features.second_factors.conftest import PASSWORD, Person
+from tests.support.cases import with_each
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
@@ -163,7 +164,7 @@ async def test_who_fails_the_second_factor_too_often_knows_the_password_and_the_
     assert len(notices_of(mailing, person, "second_factor_blocked")) == 1
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("address", "network"),
     [
         ("203.0.113.7", "203.0.0.0/16"),

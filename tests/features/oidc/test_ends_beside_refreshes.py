@@ -19,6 +19,7 @@ from service.features.embedded.stores import EmbeddedStores
 from service.keyspace.keys import LOG_STREAM
 from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
+from tests.support.cases import with_each
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.members import query, until_row
@@ -231,7 +232,7 @@ async def tried(
     print(f"\n{way.__name__}: {sum((storm.outcomes for storm in storms), Counter())}")  # noqa: T201 - figures
 
 
-@pytest.mark.parametrize("way", WAYS)
+@with_each("way", WAYS)
 async def test_a_session_that_ends_beside_refreshes_stays_ended_and_has_one_entry(
     nodes: tuple[Inside, ...], running_provider: HostileProvider, way: Callable[[Storm], Acts]
 ) -> None:

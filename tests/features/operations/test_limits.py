@@ -13,6 +13,7 @@ from service.features.operations.certificates import CertificateWatch, Endpoint,
 from service.features.operations.disks import Disk, DiskWatch, disk_at, places
 from service.kernel.metrics import Health
 from service.settings import Settings, load
+from tests.support.cases import with_each
 from tests.support.tls import TlsServer, write_certificate
 
 pytestmark = pytest.mark.anyio
@@ -113,7 +114,7 @@ GIB = 1024**3
 MIB = 1024**2
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("disk", "room"),
     [
         (Disk(500 * GIB, 1000 * GIB), "enough"),

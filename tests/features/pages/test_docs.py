@@ -14,6 +14,7 @@ from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.problems import refusals, type_of
 from service.web.requests.routes import Routes
 from service.web.sites.api_document import add_document
+from tests.support.cases import with_each
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
 
@@ -80,7 +81,7 @@ async def test_swagger_ui_knows_openapi_3_1() -> None:
     assert b"3.1" in script
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("name", "media_type"),
     [
         ("swagger-ui.css", "text/css; charset=utf-8"),
@@ -94,7 +95,7 @@ async def test_an_asset_has_its_media_type(name: str, media_type: str) -> None:
     assert (answer.status, answer.header("content-type")) == (200, media_type)
 
 
-@pytest.mark.parametrize("name", ["swagger-ui.js.map", "index.html", "..%2f..%2fpyproject.toml", "nothing"])
+@with_each("name", ["swagger-ui.js.map", "index.html", "..%2f..%2fpyproject.toml", "nothing"])
 async def test_no_other_file_is_an_asset(name: str) -> None:
     assert (await ask(APP, "GET", f"/docs/assets/{name}")).status in (400, 404)
 

@@ -16,6 +16,7 @@ from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from service.web.sites.api_document import add_document
 from tests.features.pages.test_docs import Links
+from tests.support.cases import with_each
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
 
@@ -79,7 +80,7 @@ async def test_the_page_may_run_no_script() -> None:
     assert "unsafe" not in policy
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("accept", "media_type"),
     [
         (None, "text/html; charset=utf-8"),

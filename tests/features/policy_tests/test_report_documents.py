@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-import pytest
-
 from service.features.policy_tests.report_document import (
     Block,
     Cell,
@@ -19,6 +17,7 @@ from service.features.policy_tests.report_document import (
 )
 from service.features.policy_tests.report_html import as_html
 from service.features.policy_tests.report_markdown import as_markdown
+from tests.support.cases import with_each
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -84,7 +83,7 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@with_each("text", HOSTILE)
 def test_hostile_texts_stay_texts_in_html(text: str) -> None:
     page, plain = Page(as_html(document(text))), Page(as_html(document("plain")))
 
@@ -104,7 +103,7 @@ def test_texts_are_told_as_they_are_and_what_can_not_be_seen_by_its_number() -> 
     assert "\u202e" not in text
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@with_each("text", HOSTILE)
 def test_hostile_texts_stay_texts_in_markdown(text: str) -> None:
     written = as_markdown(document(text))
     outside = re.sub(r"^(`{3,})text\n.*?^\1$", "", written, flags=re.DOTALL | re.MULTILINE)

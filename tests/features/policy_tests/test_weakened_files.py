@@ -23,6 +23,7 @@ from service.laboratory.tested import tested as result_of
 from service.settings import load
 from service.settings.policy import Demands
 from tests.policies.stock import MODEL, POLICIES
+from tests.support.cases import with_each
 from tests.support.demand_rows import set_demands
 from tests.support.unstarted import SHIPPED
 
@@ -43,7 +44,7 @@ def broken(own: Shipped) -> list[str]:
     return [f"{violation.statement.name}: {violation.finding}" for violation in violations]
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@with_each("level", LEVELS)
 def test_the_shipped_demands_are_those_of_the_exact_list(level: Demands) -> None:
     own = read_shipped(assurance=level)
     assert broken(own) == []

@@ -36,6 +36,7 @@ from tests.features.reviews.test_evidence import (
     files_of,
     kept_heads,
 )
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member
 
@@ -109,7 +110,7 @@ def test_a_bomb_is_refused_unopened() -> None:
     assert "compressed" in fault
 
 
-@pytest.mark.parametrize(
+@with_each(
     "content",
     [
         b'{"kind":"request","facts":{"x":' + b"[" * 200_000 + b"]" * 200_000 + b'},"tables":{}}',

@@ -6,6 +6,7 @@ import pytest
 
 from service.features.scim.attributes import GROUP, USER, ScimFault
 from service.features.scim.filters import MAX_DEPTH, MAX_LENGTH, matches, parse_filter
+from tests.support.cases import with_each
 
 HERON: Final[dict[str, Any]] = {
     "id": "7",
@@ -21,7 +22,7 @@ HERON: Final[dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(
+@with_each(
     "text",
     [
         'userName eq "heron@EXAMPLE.org"',
@@ -44,7 +45,7 @@ def test_a_filter_matches(text: str) -> None:
     assert matches(parse_filter(text, USER), HERON)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "text",
     [
         'externalId eq "00U1"',
@@ -60,7 +61,7 @@ def test_a_filter_does_not_match(text: str) -> None:
     assert not matches(parse_filter(text, USER), HERON)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "text",
     [
         "",

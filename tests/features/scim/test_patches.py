@@ -6,6 +6,7 @@ import pytest
 
 from service.features.scim.attributes import GROUP, USER, Deviations, ScimFault, read
 from service.features.scim.patches import patched
+from tests.support.cases import with_each
 
 HERON: Final[dict[str, Any]] = {
     "userName": "heron",
@@ -31,7 +32,7 @@ def patch(schema: Any, resource: dict[str, Any], *operations: dict[str, Any]) ->
     return patched(schema, resource, operations, deviations), list(deviations)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("operation", "changed", "noted"),
     [
         ({"op": "replace", "path": "active", "value": False}, {"active": False}, []),
@@ -85,7 +86,7 @@ def test_a_user_is_patched(operation: dict[str, Any], changed: dict[str, Any], n
     assert HERON["active"] is True
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("operation", "members"),
     [
         ({"op": "add", "path": "members", "value": [{"value": "9"}, {"value": "7"}]}, ["7", "8", "9"]),
@@ -103,7 +104,7 @@ def test_a_group_is_patched(operation: dict[str, Any], members: list[str]) -> No
     assert [member["value"] for member in made.get("members", ())] == members
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("operation", "members"),
     [
         ({"op": "remove", "path": "members", "value": [SHOWN["members"][0]]}, ["8"]),
@@ -135,7 +136,7 @@ def test_a_member_that_is_added_as_a_group_is_not_taken_for_the_user_of_that_id(
     assert [member["type"] for member in made["members"]] == ["Group", "User"]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("schema", "resource", "name"),
     [
         *((GROUP, STAFF, name) for name in ("members", 'members[value eq "7"]', "displayName")),
@@ -149,7 +150,7 @@ def test_null_adds_nothing_and_removes_nothing(schema: Any, resource: dict[str, 
         assert made == resource
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("operation", "scim_type"),
     [
         ({"op": "copy", "path": "active", "value": True}, "invalidSyntax"),

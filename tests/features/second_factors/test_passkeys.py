@@ -23,6 +23,7 @@ from service.features.second_factors.passkeys import (
     id_of,
 )
 from tests.support.authenticator import BE, BS, UP, UV, Algorithm, Passkey, bytes_of, cose_key, text_of
+from tests.support.cases import with_each
 
 ORIGIN = "https://id.example.com:8443"
 RP_ID = "id.example.com"
@@ -48,8 +49,8 @@ def registered(party: RelyingParty, passkey: Passkey, **other: Any) -> NewPasske
     return party.registered(passkey.register(creation(party), **other), CHALLENGE, user_handle=HANDLE)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("attestation", ["none", "packed"])
+@with_each("algorithm", ALGORITHMS)
+@with_each("attestation", ["none", "packed"])
 def test_the_authenticator_of_the_tests_is_accepted_by_two_libraries(
     algorithm: Algorithm, attestation: Any
 ) -> None:
@@ -82,7 +83,7 @@ def test_the_authenticator_of_the_tests_is_accepted_by_two_libraries(
     assert asserted.new_sign_count == 8
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@with_each("algorithm", ALGORITHMS)
 def test_a_passkey_registers_and_asserts(party: RelyingParty, algorithm: Algorithm) -> None:
     passkey = Passkey(RP_ID, ORIGIN, algorithm, counter=7)
     new = registered(party, passkey, attestation="packed")
@@ -118,7 +119,7 @@ FAULTS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@with_each("fault", FAULTS)
 def test_what_the_browser_says_must_fit(party: RelyingParty, fault: str) -> None:
     with pytest.raises(PasskeyRefusedError):
         registered(party, Passkey(RP_ID, ORIGIN), **FAULTS[fault])
@@ -237,7 +238,7 @@ def test_any_other_text_is_refused_and_nothing_worse(member: str, value: Any, no
                 assert member in {"clientExtensionResults", "authenticatorAttachment", *PARTS[1:]}
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("url", "id_and_origin"),
     [
         ("", None),

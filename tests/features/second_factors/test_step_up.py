@@ -11,6 +11,7 @@ from service.authn.second_factors import ACR, Method, is_weaker
 from service.kernel.assurance import STRENGTHS, Acr, Authentication, words_at
 from tests.features.second_factors.conftest import PASSWORD, Person, public
 from tests.features.second_factors.test_second_step import claims_of, is_login_failed
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
@@ -87,8 +88,8 @@ async def test_an_older_token_takes_no_strength_from_its_session(person: Person)
     assert claims_of(renewed.json["data"]["accessToken"])["acr"] == "phr"
 
 
-@pytest.mark.parametrize("rests_on", STRENGTHS)
-@pytest.mark.parametrize("method", ACR)
+@with_each("rests_on", STRENGTHS)
+@with_each("method", ACR)
 def test_a_proof_that_is_not_weaker_takes_no_word_away(rests_on: Acr, method: Method) -> None:
     now = 1_800_000_000.0
     after = words_at(Authentication(ACR[method], auth_time=now), now)

@@ -11,6 +11,7 @@ from service.authn.sealing import ID_BYTES, FactorKeys
 from service.errors import Conflict, Unavailable
 from service.features.second_factors import recovery_codes, totp
 from service.settings import Auth
+from tests.support.cases import with_each
 
 SEED = b"12345678901234567890"
 # RFC 6238, appendix B, SHA-1: the time, and the code of eight digits, of which apps show the last six.
@@ -25,20 +26,20 @@ VECTORS = [
 KEY, OTHER = "k" * 40, "o" * 40
 
 
-@pytest.mark.parametrize(("time", "code"), VECTORS)
+@with_each(("time", "code"), VECTORS)
 def test_codes_are_those_of_the_vectors(time: int, code: str) -> None:
     assert totp.code_at(SEED, time // totp.PERIOD) == code[-totp.DIGITS :]
     assert totp.step_of(SEED, code[-totp.DIGITS :], time) == time // totp.PERIOD
 
 
-@pytest.mark.parametrize(("away", "accepted"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)])
+@with_each(("away", "accepted"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)])
 def test_a_code_counts_in_its_step_and_in_those_beside_it(away: int, accepted: bool) -> None:
     now = 1_000_000_000
     step = now // totp.PERIOD + away
     assert totp.step_of(SEED, totp.code_at(SEED, step), now) == (step if accepted else None)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "code",
     ["", "1", "28708", "2870822", "28708é", "\uff12\uff18\uff17\uff10\uff18\uff12", "\ud800", "287-082"],
 )
@@ -46,7 +47,7 @@ def test_no_other_text_is_a_code(code: str) -> None:
     assert totp.step_of(SEED, code, 59) is None
 
 
-@pytest.mark.parametrize("code", ["287 082", " 287082 ", "28 70 82", "287\u00a0082\n"])
+@with_each("code", ["287 082", " 287082 ", "28 70 82", "287\u00a0082\n"])
 def test_blanks_in_a_code_do_not_matter(code: str) -> None:
     assert totp.step_of(SEED, code, 59) == 59 // totp.PERIOD
 

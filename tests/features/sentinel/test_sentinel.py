@@ -24,6 +24,7 @@ from service.features.sentinel.primary import Primary, group_of
 from service.keyspace import SessionStore
 from service.keyspace.connection import StoreUrlError
 from service.settings import Auth, Redis
+from tests.support.cases import with_each
 from tests.support.sentinel import GROUP, SentinelGroup
 
 pytestmark = pytest.mark.anyio
@@ -140,7 +141,7 @@ def test_a_url_names_sentinels_the_group_and_both_passwords() -> None:
     assert group_of("redis://host") is None
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("url", "parameter"),
     [
         ("redis://h/0?socket_timeout=s3cret", "socket_timeout"),

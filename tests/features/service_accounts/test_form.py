@@ -14,6 +14,7 @@ from service.errors import ValidationFailed
 from service.features.service_accounts.form import ApiKey, _checksum, new_secret, parsed
 from service.web.requests.problems import document
 from tests.features.service_accounts.conftest import Workers
+from tests.support.cases import with_each
 from tests.support.members import query
 
 KEY = ApiKey(12, "0123456789ABCDEFGHIJKLMNOPQRSTUV")
@@ -42,13 +43,13 @@ def test_a_key_with_one_other_character_is_no_key(place: int, other: str) -> Non
     assert (parsed(changed) is None) == (changed != str(KEY))
 
 
-@pytest.mark.parametrize("text", ["", "pck_", "PCK_12", " pck_", "eyJhbGciOiJIUzI1NiJ9.e30.x"])
+@with_each("text", ["", "pck_", "PCK_12", " pck_", "eyJhbGciOiJIUzI1NiJ9.e30.x"])
 def test_what_is_no_key_is_not_taken_for_one(text: str) -> None:
     assert parsed(text) is None
     assert is_api_key(text) == text.startswith("pck_")
 
 
-@pytest.mark.parametrize("key_id", ["0", "01", "-1", "9223372036854775808", "99999999999999999999"])
+@with_each("key_id", ["0", "01", "-1", "9223372036854775808", "99999999999999999999"])
 def test_an_id_that_no_row_has_is_refused(key_id: str) -> None:
     body = f"pck_{key_id}_{KEY.secret}"
     assert parsed(f"{body}_{_checksum(body)}") is None

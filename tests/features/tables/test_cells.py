@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.kernel.text import escape_formula, unescape_formula
+from tests.support.cases import with_each
 
 FORMULAS = [
     "=1+1",
@@ -21,13 +21,13 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize("text", [*FORMULAS, *(f"'{formula}" for formula in FORMULAS)])
+@with_each("text", [*FORMULAS, *(f"'{formula}" for formula in FORMULAS)])
 def test_a_formula_gets_an_apostrophe_and_loses_it_again(text: str) -> None:
     assert escape_formula(text) == f"'{text}"
     assert unescape_formula(escape_formula(text)) == text
 
 
-@pytest.mark.parametrize("text", ["", "wanda", "'tis", "''", "a=1", "1-2", " =1", "w\u00e4nda"])
+@with_each("text", ["", "wanda", "'tis", "''", "a=1", "1-2", " =1", "w\u00e4nda"])
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert escape_formula(text) == unescape_formula(text) == text
 

@@ -9,6 +9,7 @@ import json
 import pytest
 
 from tests.features.tables.tables import send
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +49,7 @@ def as_json(name: str, row: dict[str, str]) -> bytes:
     return json.dumps({name: [listed]}).encode()
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
+@with_each("payload", PAYLOADS)
 async def test_a_payload_in_any_cell_is_text_or_a_fault_of_its_row(shared: Inside, payload: str) -> None:
     whole = {"user": dict.fromkeys(USER, ""), "role": dict.fromkeys(ROLE, "")}
     whole["user"] |= {

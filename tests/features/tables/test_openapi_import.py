@@ -8,6 +8,7 @@ import pytest
 
 from service.features.tables.resource_import import DocumentError, operations_of
 from service.kernel.services import Service
+from tests.support.cases import with_each
 
 ORDERS = Service("orders")
 
@@ -41,7 +42,7 @@ def test_operations_become_resources_with_suggested_codes() -> None:
     assert operations.unusable == ()
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("path", "method", "reason"),
     [
         ("/files/{name}.json", "get", "a parameter must be a whole segment"),
@@ -82,7 +83,7 @@ def test_the_base_path_of_swagger_2_counts_and_a_named_one_wins() -> None:
     assert operations_of(swagger, ORDERS, "/v3").imported[0].path == "/v3/a"
 
 
-@pytest.mark.parametrize(
+@with_each(
     "broken",
     [
         None,
@@ -102,7 +103,7 @@ def test_other_documents_are_refused(broken: object) -> None:
     assert str(refusal.value).isprintable()
 
 
-@pytest.mark.parametrize("servers", [7, "/v1", {"url": "/v1"}, [7, None], [{}]])
+@with_each("servers", [7, "/v1", {"url": "/v1"}, [7, None], [{}]])
 def test_servers_that_are_none_give_no_path(servers: object) -> None:
     operations = operations_of(document({"/a": {"servers": servers, "get": {}}}, servers=servers), ORDERS)
 

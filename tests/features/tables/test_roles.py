@@ -11,6 +11,7 @@ import pytest
 
 from tests.features.tables import tables
 from tests.features.tables.tables import faults
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import member, query
 from tests.web.driver import Answer
@@ -193,7 +194,7 @@ async def test_all_faulty_rows_are_told_and_none_is_saved(shared: Inside) -> Non
     assert await stored(shared) == before
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("table", "expected"),
     [
         (
@@ -215,7 +216,7 @@ async def test_a_row_of_the_wrong_form_is_told_by_number_and_field(
     assert faults(await send(shared, HEADER + table)) == expected
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("body", "kind", "status", "code"),
     [
         (b"", "text/csv", 422, "validation_failed"),

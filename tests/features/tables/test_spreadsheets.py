@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.features.tables.tables import faults, send
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
@@ -14,7 +15,7 @@ COLUMNS = "roleCode, roleName, description, enabled, maxDuration, reasonRequired
 PLAIN = "roleCode,roleName,permissions\r\nclerk,Clerk,system:role:list\r\nguard,Guard,\r\n"
 
 
-@pytest.mark.parametrize(
+@with_each(
     "table",
     [
         "\ufeff" + PLAIN,
@@ -24,7 +25,6 @@ PLAIN = "roleCode,roleName,permissions\r\nclerk,Clerk,system:role:list\r\nguard,
         "roleCode,,roleName,permissions\r\nclerk,,Clerk,system:role:list\r\nguard, ,Guard,\r\n",
         "\r\n,,\r\nroleCode,roleName,permissions\r\n\r\nclerk,Clerk,system:role:list\r\n,,\r\nguard,Guard,\r\n",
     ],
-    ids=["mark", "blanks", "case", "trailing-columns", "column-between", "empty-rows"],
 )
 async def test_what_a_spreadsheet_adds_is_skipped(shared: Inside, table: str) -> None:
     answer = await send(shared, IMPORT, table)
@@ -35,7 +35,7 @@ async def test_what_a_spreadsheet_adds_is_skipped(shared: Inside, table: str) ->
     ]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("header", "field", "message"),
     [
         ("roleCode;roleName", "roles", "The columns are separated by semicolons: separate them by commas"),

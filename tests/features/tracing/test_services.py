@@ -21,6 +21,7 @@ from tests.features.metrics.test_metrics import TOKEN, value
 from tests.features.operations.doctor.conftest import no_routes
 from tests.features.tracing.conftest import asked
 from tests.service.conftest import variables_for
+from tests.support.cases import with_each
 from tests.support.collector import Collector, collecting, named
 from tests.support.databases import NewDatabase
 from tests.support.inside import all_decisions, inside_published
@@ -179,7 +180,7 @@ def test_headers_come_from_the_setting_and_from_a_file(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("name", "given"),
     [
         ("HEADERS", "no header"),

@@ -10,6 +10,7 @@ from service.features.tracing.recorder import trace_parent
 from service.records.database.connection import described
 from tests.features.metrics.test_metrics import TOKEN, value
 from tests.features.tracing.conftest import TRUSTED, asked, of_request
+from tests.support.cases import with_each
 from tests.support.collector import Collector, named, tree
 from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
@@ -244,7 +245,7 @@ def sent(*values: str) -> list[tuple[bytes, bytes]]:
     return [(b"host", b"x"), *((b"traceparent", value.encode("latin-1")) for value in values)]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("value", "sampled"),
     [(GOOD, True), (GOOD[:-2] + "00", False), (GOOD[:-2] + "fe", False), ("cc" + GOOD[2:] + "-more", True)],
 )
@@ -252,7 +253,7 @@ def test_a_well_formed_header_is_read(value: str, sampled: bool) -> None:
     assert trace_parent(sent(value)) == (int(TRACE, 16), int(SPAN, 16), sampled)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "value",
     [
         "",
@@ -279,7 +280,7 @@ def test_one_that_is_missing_or_repeated_is_ignored() -> None:
     assert trace_parent(sent(GOOD, GOOD)) is None
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("statement", "name"),
     [
         ('SELECT sys."user".id FROM sys."user" WHERE sys."user".name = %(n)s', "SELECT sys.user"),

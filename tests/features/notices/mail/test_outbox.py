@@ -25,6 +25,7 @@ from tests.features.notices.mail.conftest import (
     outbox_of,
     rows,
 )
+from tests.support.cases import with_each
 from tests.support.seeded import create_user
 
 pytestmark = pytest.mark.anyio
@@ -99,7 +100,7 @@ async def test_a_link_begins_with_the_public_url_of_the_settings(database: Datab
     assert link.url.startswith(f"{SITE}/console#/invitation?token=")
 
 
-@pytest.mark.parametrize("kind", WORDS)
+@with_each("kind", WORDS)
 def test_each_kind_of_mail_has_words_for_its_facts_and_its_link(kind: str) -> None:
     names = {name for part in WORDS[kind].paragraphs for _, name, _, _ in Formatter().parse(part) if name}
     facts = dict.fromkeys(names - {"site", "link"}, "on Monday")
@@ -133,7 +134,7 @@ def test_facts_stay_on_their_line_and_lead_nowhere() -> None:
     assert shown["until"] == "2026-11-24 00:30 UTC"
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("changed", "fault"),
     [
         ({"MAIL__FROM": ""}, "mail.from: is missing"),
@@ -171,7 +172,7 @@ def test_settings_with_which_no_mail_can_be_sent_safely_end_the_start(
     assert not {"secret", "p4ss"} & set(str(refused.value).split())
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("url", "server"),
     [
         ("smtp://mail.example.com", ("smtp", "mail.example.com", 25)),

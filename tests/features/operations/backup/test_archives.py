@@ -20,6 +20,7 @@ import pytest
 from service import __version__
 from service.features.operations.backup.archive import ArchiveError, ArchiveReader, ArchiveWriter, origin_of
 from service.features.operations.backup.manifest import FORMAT, Files, Manifest
+from tests.support.cases import with_each
 
 KEY: Final = "Wm3-Rt8yUi0_PaSd5FgHj7KlZx2CvBn6Mq9WeRtYuIo"
 OBJECT: Final = f"files/{'a1' * 16}/{'b2' * 16}"
@@ -200,7 +201,7 @@ def test_a_member_longer_than_its_file_is_refused(tmp_path: Path, size: int) -> 
         ArchiveReader(path)
 
 
-@pytest.mark.parametrize("content", [b"", bytes(1024), b"no archive at all" * 100, b"\x1f\x8b" + bytes(600)])
+@with_each("content", [b"", bytes(1024), b"no archive at all" * 100, b"\x1f\x8b" + bytes(600)])
 def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.tar"
     path.write_bytes(content)

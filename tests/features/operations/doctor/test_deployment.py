@@ -31,6 +31,7 @@ from service.settings import Settings, load, local_secret
 from service.settings.sections import shared_digests
 from tests.features.operations.doctor.conftest import execute, no_routes, variables_of
 from tests.features.operations.doctor.test_stores import GOOD
+from tests.support.cases import with_each
 from tests.support.tls import TlsServer, write_certificate
 
 Made: TypeAlias = Callable[..., Finding]
@@ -240,7 +241,7 @@ def test_the_end_of_a_certificate_is_a_warning_first_and_then_a_fault(
 IN_STEP = Standby("b", "streaming", synchronous=True, lag=0.1, behind=100)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("replication", "url", "state"),
     [
         (Replication(waits=False, standbys=()), "postgresql://one/x", "ok"),
@@ -270,9 +271,7 @@ def test_a_read_replica_must_answer_and_be_a_standby(made: Made, database_url: s
     assert (away.state, away.message) == ("warning", "it does not answer")
 
 
-@pytest.mark.parametrize(
-    ("lags", "state"), [((), "ok"), ((0, 1), "ok"), ((0, 30), "warning"), ((None,), "warning")]
-)
+@with_each(("lags", "state"), [((), "ok"), ((0, 1), "ok"), ((0, 30), "warning"), ((None,), "warning")])
 def test_replicas_of_the_session_store_that_are_out_of_touch_are_told(
     lags: tuple[int | None, ...], state: str
 ) -> None:

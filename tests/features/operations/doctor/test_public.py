@@ -11,9 +11,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from service.features.operations.diagnosis.public import ask_publicly
+from tests.support.cases import with_each
 from tests.support.tls import TlsServer, write_certificate
 
 TOKEN = "mX3-" * 8
@@ -51,7 +50,7 @@ def states(url: str) -> dict[str, str]:
     return {name: finding.state for name, finding in ask_publicly(url, TOKEN)}
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("address", "headers", "of_address", "of_headers"),
     [
         (CLIENT, {"x-forwarded-for": CLIENT, "x-forwarded-proto": "https"}, "ok", "ok"),
@@ -97,7 +96,7 @@ def test_a_certificate_that_nobody_trusts_is_a_fault_and_gets_no_token(tmp_path:
     assert "certificate" in finding.message
 
 
-@pytest.mark.parametrize(
+@with_each(
     "url", ["ftp://example.com", "https://", "http://127.0.0.1:1", "http://[::1", "https://example.com:x"]
 )
 def test_an_address_that_is_wrong_or_does_not_answer_is_a_fault(url: str) -> None:

@@ -17,6 +17,7 @@ from service.records.installation.schema_revision import SchemaStanding
 from service.settings import load, local_secret, rotate_local_secret
 from tests.authn.keys import KIND_OF, key, private_pem, public_pem
 from tests.features.operations.doctor.conftest import Look, LookAt, execute, no_routes
+from tests.support.cases import with_each
 
 ON_TLS = {"PORTCULLIS_AUTH__IS_READ_COOKIE": "true", "PORTCULLIS_AUTH__COOKIE_SECURE": "false"}
 EVERYWHERE = {"PORTCULLIS_SERVER__HOST": "0.0.0.0"}
@@ -42,7 +43,7 @@ def state(finding: Finding) -> str:
     return finding.state
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("check", "variables", "expected"),
     [
         ("cookie-mode", {}, "ok"),
@@ -114,7 +115,7 @@ def test_keys_that_do_not_fit_the_algorithm_are_a_fault(look_at: LookAt, tmp_pat
     assert (state(finding), finding.message) == ("fault", "must be an Ed25519 key for EdDSA")
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("text", "mode", "expected"),
     [
         ("[auth]\njwt_secret = '{}'\n", 0o600, "ok"),
@@ -137,9 +138,7 @@ def test_a_configuration_file_is_judged_by_its_secrets_and_its_mode(
     assert judged("configuration-file", tmp_path, **variables) == expected
 
 
-@pytest.mark.parametrize(
-    ("mode", "expected"), [(0o400, "ok"), (0o440, "ok"), (0o444, "warning"), (0o660, "fault")]
-)
+@with_each(("mode", "expected"), [(0o400, "ok"), (0o440, "ok"), (0o444, "warning"), (0o660, "fault")])
 def test_a_file_with_a_secret_is_judged_by_who_may_read_and_write_it(
     tmp_path: Path, mode: int, expected: str
 ) -> None:
@@ -181,9 +180,7 @@ def test_a_local_secret_that_others_can_read_is_a_fault(tmp_path: Path) -> None:
     assert "is open to other users" in findings["signing-key"].message
 
 
-@pytest.mark.parametrize(
-    ("hours", "expected"), [(1, "ok"), (169, "ok"), (24 * 30, "warning"), (-1, "warning")]
-)
+@with_each(("hours", "expected"), [(1, "ok"), (169, "ok"), (24 * 30, "warning"), (-1, "warning")])
 def test_a_previous_key_is_accepted_as_long_as_its_tokens_live(
     tmp_path: Path, hours: int, expected: str
 ) -> None:

@@ -25,6 +25,7 @@ from service.records.database.server_facts import ServerFacts
 from service.records.installation.schema_revision import SchemaStanding
 from service.settings import Database, Redis, Server, Settings
 from tests.features.operations.doctor.conftest import Look, LookAt, execute, no_routes, variables_of
+from tests.support.cases import with_each
 from tests.support.running import portcullis
 from tests.support.spare import SpareStores
 from tests.support.waiting import eventually
@@ -265,7 +266,7 @@ def test_a_session_store_that_can_not_work_is_a_fault(store: StoreFacts) -> None
     assert looked_at("session_store", store).state == "fault"
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("changes", "wait_replicas", "state", "message"),
     [
         ({}, 1, "ok", "3 shards"),
@@ -288,7 +289,7 @@ def test_a_cluster_that_can_not_lose_a_shard_or_a_replica_is_told(
     assert message in finding.message
 
 
-@pytest.mark.parametrize(("replicas", "state"), [(0, "fault"), (1, "fault"), (2, "ok"), (None, "ok")])
+@with_each(("replicas", "state"), [(0, "fault"), (1, "fault"), (2, "ok"), (None, "ok")])
 def test_fewer_replicas_than_logins_wait_for_are_a_fault(replicas: int | None, state: str) -> None:
     finding = looked_at("session_store", replace(GOOD, replicas=replicas), wait_replicas=2)
     assert finding.state == state
@@ -314,7 +315,7 @@ def test_connections_are_counted_for_all_workers_of_a_node(most: int, state: str
     assert (finding.state, finding.message) == (state, message)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("store", "server", "expected"),
     [
         (0.4, -0.4, "ok"),

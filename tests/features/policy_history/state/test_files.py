@@ -35,6 +35,7 @@ from service.kernel.sentences import metas_of
 from service.kernel.strict_yaml import YamlError
 from service.kernel.value_rules import DESCRIPTION
 from service.records.roles import RoleValues
+from tests.support.cases import with_each
 from tests.support.running import ROOT
 
 WORDS = [
@@ -282,7 +283,7 @@ def test_all_faults_of_a_file_are_named_together_by_line_and_place(tmp_path: Pat
     ]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("text", "fault"),
     [
         ("", "the file is empty"),
